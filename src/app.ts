@@ -1,0 +1,93 @@
+/** The wiring: every capability, page and job, in order. Nothing happens here; it only says what is there. */
+import type { Tracer } from '@opentelemetry/api';
+import { recordChange } from './capabilities/audit/index.ts';
+import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
+import { docsPage, metaRoutes } from './capabilities/meta/index.ts';
+import { orgRoutes } from './capabilities/orgs/index.ts';
+import type { Config } from './config.ts';
+import type { Clock } from './platform/clock.ts';
+import type { Database } from './platform/db/database.ts';
+import type { Faults } from './platform/faults.ts';
+import type { Caller } from './platform/http/access.ts';
+import { AuthBackoff } from './platform/http/auth-backoff.ts';
+import { healthPages } from './platform/http/health.ts';
+import { deleteExpired } from './platform/http/idempotency.ts';
+import { buildOpenApi } from './platform/http/openapi.ts';
+import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
+import type { Route } from './platform/http/route.ts';
+import { buildRouter } from './platform/http/router.ts';
+import type { Ids } from './platform/ids.ts';
+import type { Job } from './platform/jobs.ts';
+import type { Log } from './platform/log.ts';
+import { createMetrics } from './platform/metrics.ts';
+import { version } from './version.ts';
+
+export interface AppDependencies {
+  readonly config: Config;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly tracer: Tracer;
+  readonly faults: Faults;
+  /** Asked for at each use: with port 0 it is known only once the server listens. */
+  baseUrl(): string;
+  isDraining(): boolean;
+}
+
+export interface App {
+  readonly routes: readonly Route[];
+  readonly handler: RequestHandler;
+  readonly jobs: readonly Job[];
+}
+
+export function createApp(deps: AppDependencies): App {
+  const { config, db, clock, ids, log, tracer, faults, baseUrl, isDraining } = deps;
+  const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
+  const openApi = () => buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl() });
+  const metrics = createMetrics(db);
+  const credentials = createCredentials(db);
+
+  const routes: Route[] = [
+    ...orgRoutes({ db, ids }),
+    ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
+    ...metaRoutes(openApi),
+  ];
+  const pages = [...healthPages(db, metrics, isDraining), docsPage(openApi)];
+
+  const handler = createPipeline({
+    router: buildRouter(routes, pages),
+    db,
+    clock,
+    log,
+    faults,
+    metrics,
+    tracer,
+    backoff: new AuthBackoff(config.authBackoffAttempts, clock),
+    settings: config,
+    findCredential: (token) => credentials.find(token),
+    recordChange: (tx, { caller, address, traceId, now }, action, change) =>
+      recordChange(
+        tx,
+        ids,
+        { kind: actorKind(caller), id: caller.keyId, address, traceId, at: now },
+        action,
+        change,
+      ),
+  });
+
+  const jobs: Job[] = [
+    {
+      name: 'delete expired idempotency keys',
+      everyMs: 60_000,
+      runOnce: async () => (await deleteExpired(db, expiredBatch)) === expiredBatch,
+    },
+  ];
+  return { routes, handler, jobs };
+}
+
+const expiredBatch = 500;
+
+function actorKind({ role }: Caller): 'operator' | 'key' {
+  return role === 'operator' ? 'operator' : 'key';
+}

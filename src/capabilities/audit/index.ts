@@ -1,0 +1,1 @@
+export { type Actor, recordChange } from './journal.ts';

@@ -1,0 +1,46 @@
+/** What happened, recorded in the transaction that made it happen: an audit entry and, where others wait, an event. */
+import type { Transaction } from '../../platform/db/database.ts';
+import type { Change } from '../../platform/http/route.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { enqueueEvent } from '../../platform/outbox.ts';
+import { appendAudit } from './audit.ts';
+
+export interface Actor {
+  readonly kind: 'key' | 'operator' | 'command_line' | 'service';
+  readonly id: string;
+  readonly at: Date;
+  readonly address?: string;
+  readonly traceId?: string;
+}
+
+export async function recordChange(
+  tx: Transaction,
+  ids: Ids,
+  actor: Actor,
+  action: string,
+  change: Change,
+): Promise<void> {
+  await appendAudit(tx, {
+    tenantId: change.tenantId,
+    id: ids.next('aud'),
+    at: actor.at,
+    actorKind: actor.kind,
+    actorId: actor.id,
+    action,
+    targetKind: change.target.kind,
+    targetId: change.target.id,
+    before: change.before ?? null,
+    after: change.after ?? null,
+    address: actor.address ?? null,
+    traceId: actor.traceId ?? null,
+  });
+  if (change.event !== undefined) {
+    await enqueueEvent(tx, {
+      id: ids.next('evt'),
+      tenantId: change.tenantId,
+      type: change.event,
+      createdAt: actor.at,
+      data: change.after ?? {},
+    });
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * From a token to its credential, remembered in memory.
+ *
+ * A change of a key or org is announced in its transaction; every process forgets what it remembered. While
+ * announcements may be missing (the database's connection for them is down), nothing that was remembered is
+ * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
+ */
+import type { Database } from '../../platform/db/database.ts';
+import type { Credential } from '../../platform/http/access.ts';
+import { addressList } from '../../platform/http/address.ts';
+import { keyDigest } from '../../platform/http/key-format.ts';
+import { onOrgChange } from '../orgs/index.ts';
+import { onKeyChange } from './notices.ts';
+import { type CredentialRow, findKeyByDigest } from './queries.ts';
+
+const rememberedMax = 50_000;
+
+export interface Credentials {
+  find(token: string): Promise<Credential | undefined>;
+}
+
+export function createCredentials(db: Database): Credentials {
+  const remembered = new Map<string, Credential>();
+  /** Counts announcements: a row that was read before one must not be remembered after it. */
+  let announcements = 0;
+
+  function forgetWhere(matches: (digest: string, credential: Credential) => boolean): void {
+    announcements += 1;
+    for (const [digest, credential] of remembered) {
+      if (matches(digest, credential)) {
+        remembered.delete(digest);
+      }
+    }
+  }
+  onKeyChange(db, (digest) => {
+    announcements += 1;
+    if (digest === null) {
+      remembered.clear();
+    } else {
+      remembered.delete(digest);
+    }
+  });
+  onOrgChange(db, (orgId) => forgetWhere((_, { org }) => orgId === null || org?.id === orgId));
+
+  return {
+    async find(token) {
+      const digest = keyDigest(token);
+      const known = db.noticesAreCurrent() ? remembered.get(digest) : undefined;
+      if (known !== undefined) {
+        return known;
+      }
+      const announcementsBefore = announcements;
+      const row = await findKeyByDigest(db, digest);
+      if (row === undefined) {
+        return undefined;
+      }
+      const credential = toCredential(row);
+      if (announcements === announcementsBefore && db.noticesAreCurrent()) {
+        if (remembered.size >= rememberedMax) {
+          remembered.clear();
+        }
+        remembered.set(digest, credential);
+      }
+      return credential;
+    },
+  };
+}
+
+function toCredential(row: CredentialRow): Credential {
+  const allowed = row.ip_allow_list ?? [];
+  return {
+    keyId: row.id,
+    role: row.role,
+    scopes: new Set(row.scopes),
+    notBefore: row.not_before,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    org:
+      row.org_id === null
+        ? null
+        : {
+            id: row.org_id,
+            suspended: row.org_status === 'suspended',
+            allowList: allowed.length === 0 ? null : addressList(allowed),
+          },
+  };
+}

@@ -1,0 +1,6 @@
+export { bootstrapOperator } from './bootstrap.ts';
+export { createCredentials } from './credentials.ts';
+export { mintKey, revokeKey, viewKey } from './keys.ts';
+export { minted, revoked } from './outcomes.ts';
+export { listKeys } from './queries.ts';
+export { keyRoutes } from './routes.ts';

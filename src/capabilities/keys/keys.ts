@@ -1,0 +1,181 @@
+/** The life of a key: minted, rotated, revoked. Nobody mints above the own role or scopes. */
+
+import type { FieldError } from '../../contract/errors.ts';
+import { refuse, refuseFields } from '../../contract/refusal.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { type Caller, outranks, type Role } from '../../platform/http/access.ts';
+import { generateKey, keyDigest, keyHint } from '../../platform/http/key-format.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { announceKeyChange } from './notices.ts';
+import { insertKey, type KeyRow, lockKey, setRevoked } from './queries.ts';
+import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
+
+export interface Minting {
+  readonly ids: Ids;
+  /** The middle part of new keys. */
+  readonly environment: string;
+}
+
+export interface KeyDraft {
+  /** Null for an operator key. */
+  readonly orgId: string | null;
+  readonly name: string;
+  readonly role: Role;
+  readonly scopes: readonly string[];
+  readonly notBefore?: Date | undefined;
+  readonly expiresAt?: Date | undefined;
+  readonly rotatedFrom?: string;
+}
+
+export interface NewKey {
+  readonly key: KeyRow;
+  readonly secret: string;
+}
+
+export function keyStatus(key: KeyRow, now: Date): KeyStatus {
+  if (key.revoked_at !== null && key.revoked_at <= now) {
+    return 'revoked';
+  }
+  if (key.expires_at !== null && key.expires_at <= now) {
+    return 'expired';
+  }
+  return key.not_before !== null && now < key.not_before ? 'not_yet_valid' : 'active';
+}
+
+export function viewKey(key: KeyRow, now: Date): KeyView {
+  return {
+    id: key.id,
+    org_id: key.org_id,
+    name: key.name,
+    role: key.role,
+    scopes: [...key.scopes],
+    hint: key.hint,
+    status: keyStatus(key, now),
+    not_before: key.not_before?.toISOString() ?? null,
+    expires_at: key.expires_at?.toISOString() ?? null,
+    revoked_at: key.revoked_at?.toISOString() ?? null,
+    rotated_from: key.rotated_from,
+    created_at: key.created_at.toISOString(),
+  };
+}
+
+export function viewMinted({ key, secret }: NewKey, now: Date): MintedKey {
+  return { ...viewKey(key, now), secret };
+}
+
+/** Stores a new key. Whether the caller may mint it is for `checkMayMint` to say. */
+export async function mintKey(
+  tx: Transaction,
+  { ids, environment }: Minting,
+  now: Date,
+  draft: KeyDraft,
+  secret = generateKey(environment),
+): Promise<NewKey> {
+  checkValidity(draft, now);
+  const key: KeyRow = {
+    org_id: draft.orgId,
+    id: ids.next('key'),
+    digest: keyDigest(secret),
+    hint: keyHint(secret),
+    name: draft.name,
+    role: draft.role,
+    scopes: draft.scopes,
+    not_before: draft.notBefore ?? null,
+    expires_at: draft.expiresAt ?? null,
+    revoked_at: null,
+    rotated_from: draft.rotatedFrom ?? null,
+    created_at: now,
+  };
+  await insertKey(tx, key);
+  return { key, secret };
+}
+
+/** An operator may mint any key in an org; everyone else only what they hold themselves. */
+export function checkMayMint(caller: Caller, role: Role, scopes: readonly string[]): void {
+  if (outranks(role, caller.role)) {
+    throw refuse('forbidden', `A key of role ${caller.role} cannot mint one of role ${role}.`);
+  }
+  const missing = caller.role === 'operator' ? [] : scopes.filter((scope) => !caller.scopes.has(scope));
+  if (missing.length > 0) {
+    throw refuse('forbidden', `The minting key lacks the scopes ${missing.join(', ')} itself.`);
+  }
+}
+
+export interface Rotation extends NewKey {
+  readonly before: KeyRow;
+  readonly old: KeyRow;
+}
+
+/** Makes a successor with the same name, role and scopes; the old key ends after the overlap. */
+export async function rotateKey(
+  tx: Transaction,
+  minting: Minting,
+  now: Date,
+  caller: Caller,
+  { orgId, keyId, request }: { orgId: string | null; keyId: string; request: RotateKey },
+): Promise<Rotation> {
+  const before = await requireLockedKey(tx, orgId, keyId);
+  checkMayMint(caller, before.role, before.scopes);
+  if (before.revoked_at !== null) {
+    throw refuse('conflict', 'The key was revoked or rotated already.');
+  }
+  const lifetimeMs =
+    before.expires_at === null ? undefined : before.expires_at.getTime() - before.created_at.getTime();
+  const inherited = lifetimeMs === undefined ? undefined : new Date(now.getTime() + lifetimeMs);
+  const created = await mintKey(tx, minting, now, {
+    orgId,
+    name: before.name,
+    role: before.role,
+    scopes: before.scopes,
+    expiresAt: request.expires_at === undefined ? inherited : new Date(request.expires_at),
+    rotatedFrom: before.id,
+  });
+  const old = await revokeAt(tx, before, new Date(now.getTime() + (request.overlap_seconds ?? 0) * 1_000));
+  return { ...created, before, old };
+}
+
+export interface Revocation {
+  readonly before: KeyRow;
+  readonly after: KeyRow;
+}
+
+/** Revoking a revoked key changes nothing, so it can be repeated. */
+export async function revokeKey(
+  tx: Transaction,
+  now: Date,
+  caller: Caller,
+  { orgId, keyId }: { orgId: string | null; keyId: string },
+): Promise<Revocation> {
+  const before = await requireLockedKey(tx, orgId, keyId);
+  if (outranks(before.role, caller.role)) {
+    throw refuse('forbidden', `A key of role ${caller.role} cannot revoke one of role ${before.role}.`);
+  }
+  const after = keyStatus(before, now) === 'revoked' ? before : await revokeAt(tx, before, now);
+  return { before, after };
+}
+
+async function revokeAt(tx: Transaction, key: KeyRow, at: Date): Promise<KeyRow> {
+  await setRevoked(tx, key.org_id, key.id, at);
+  await announceKeyChange(tx, key.digest);
+  return { ...key, revoked_at: at };
+}
+
+async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: string): Promise<KeyRow> {
+  const key = await lockKey(tx, orgId, keyId);
+  if (key === undefined) {
+    throw refuse('not_found');
+  }
+  return key;
+}
+
+function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {
+  const faults: FieldError[] = [];
+  if (expiresAt !== undefined && expiresAt <= now) {
+    faults.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be in the future.' });
+  } else if (expiresAt !== undefined && notBefore !== undefined && expiresAt <= notBefore) {
+    faults.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be after not_before.' });
+  }
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+}

@@ -1,0 +1,136 @@
+import type { Queryable } from '../../platform/db/database.ts';
+import type { Role } from '../../platform/http/access.ts';
+import { type Condition, type PageOf, selectPage } from '../../platform/http/list.ts';
+import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';
+
+export interface KeyRow {
+  /** Null for an operator key. */
+  readonly org_id: string | null;
+  readonly id: string;
+  readonly digest: string;
+  readonly hint: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly scopes: readonly string[];
+  readonly not_before: Date | null;
+  readonly expires_at: Date | null;
+  /** In the future for a rotated key that still overlaps with its successor. */
+  readonly revoked_at: Date | null;
+  readonly rotated_from: string | null;
+  readonly created_at: Date;
+}
+
+const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, rotated_from, created_at`;
+
+export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
+  await tx.query(`INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, [
+    key.org_id,
+    key.id,
+    key.digest,
+    key.hint,
+    key.name,
+    key.role,
+    key.scopes,
+    key.not_before,
+    key.expires_at,
+    key.revoked_at,
+    key.rotated_from,
+    key.created_at,
+  ]);
+}
+
+/** `orgId` null stands for the operators' keys. */
+export async function findKey(
+  db: Queryable,
+  orgId: string | null,
+  keyId: string,
+): Promise<KeyRow | undefined> {
+  const [row] = await db.query<KeyRow>(
+    `SELECT ${columns} FROM keys WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2`,
+    [orgId, keyId],
+  );
+  return row;
+}
+
+export async function lockKey(
+  tx: Queryable,
+  orgId: string | null,
+  keyId: string,
+): Promise<KeyRow | undefined> {
+  const [row] = await tx.query<KeyRow>(
+    `SELECT ${columns} FROM keys WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2 FOR UPDATE`,
+    [orgId, keyId],
+  );
+  return row;
+}
+
+export async function setRevoked(
+  tx: Queryable,
+  orgId: string | null,
+  keyId: string,
+  at: Date,
+): Promise<void> {
+  await tx.query('UPDATE keys SET revoked_at = $3 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2', [
+    orgId,
+    keyId,
+    at,
+  ]);
+}
+
+export interface CredentialRow extends KeyRow {
+  readonly org_status: 'active' | 'suspended' | null;
+  readonly ip_allow_list: readonly string[] | null;
+}
+
+/** The one statement that crosses tenants: a digest is how a caller's tenant is found in the first place. */
+export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
+  const [row] = await db.query<CredentialRow>(
+    `SELECT k.*, o.status AS org_status, o.ip_allow_list
+       FROM keys k LEFT JOIN orgs o ON o.id = k.org_id WHERE k.digest = $1`,
+    [digest],
+  );
+  return row;
+}
+
+export async function operatorKeyExists(db: Queryable): Promise<boolean> {
+  return (await db.query(`SELECT 1 AS one FROM keys WHERE org_id IS NULL LIMIT 1`, [])).length > 0;
+}
+
+export async function listKeys(
+  db: Queryable,
+  orgId: string | null,
+  query: KeyFilters,
+  now: Date,
+): Promise<PageOf<KeyRow>> {
+  const owned: Condition = orgId === null ? ['org_id IS NULL AND ? = true', true] : ['org_id = ?', orgId];
+  return selectPage<KeyRow>(db, {
+    select: `SELECT ${columns} FROM keys`,
+    where: [
+      owned,
+      ['name = ?', query.name],
+      ['role = ?', query.role],
+      ...statusConditions(query.status, now),
+    ],
+    sorts: keySorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}
+
+/** The same order as in `keyStatus`: revoked before expired before not yet valid. */
+function statusConditions(status: KeyStatus | undefined, now: Date): Condition[] {
+  const standing: Condition = ['coalesce(revoked_at > ?, true)', now];
+  const lasting: Condition = ['coalesce(expires_at > ?, true)', now];
+  switch (status) {
+    case undefined:
+      return [];
+    case 'revoked':
+      return [['revoked_at <= ?', now]];
+    case 'expired':
+      return [standing, ['expires_at <= ?', now]];
+    case 'not_yet_valid':
+      return [standing, lasting, ['not_before > ?', now]];
+    case 'active':
+      return [standing, lasting, ['coalesce(not_before <= ?, true)', now]];
+  }
+}

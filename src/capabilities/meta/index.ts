@@ -1,0 +1,3 @@
+export { docsPage } from './docs-page.ts';
+export { errorsMarkdown } from './errors-markdown.ts';
+export { metaRoutes } from './routes.ts';

@@ -1,0 +1,23 @@
+import { Type } from 'typebox';
+import { publicRead, type Route } from '../../platform/http/route.ts';
+import { ErrorList, errorEntries } from './schema.ts';
+
+/** `openApi` is asked for at each request, because it describes all routes, these included. */
+export function metaRoutes(openApi: () => object): Route[] {
+  return [
+    publicRead({
+      id: 'meta.errors',
+      path: '/v1/meta/errors',
+      summary: 'List every error code',
+      response: ErrorList,
+      handler: async () => ({ data: errorEntries(), next_cursor: null }),
+    }),
+    publicRead({
+      id: 'meta.openapi',
+      path: '/v1/openapi.json',
+      summary: 'Read the OpenAPI document',
+      response: Type.Unsafe<object>({ type: 'object' }),
+      handler: async () => openApi(),
+    }),
+  ];
+}

@@ -1,0 +1,3 @@
+export { onOrgChange } from './notices.ts';
+export { findOrg, lockOrg, type OrgRow } from './queries.ts';
+export { orgRoutes } from './routes.ts';

@@ -1,0 +1,119 @@
+/** The life of an organization: created, changed, suspended, reinstated. */
+import { refuse, refuseField } from '../../contract/refusal.ts';
+import { isUniqueViolation, type Transaction } from '../../platform/db/database.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { announceOrgChange } from './notices.ts';
+import { insertOrg, lockOrg, type OrgRow, slugExists, updateOrg } from './queries.ts';
+import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
+
+export function viewOrg(org: OrgRow): OrgView {
+  const { ip_allow_list: _, created_at, updated_at, ...rest } = org;
+  return { ...rest, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+}
+
+export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: CreateOrg): Promise<OrgRow> {
+  const org: OrgRow = {
+    id: ids.next('org'),
+    name: body.name,
+    slug: body.slug ?? (await freeSlug(tx, ids, body.name)),
+    timezone: checkTimezone(body.timezone ?? 'UTC'),
+    home_region: body.home_region ?? null,
+    status: 'active',
+    suspension_reason: null,
+    ip_allow_list: [],
+    created_at: now,
+    updated_at: now,
+  };
+  await refusingTakenSlug(insertOrg(tx, org));
+  return org;
+}
+
+export interface OrgChange {
+  readonly before: OrgRow;
+  readonly after: OrgRow;
+}
+
+export async function patchOrg(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  patch: PatchOrg,
+): Promise<OrgChange> {
+  if (patch.timezone !== undefined) {
+    checkTimezone(patch.timezone);
+  }
+  return changeOrg(tx, orgId, now, () => patch);
+}
+
+export async function suspendOrg(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  reason?: string,
+): Promise<OrgChange> {
+  return changeOrg(tx, orgId, now, ({ status }) => {
+    if (status === 'suspended') {
+      throw refuse('conflict', 'The organization is suspended already.');
+    }
+    return { status: 'suspended', suspension_reason: reason ?? null };
+  });
+}
+
+export async function reinstateOrg(tx: Transaction, orgId: string, now: Date): Promise<OrgChange> {
+  return changeOrg(tx, orgId, now, ({ status }) => {
+    if (status === 'active') {
+      throw refuse('conflict', 'The organization is not suspended.');
+    }
+    return { status: 'active', suspension_reason: null };
+  });
+}
+
+/** Reads, decides and writes under the row's lock, and tells every process. */
+export async function changeOrg(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  decide: (org: OrgRow) => Partial<OrgRow>,
+): Promise<OrgChange> {
+  const before = await lockOrg(tx, orgId);
+  if (before === undefined) {
+    throw refuse('not_found');
+  }
+  const after: OrgRow = { ...before, ...decide(before), updated_at: now };
+  await refusingTakenSlug(updateOrg(tx, after));
+  await announceOrgChange(tx, orgId);
+  return { before, after };
+}
+
+function checkTimezone(timezone: string): string {
+  try {
+    // Offsets such as `+01:00` pass here too, but a zone without daylight saving rules is not what people mean.
+    new Intl.DateTimeFormat('en', { timeZone: timezone });
+    if (/^[A-Za-z]/.test(timezone)) {
+      return timezone;
+    }
+  } catch {
+    // Falls through to the refusal.
+  }
+  throw refuseField('timezone', 'invalid_value', 'This is not an IANA time zone.');
+}
+
+async function freeSlug(tx: Transaction, ids: Ids, name: string): Promise<string> {
+  const base =
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '')
+      .slice(0, 50)
+      .replace(/-+$/, '') || 'org';
+  return (await slugExists(tx, base)) ? `${base}-${ids.next('org').slice(-8)}` : base;
+}
+
+async function refusingTakenSlug(statement: Promise<void>): Promise<void> {
+  try {
+    await statement;
+  } catch (error) {
+    throw isUniqueViolation(error, 'orgs_slug_unique') ? refuse('conflict', 'The slug is taken.') : error;
+  }
+}

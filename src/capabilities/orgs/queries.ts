@@ -1,0 +1,82 @@
+import type { Static } from 'typebox';
+import type { Queryable } from '../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../platform/http/list.ts';
+import { type OrgFilters, orgSorts } from './schema.ts';
+
+export interface OrgRow {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly timezone: string;
+  readonly home_region: string | null;
+  readonly status: 'active' | 'suspended';
+  readonly suspension_reason: string | null;
+  readonly ip_allow_list: readonly string[];
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const columns = `id, name, slug, timezone, home_region, status, suspension_reason, ip_allow_list, created_at, updated_at`;
+
+export async function insertOrg(tx: Queryable, org: OrgRow): Promise<void> {
+  await tx.query(`INSERT INTO orgs (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
+    org.id,
+    org.name,
+    org.slug,
+    org.timezone,
+    org.home_region,
+    org.status,
+    org.suspension_reason,
+    org.ip_allow_list,
+    org.created_at,
+    org.updated_at,
+  ]);
+}
+
+export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | undefined> {
+  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1`, [orgId]);
+  return row;
+}
+
+/** Locks the row, so that what was read is still true when it is changed. */
+export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | undefined> {
+  const [row] = await tx.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1 FOR UPDATE`, [orgId]);
+  return row;
+}
+
+export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
+  await tx.query(
+    `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, status = $6, suspension_reason = $7,
+                     ip_allow_list = $8, updated_at = $9
+      WHERE id = $1`,
+    [
+      org.id,
+      org.name,
+      org.slug,
+      org.timezone,
+      org.home_region,
+      org.status,
+      org.suspension_reason,
+      org.ip_allow_list,
+      org.updated_at,
+    ],
+  );
+}
+
+export async function slugExists(db: Queryable, slug: string): Promise<boolean> {
+  return (await db.query('SELECT 1 AS one FROM orgs WHERE slug = $1', [slug])).length > 0;
+}
+
+export async function listOrgs(db: Queryable, query: Static<typeof OrgFilters>): Promise<PageOf<OrgRow>> {
+  return selectPage<OrgRow>(db, {
+    select: `SELECT ${columns} FROM orgs`,
+    where: [
+      ['status = ?', query.status],
+      ['slug = ?', query.slug],
+      ['name = ?', query.name],
+    ],
+    sorts: orgSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}

@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { loadConfig } from '../config.ts';
+import { pendingMigrations, readMigrations } from '../platform/db/migrate.ts';
+import { openDatabase } from '../platform/db/open.ts';
+import { createLog } from '../platform/log.ts';
+import { print } from './with-database.ts';
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('Check that the service could start: settings, database, migrations. Changes nothing.')
+    .action(check);
+}
+
+async function check(): Promise<void> {
+  const config = loadConfig();
+  print('settings    ok');
+  const db = await openDatabase(config, createLog('silent'));
+  try {
+    const [row] = await db.query<{ version: string }>(
+      `SELECT split_part(version(), ' on ', 1) AS version`,
+      [],
+    );
+    print(`database    ok: ${db.engine}, ${row?.version}`);
+    const missing = await pendingMigrations(db, await readMigrations());
+    print(
+      missing.length === 0
+        ? 'migrations  ok'
+        : `migrations  ${missing.length} to apply; \`serve\` will do it`,
+    );
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,145 @@
+import { userInfo } from 'node:os';
+import { Command, Option } from 'commander';
+import { recordChange } from '../capabilities/audit/index.ts';
+import { listKeys, minted, mintKey, revoked, revokeKey, viewKey } from '../capabilities/keys/index.ts';
+import { findOrg } from '../capabilities/orgs/index.ts';
+import { loadConfig } from '../config.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Transaction } from '../platform/db/database.ts';
+import { migrate, readMigrations } from '../platform/db/migrate.ts';
+import { type Caller, orgRoles, platformTenant, type Role, scopes } from '../platform/http/access.ts';
+import { generateKey } from '../platform/http/key-format.ts';
+import type { Change } from '../platform/http/route.ts';
+import { createIds, type Ids } from '../platform/ids.ts';
+import { print, withDatabase } from './with-database.ts';
+
+export function keysCommand(): Command {
+  return new Command('keys')
+    .description('Make and revoke keys. With the embedded database the service must not be running.')
+    .addCommand(generateCommand())
+    .addCommand(createCommand())
+    .addCommand(listCommand())
+    .addCommand(revokeCommand());
+}
+
+function generateCommand(): Command {
+  return new Command('generate')
+    .description('Print a well-formed key, stored nowhere: for SVC_BOOTSTRAP_OPERATOR_KEY.')
+    .action(() => print(generateKey(loadConfig().keyEnvironment)));
+}
+
+interface CreateOptions {
+  readonly org?: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly scopes: string[];
+  readonly expiresAt?: Date;
+}
+
+function createCommand(): Command {
+  return new Command('create')
+    .description('Mint a key and print it, once: an operator key, or with --org a key in that organization.')
+    .option('--org <id>', 'the organization; without it an operator key is made')
+    .option('--name <name>', 'what the key is for', 'made by the command line')
+    .addOption(new Option('--role <role>', 'the role in the organization').choices(orgRoles).default('owner'))
+    .option('--scopes <list>', 'scopes separated by commas, or "all"', parseScopes, [...scopes])
+    .option('--expires-at <time>', 'RFC 3339; without it the key does not expire', parseTime)
+    .action(async ({ org, name, role, scopes, expiresAt }: CreateOptions) => {
+      const secret = await withDatabase(async (db, config) => {
+        await migrate(db, await readMigrations());
+        const orgId = org ?? null;
+        if (orgId !== null && (await findOrg(db, orgId)) === undefined) {
+          throw new Error(`there is no organization ${orgId}`);
+        }
+        const minting = { ids: createIds(systemClock), environment: config.keyEnvironment };
+        const draft =
+          orgId === null
+            ? ({ orgId, name, role: 'operator', scopes: [], expiresAt } as const)
+            : { orgId, name, role, scopes, expiresAt };
+        return db.transaction(async (tx) => {
+          const now = systemClock.now();
+          const { body, changes } = minted(await mintKey(tx, minting, now, draft), now);
+          const action = orgId === null ? 'operator_keys.mint' : 'keys.mint';
+          await recordChanges(tx, minting.ids, now, action, changes);
+          return body.secret;
+        });
+      });
+      print(secret);
+    });
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('List keys, one JSON object a line: the operators’, or with --org those of an organization.')
+    .option('--org <id>', 'the organization')
+    .action(({ org }: { org?: string }) =>
+      withDatabase(async (db) => {
+        const now = systemClock.now();
+        let cursor: string | null | undefined;
+        do {
+          const query = { limit: 200, ...(cursor != null && { cursor }) };
+          const { data, next_cursor } = await listKeys(db, org ?? null, query, now);
+          for (const key of data) {
+            print(JSON.stringify(viewKey(key, now)));
+          }
+          cursor = next_cursor;
+        } while (cursor !== null);
+      }),
+    );
+}
+
+function revokeCommand(): Command {
+  return new Command('revoke')
+    .description('Revoke a key for good.')
+    .argument('<key-id>', 'such as key_…')
+    .option('--org <id>', 'the organization of the key; without it an operator key is meant')
+    .action((keyId: string, { org }: { org?: string }) =>
+      withDatabase(async (db) => {
+        const now = systemClock.now();
+        const orgId = org ?? null;
+        await db.transaction(async (tx) => {
+          const { changes } = revoked(await revokeKey(tx, now, commandLine, { orgId, keyId }), now);
+          const action = orgId === null ? 'operator_keys.revoke' : 'keys.revoke';
+          await recordChanges(tx, createIds(systemClock), now, action, changes);
+        });
+        print(`revoked ${keyId}`);
+      }),
+    );
+}
+
+/** Whoever can reach the database from a shell may do what an operator may. */
+const commandLine: Caller = {
+  keyId: userInfo().username,
+  role: 'operator',
+  scopes: new Set(),
+  tenantId: platformTenant,
+};
+
+async function recordChanges(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  action: string,
+  changes: readonly Change[],
+) {
+  for (const change of changes) {
+    await recordChange(tx, ids, { kind: 'command_line', id: commandLine.keyId, at: now }, action, change);
+  }
+}
+
+function parseScopes(text: string): string[] {
+  const wanted = text === 'all' ? [...scopes] : text.split(',').filter((scope) => scope !== '');
+  const unknown = wanted.filter((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown.length > 0) {
+    throw new Error(`there is no scope ${unknown.join(', ')}; the scopes are ${scopes.join(', ')}`);
+  }
+  return wanted;
+}
+
+function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) {
+    throw new Error(`${text} is not a time`);
+  }
+  return time;
+}

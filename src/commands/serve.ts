@@ -1,0 +1,31 @@
+import { Command } from 'commander';
+import { loadConfig, unknownSettings } from '../config.ts';
+import { createLog } from '../platform/log.ts';
+import { startService } from '../service.ts';
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description(
+      'Run the service (the default). The embedded database is used unless SVC_DATABASE_URL is set.',
+    )
+    .action(serve);
+}
+
+async function serve(): Promise<void> {
+  const config = loadConfig();
+  const log = createLog(config.logLevel);
+  for (const name of unknownSettings()) {
+    log.warn({ setting: name }, `${name} is not a setting of Purser; see \`purser config\``);
+  }
+  const service = await startService({ config, log });
+
+  const stop = (signal: string) => {
+    process.once(signal, () => process.exit(1));
+    service.stop().catch((error) => {
+      log.error({ err: error }, 'stopping failed');
+      process.exitCode = 1;
+    });
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}

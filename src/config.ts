@@ -1,0 +1,279 @@
+/**
+ * Every setting: its name, meaning, default and how its text becomes a value. The only reader of the
+ * environment; the rest of the program gets one frozen `Config`.
+ */
+import { BlockList } from 'node:net';
+import { resolve } from 'node:path';
+import { parseCidr } from './platform/http/address.ts';
+import { isWellFormedKey } from './platform/http/key-format.ts';
+
+interface Setting<Value> {
+  readonly name: string;
+  readonly meaning: string;
+  /** As text, the way an operator would write it; undefined when the setting may be absent. */
+  readonly fallback: string | undefined;
+  readonly secret?: boolean;
+  /** Returns the value, or throws a sentence that says what is wanted. */
+  parse(text: string): Value;
+}
+
+const settings = {
+  host: text('SVC_HOST', '127.0.0.1', 'The address to listen on; `0.0.0.0` for every interface.'),
+  port: whole('SVC_PORT', '8080', 'The port to listen on; 0 picks a free one.', 0, 65_535),
+  baseUrl: optional(
+    url(
+      'SVC_BASE_URL',
+      undefined,
+      'The address clients reach the service at. Default: the one it listens on.',
+    ),
+  ),
+  docsUrl: optional(
+    url(
+      'SVC_DOCS_URL',
+      undefined,
+      'The address of the documentation. Default: `/docs` under the base address.',
+    ),
+  ),
+  dataDir: {
+    name: 'SVC_DATA_DIR',
+    meaning: 'The directory for the embedded database and generated secrets.',
+    fallback: '.purser',
+    parse: (value) => resolve(value),
+  } as Setting<string>,
+  databaseUrl: optional({
+    name: 'SVC_DATABASE_URL',
+    meaning: 'PostgreSQL 15 or newer, as `postgres://…`. Without it the embedded database is used.',
+    fallback: undefined,
+    secret: true,
+    parse: (value) => parseUrl(value, ['postgres:', 'postgresql:']),
+  }),
+  databaseConnections: whole(
+    'SVC_DATABASE_CONNECTIONS',
+    '10',
+    'Connections to PostgreSQL per process.',
+    1,
+    500,
+  ),
+  corsOrigins: {
+    name: 'SVC_CORS_ORIGINS',
+    meaning: 'Origins whose browsers may call the API, separated by commas. None by default.',
+    fallback: '',
+    parse: (value) => list(value).map(parseOrigin),
+  } as Setting<readonly string[]>,
+  trustedProxies: {
+    name: 'SVC_TRUSTED_PROXIES',
+    meaning: 'Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed, separated by commas.',
+    fallback: '',
+    parse: parseProxies,
+  } as Setting<BlockList>,
+  bodyLimitBytes: whole(
+    'SVC_BODY_LIMIT_BYTES',
+    String(32 * 1024 * 1024),
+    'The largest request body, also after decompression.',
+    1_024,
+    1_073_741_824,
+  ),
+  idempotencyTakeoverSeconds: whole(
+    'SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS',
+    '60',
+    'How old the reservation of an `Idempotency-Key` must be before a retry takes it over from a crashed call.',
+    1,
+    86_400,
+  ),
+  authBackoffAttempts: whole(
+    'SVC_AUTH_BACKOFF_ATTEMPTS',
+    '20',
+    'Failed tokens per minute and address before further failures are answered with 429.',
+    1,
+    1_000_000,
+  ),
+  drainSeconds: whole(
+    'SVC_DRAIN_SECONDS',
+    '20',
+    'How long requests in flight may take to finish after SIGTERM.',
+    0,
+    3_600,
+  ),
+  keyEnvironment: {
+    name: 'SVC_KEY_ENVIRONMENT',
+    meaning:
+      'The middle part of minted keys (`svc_live_…`), so that people and scanners can tell environments apart.',
+    fallback: 'live',
+    parse: (value) => matching(value, /^[a-z0-9]{1,16}$/, '1 to 16 lowercase letters or digits'),
+  } as Setting<string>,
+  logLevel: oneOf('SVC_LOG_LEVEL', 'info', 'The least severe log lines to write.', [
+    'trace',
+    'debug',
+    'info',
+    'warn',
+    'error',
+    'silent',
+  ]),
+  otlpEndpoint: optional(
+    url(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      undefined,
+      'Where to send traces by OTLP over HTTP. Unset: none are made. The other standard `OTEL_*` settings are honoured.',
+    ),
+  ),
+  otlpTracesEndpoint: optional(
+    url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', undefined, 'The same, for traces alone.'),
+  ),
+  bootstrapOperatorKey: optional({
+    name: 'SVC_BOOTSTRAP_OPERATOR_KEY',
+    meaning:
+      'The first operator key, well-formed as `purser keys generate` prints it. Without it the first start makes one.',
+    fallback: undefined,
+    secret: true,
+    parse: (value) => {
+      if (!isWellFormedKey(value)) {
+        throw new Error('a key as printed by `purser keys generate`');
+      }
+      return value;
+    },
+  }),
+};
+
+type Settings = typeof settings;
+export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> };
+
+export class BadSetting extends Error {
+  constructor(name: string, wanted: string) {
+    // The value itself is left out: it may be a secret.
+    super(`${name} is not usable: it has to be ${wanted}`);
+    this.name = 'BadSetting';
+  }
+}
+
+export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const values = Object.entries(settings).map(([key, setting]) => [key, read(setting, env)]);
+  return Object.freeze(Object.fromEntries(values)) as Config;
+}
+
+/** Settings whose name starts like ours but is none of ours: most likely a typing error. */
+export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] {
+  const known = new Set(Object.values(settings).map(({ name }) => name));
+  return Object.keys(env).filter((name) => name.startsWith('SVC_') && !known.has(name));
+}
+
+export interface SettingReport {
+  readonly name: string;
+  readonly meaning: string;
+  readonly fallback: string;
+  readonly present: string;
+}
+
+/** For `purser config`. Secrets are masked. */
+export function describeSettings(env: NodeJS.ProcessEnv = process.env): SettingReport[] {
+  return Object.values(settings).map(({ name, meaning, fallback, secret }) => {
+    const given = env[name];
+    return {
+      name,
+      meaning,
+      fallback: fallback === undefined || fallback === '' ? '(unset)' : fallback,
+      present: given === undefined || given === '' ? '(default)' : secret === true ? '********' : given,
+    };
+  });
+}
+
+function read(setting: Setting<unknown>, env: NodeJS.ProcessEnv): unknown {
+  const given = env[setting.name];
+  const value = given === undefined || given === '' ? setting.fallback : given;
+  if (value === undefined) {
+    return undefined;
+  }
+  try {
+    return setting.parse(value);
+  } catch (error) {
+    throw new BadSetting(setting.name, (error as Error).message);
+  }
+}
+
+function text(name: string, fallback: string, meaning: string): Setting<string> {
+  return { name, meaning, fallback, parse: (value) => value };
+}
+
+function whole(name: string, fallback: string, meaning: string, min: number, max: number): Setting<number> {
+  return {
+    name,
+    meaning,
+    fallback,
+    parse(value) {
+      const number = Number(value);
+      if (!/^\d+$/.test(value) || number < min || number > max) {
+        throw new Error(`a whole number from ${min} to ${max}`);
+      }
+      return number;
+    },
+  };
+}
+
+function oneOf(name: string, fallback: string, meaning: string, choices: readonly string[]): Setting<string> {
+  return {
+    name,
+    meaning: `${meaning} One of ${choices.join(', ')}.`,
+    fallback,
+    parse(value) {
+      if (!choices.includes(value)) {
+        throw new Error(`one of ${choices.join(', ')}`);
+      }
+      return value;
+    },
+  };
+}
+
+function url(name: string, fallback: string | undefined, meaning: string): Setting<string> {
+  return {
+    name,
+    meaning,
+    fallback,
+    parse: (value) => parseUrl(value, ['http:', 'https:']).replace(/\/+$/, ''),
+  };
+}
+
+/** A setting that may be absent: `read` gives undefined without asking the parser. */
+function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
+  return setting;
+}
+
+function parseUrl(value: string, protocols: readonly string[]): string {
+  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+    throw new Error(
+      `an absolute URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    );
+  }
+  return value;
+}
+
+function parseOrigin(value: string): string {
+  if (!URL.canParse(value) || new URL(value).origin !== value) {
+    throw new Error('a list of origins such as https://app.example.com');
+  }
+  return value;
+}
+
+function parseProxies(value: string): BlockList {
+  const proxies = new BlockList();
+  for (const item of list(value)) {
+    const cidr = parseCidr(item);
+    if (cidr === undefined) {
+      throw new Error('a list of IP addresses or CIDR ranges');
+    }
+    proxies.addSubnet(cidr.address, cidr.prefix, cidr.family);
+  }
+  return proxies;
+}
+
+function matching(value: string, pattern: RegExp, wanted: string): string {
+  if (!pattern.test(value)) {
+    throw new Error(wanted);
+  }
+  return value;
+}
+
+function list(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

@@ -1,0 +1,62 @@
+/**
+ * A refusal is an expected "no" on its way to the caller as the error envelope. Its status comes from the
+ * catalog, never from the code that refuses.
+ */
+import { type ErrorCode, type ErrorDetails, errorCatalog, type FieldError } from './errors.ts';
+
+export interface Envelope {
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly details: object };
+}
+
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: object;
+
+  constructor(code: ErrorCode, status: number, message: string, details: object) {
+    super(message);
+    this.name = 'Refusal';
+    this.code = code;
+    this.status = status;
+    this.details = details;
+  }
+
+  get envelope(): Envelope {
+    return { error: { code: this.code, message: this.message, details: this.details } };
+  }
+}
+
+type CodeWithoutDetails = {
+  [Code in ErrorCode]: keyof ErrorDetails<Code> extends never ? Code : never;
+}[ErrorCode];
+/** Codes with one status; the two codes with two need to be told which one applies. */
+type CodeWithDetails = Exclude<ErrorCode, CodeWithoutDetails | 'chain_budget_exceeded' | 'quota_exhausted'>;
+
+/** Builds a refusal without details; `message` may say more than the catalog does. */
+export function refuse(code: CodeWithoutDetails, message?: string): Refusal {
+  const { statuses, meaning } = errorCatalog[code];
+  return new Refusal(code, statuses[0], message ?? meaning, {});
+}
+
+export function refuseWith<Code extends CodeWithDetails>(
+  code: Code,
+  details: ErrorDetails<Code>,
+  message?: string,
+): Refusal {
+  const { statuses, meaning } = errorCatalog[code];
+  return new Refusal(code, statuses[0], message ?? meaning, details);
+}
+
+export function refuseFields(fields: readonly FieldError[]): Refusal {
+  const names = fields.slice(0, 3).map((f) => f.field);
+  const rest = fields.length > names.length ? ` and ${fields.length - names.length} more` : '';
+  return refuseWith(
+    'validation_failed',
+    { fields: [...fields] },
+    `The request is invalid: see ${names.join(', ')}${rest}.`,
+  );
+}
+
+export function refuseField(field: string, code: FieldError['code'], message: string): Refusal {
+  return refuseFields([{ field, code, message }]);
+}

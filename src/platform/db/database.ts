@@ -1,0 +1,131 @@
+/**
+ * The database seam. Two implementations honour it, held to one conformance suite (`conformance.test.ts`):
+ * PGlite in a worker thread (embedded) and PostgreSQL behind a pool.
+ *
+ * Values: int8 arrives as bigint, numeric as string, timestamptz as Date, date as string, jsonb parsed.
+ * Failure: everything that means "the database cannot answer now" is a `DatabaseUnavailable`, within a
+ * bounded time; the engine recovers by itself. Every queue in front of the database is bounded.
+ */
+
+export interface Queryable {
+  query<Row extends object = Record<string, unknown>>(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<Row[]>;
+}
+
+export interface Transaction extends Queryable {
+  /** Tells every listener in every process, once and only if the transaction commits. */
+  notify(channel: string, payload: string): Promise<void>;
+}
+
+/** `null` means that notices may have been missed: whatever was remembered has to be forgotten. */
+export type NoticeListener = (payload: string | null) => void;
+
+export interface DatabaseStats {
+  readonly connections: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+export interface Database extends Queryable {
+  readonly engine: 'embedded' | 'postgres';
+  /** Commits when `work` resolves and rolls back when it throws. Deadlocks are retried, so `work` may run again. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  listen(channel: string, listener: NoticeListener): void;
+  /** False while a notice that was sent could still be missing: what was remembered must not be trusted. */
+  noticesAreCurrent(): boolean;
+  stats(): DatabaseStats;
+  close(): Promise<void>;
+}
+
+/** The database cannot answer now. Whether the statement took effect may be unknown. */
+export class DatabaseUnavailable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DatabaseUnavailable';
+  }
+}
+
+/** What both drivers attach to an error that the database itself reported. */
+interface ReportedError {
+  readonly code: string;
+  readonly constraint?: string;
+}
+
+function isReported(error: unknown): error is Error & ReportedError {
+  return error instanceof Error && typeof (error as Partial<ReportedError>).code === 'string';
+}
+
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  return isReported(error) && error.code === '23505' && error.constraint === constraint;
+}
+
+/** Serialization failures and deadlocks: the transaction was rolled back and may simply be run again. */
+export function isRetryable(error: unknown): boolean {
+  return isReported(error) && (error.code === '40001' || error.code === '40P01');
+}
+
+const unavailableStates = new Set([
+  '25006', // read-only transaction: a replica, or a primary that was demoted
+  '53100', // disk full
+  '53200', // out of memory
+  '53300', // too many connections
+  '55P03', // lock not available in time
+  '57014', // statement timeout
+  '57P01', // shut down by an administrator
+  '57P02', // crash of another backend
+  '57P03', // starting up or shutting down
+  '58030', // I/O error
+]);
+
+/** Whether an SQLSTATE says "not now" rather than "this statement is wrong". */
+export function stateMeansUnavailable(sqlState: string): boolean {
+  return unavailableStates.has(sqlState) || sqlState.startsWith('08');
+}
+
+const transactionAttempts = 4;
+
+/** Runs a whole transaction again when the database undid it for concurrency's sake, a few times at most. */
+export async function retryTransaction<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let left = transactionAttempts - 1; ; left -= 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isRetryable(error)) {
+        throw error;
+      }
+      if (left === 0) {
+        throw new DatabaseUnavailable('the transaction kept losing to concurrent ones', { cause: error });
+      }
+    }
+  }
+}
+
+export type ColumnTypes = Readonly<
+  Record<string, 'text' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
+>;
+
+/**
+ * Inserts any number of rows in one statement. The rows travel as one JSON parameter, so the statement's
+ * size does not grow with them and neither engine's parameter limit applies.
+ */
+export async function insertMany<Columns extends ColumnTypes>(
+  db: Queryable,
+  table: string,
+  columns: Columns,
+  rows: readonly { readonly [Name in keyof Columns]: unknown }[],
+): Promise<void> {
+  if (rows.length === 0) {
+    return;
+  }
+  const names = Object.keys(columns).join(', ');
+  const record = Object.entries(columns)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ');
+  const json = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
+  await db.query(
+    `INSERT INTO ${table} (${names}) SELECT ${names} FROM jsonb_to_recordset($1::jsonb) AS r(${record})`,
+    [json],
+  );
+}

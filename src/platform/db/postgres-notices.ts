@@ -1,0 +1,118 @@
+/**
+ * The connection that hears notices from other processes.
+ *
+ * A process must know within a second that a key was revoked elsewhere, also when this connection dies
+ * without a word. So it is asked for a sign of life several times a second, and `areCurrent` is true only
+ * while the last answered question was asked a short time ago: PostgreSQL delivers the notices committed
+ * before a question with or before its answer.
+ */
+import { performance } from 'node:perf_hooks';
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import type { NoticeBoard } from './transaction.ts';
+
+const askEveryMs = 200;
+const answerWithinMs = 400;
+const currentForMs = 800;
+const reconnectAfterMs = { first: 100, max: 2_000 };
+
+export class PostgresNotices {
+  readonly #settings: pg.ClientConfig;
+  readonly #board: NoticeBoard;
+  readonly #log: Log;
+  #client: pg.Client | undefined;
+  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(settings: pg.ClientConfig, board: NoticeBoard, log: Log) {
+    this.#settings = { ...settings, query_timeout: answerWithinMs };
+    this.#board = board;
+    this.#log = log;
+  }
+
+  areCurrent(): boolean {
+    return performance.now() - this.#confirmedAtMs < currentForMs;
+  }
+
+  /** Connects; a failure is retried in the background, with notices not current until it succeeds. */
+  async start(): Promise<void> {
+    await this.#connect(reconnectAfterMs.first);
+  }
+
+  subscribe(channel: string): void {
+    // While disconnected there is nothing to do: connecting subscribes to every channel on the board.
+    this.#client?.query(`LISTEN ${pg.escapeIdentifier(channel)}`).catch((error) => this.#lost(error));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+
+  async #connect(retryAfterMs: number): Promise<void> {
+    const client = new pg.Client(this.#settings);
+    client.on('error', (error) => this.#lost(error, client));
+    client.on('end', () => this.#lost(new Error('the connection ended'), client));
+    client.on('notification', ({ channel, payload }) =>
+      this.#board.deliver({ channel, payload: payload ?? '' }),
+    );
+    try {
+      await client.connect();
+      for (const channel of this.#board.channels) {
+        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      }
+    } catch (error) {
+      client.removeAllListeners('end');
+      await client.end().catch(() => undefined);
+      this.#log.warn({ err: error }, 'no connection for notices; trying again');
+      this.#schedule(() => this.#connect(Math.min(retryAfterMs * 2, reconnectAfterMs.max)), retryAfterMs);
+      return;
+    }
+    if (this.#stopped) {
+      await client.end().catch(() => undefined);
+      return;
+    }
+    this.#client = client;
+    this.#board.forgetEverything();
+    await this.#ask(client);
+  }
+
+  async #ask(client: pg.Client): Promise<void> {
+    const askedAtMs = performance.now();
+    try {
+      await client.query('SELECT 1');
+    } catch (error) {
+      this.#lost(error, client);
+      return;
+    }
+    this.#confirmedAtMs = askedAtMs;
+    this.#schedule(() => this.#ask(client), askEveryMs);
+  }
+
+  #lost(error: unknown, client = this.#client): void {
+    if (client === undefined || client !== this.#client) {
+      return;
+    }
+    this.#client = undefined;
+    this.#confirmedAtMs = Number.NEGATIVE_INFINITY;
+    if (this.#stopped) {
+      return;
+    }
+    this.#log.warn({ err: error }, 'the connection for notices was lost; reconnecting');
+    this.#board.forgetEverything();
+    client.end().catch(() => undefined);
+    this.#schedule(() => this.#connect(reconnectAfterMs.first), 0);
+  }
+
+  #schedule(work: () => Promise<void>, afterMs: number): void {
+    if (!this.#stopped) {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => void work(), afterMs);
+      this.#timer.unref();
+    }
+  }
+}

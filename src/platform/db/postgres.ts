@@ -1,0 +1,130 @@
+/** PostgreSQL 15+ behind a pool: bounded in connections, in callers that wait for one, and in time. */
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  type Queryable,
+  retryTransaction,
+  stateMeansUnavailable,
+} from './database.ts';
+import { PostgresNotices } from './postgres-notices.ts';
+import { NoticeBoard, runTransaction } from './transaction.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly connections: number;
+  readonly log: Log;
+}
+
+const waitingCallersMax = 1_000;
+const acquireTimeoutMs = 3_000;
+const statementTimeoutMs = 5_000;
+/** Above the server's own timeout: it only fires when the server or the network says nothing at all. */
+const silenceTimeoutMs = 7_000;
+
+/** One set of parsers per process would leak into other users of `pg`; these belong to our connections alone. */
+const parsers = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, BigInt],
+  [pg.types.builtins.DATE, (text) => text],
+]);
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format),
+};
+
+export async function openPostgres({ url, connections, log }: PostgresOptions): Promise<Database> {
+  const settings: pg.ClientConfig = {
+    connectionString: url,
+    types,
+    connectionTimeoutMillis: acquireTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: silenceTimeoutMs,
+    idle_in_transaction_session_timeout: 30_000,
+    keepAlive: true,
+    application_name: 'purser',
+  };
+  const pool = new pg.Pool({ ...settings, max: connections, idleTimeoutMillis: 30_000 });
+  // An idle connection that dies is replaced on the next use; without a listener it would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+
+  const board = new NoticeBoard();
+  const notices = new PostgresNotices(settings, board, log);
+
+  async function withConnection<Result>(use: (connection: Queryable) => Promise<Result>): Promise<Result> {
+    if (pool.waitingCount >= waitingCallersMax) {
+      throw new DatabaseUnavailable('too many callers are waiting for a database connection');
+    }
+    let client: pg.PoolClient;
+    try {
+      client = await pool.connect();
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+    let broken = false;
+    const connection: Queryable = {
+      async query<Row extends object>(sql: string, params?: readonly unknown[]) {
+        try {
+          const result =
+            params === undefined ? await client.query(sql) : await client.query(sql, [...params]);
+          return result.rows as Row[];
+        } catch (error) {
+          if (isConnectionFault(error)) {
+            broken = true;
+            throw asUnavailable(error);
+          }
+          throw error;
+        }
+      },
+    };
+    try {
+      return await use(connection);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  await withConnection((connection) => connection.query('SELECT 1'));
+  await notices.start();
+
+  return {
+    engine: 'postgres',
+    query: (sql, params) => withConnection((connection) => connection.query(sql, params)),
+    transaction: (work) =>
+      retryTransaction(() =>
+        withConnection((connection) =>
+          runTransaction(
+            {
+              connection,
+              sendNotice: async (on, { channel, payload }) => {
+                await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
+              },
+              deliverNotice: (notice) => board.deliver(notice),
+            },
+            work,
+          ),
+        ),
+      ),
+    listen(channel, listener) {
+      board.add(channel, listener);
+      notices.subscribe(channel);
+    },
+    noticesAreCurrent: () => notices.areCurrent(),
+    stats: () => ({ connections: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    async close() {
+      await notices.stop();
+      await pool.end();
+    },
+  };
+}
+
+/** Errors that do not come from the server as an SQLSTATE come from the connection, unless they are our own bug. */
+function isConnectionFault(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return stateMeansUnavailable(error.code ?? '');
+  }
+  return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
+}
+
+function asUnavailable(error: unknown): DatabaseUnavailable {
+  return new DatabaseUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
+}

@@ -1,0 +1,88 @@
+/** The part of a transaction that is the same on both engines: begin, commit or roll back, notices after commit. */
+import type { Queryable, Transaction } from './database.ts';
+
+export interface Notice {
+  readonly channel: string;
+  readonly payload: string;
+}
+
+export interface TransactionOptions {
+  /** One connection, used by nobody else meanwhile. */
+  readonly connection: Queryable;
+  /** Sends a notice to other processes as part of the transaction. */
+  sendNotice(connection: Queryable, notice: Notice): Promise<void>;
+  /** Delivers a notice in this process, at once after the commit. */
+  deliverNotice(notice: Notice): void;
+}
+
+export async function runTransaction<Result>(
+  { connection, sendNotice, deliverNotice }: TransactionOptions,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const notices: Notice[] = [];
+  let statementFailed = false;
+  const tx: Transaction = {
+    async query<Row extends object>(sql: string, params?: readonly unknown[]) {
+      try {
+        return await connection.query<Row>(sql, params);
+      } catch (error) {
+        statementFailed = true;
+        throw error;
+      }
+    },
+    async notify(channel, payload) {
+      const notice = { channel, payload };
+      await sendNotice(connection, notice);
+      notices.push(notice);
+    },
+  };
+
+  await connection.query('BEGIN');
+  let result: Result;
+  try {
+    result = await work(tx);
+    if (statementFailed) {
+      // COMMIT would answer without complaint and roll back; nobody may take that for success.
+      throw new Error('a statement of the transaction failed and its error was swallowed');
+    }
+  } catch (error) {
+    // A connection that cannot roll back is broken and will be discarded by whoever lent it.
+    await connection.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+  await connection.query('COMMIT');
+  for (const notice of notices) {
+    deliverNotice(notice);
+  }
+  return result;
+}
+
+/** Who listens to what in this process. */
+export class NoticeBoard {
+  readonly #listeners = new Map<string, Set<(payload: string | null) => void>>();
+
+  add(channel: string, listener: (payload: string | null) => void): void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    listeners.add(listener);
+    this.#listeners.set(channel, listeners);
+  }
+
+  get channels(): string[] {
+    return [...this.#listeners.keys()];
+  }
+
+  deliver({ channel, payload }: Notice): void {
+    for (const listener of this.#listeners.get(channel) ?? []) {
+      listener(payload);
+    }
+  }
+
+  /** Notices may have been missed on every channel. */
+  forgetEverything(): void {
+    for (const listeners of this.#listeners.values()) {
+      for (const listener of listeners) {
+        listener(null);
+      }
+    }
+  }
+}

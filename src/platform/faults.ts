@@ -1,0 +1,15 @@
+/**
+ * Named points at which a test can make a real fault happen: throw, wait, or end the process.
+ * In production the hook does nothing, and no setting can change that.
+ */
+export type FaultPoint =
+  /** Inside a handler, before it does anything. */
+  | 'handler'
+  /** All statements of a write have run; its commit has not been sent. */
+  | 'write.before_commit'
+  /** The commit is done; the answer has not been sent. */
+  | 'write.after_commit';
+
+export type Faults = (point: FaultPoint, routeId: string) => void | Promise<void>;
+
+export const noFaults: Faults = () => undefined;

@@ -1,0 +1,121 @@
+/** Who may call what: roles, scopes, and the order in which a credential is examined. */
+
+import type { BlockList } from 'node:net';
+import { refuse, refuseWith } from '../../contract/refusal.ts';
+import { isListed } from './address.ts';
+
+/** From least to most powerful. */
+export const orgRoles = ['viewer', 'member', 'admin', 'owner'] as const;
+export type OrgRole = (typeof orgRoles)[number];
+export type Role = OrgRole | 'operator';
+
+const areas = [
+  'org',
+  'keys',
+  'runs',
+  'budgets',
+  'customers',
+  'credits',
+  'policies',
+  'routing',
+  'webhooks',
+  'audit',
+  'benchmarks',
+  'forecasts',
+] as const;
+
+export type Scope = `${(typeof areas)[number]}:${'read' | 'write'}` | 'edge:decide' | 'runs:backfill';
+export const scopes: readonly Scope[] = [
+  ...areas.flatMap((area) => [`${area}:read`, `${area}:write`] as const),
+  'edge:decide',
+  'runs:backfill',
+];
+
+export type Access =
+  | { readonly kind: 'public' }
+  /** Platform operators; no scope is needed. */
+  | { readonly kind: 'operator' }
+  | { readonly kind: 'org'; readonly scope: Scope; readonly role: OrgRole };
+
+/** What is known of a token that was found. Whether it may be used now is decided per request. */
+export interface Credential {
+  readonly keyId: string;
+  readonly role: Role;
+  readonly scopes: ReadonlySet<string>;
+  readonly notBefore: Date | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** Null for operators, who belong to no org. */
+  readonly org: CredentialOrg | null;
+}
+
+export interface CredentialOrg {
+  readonly id: string;
+  readonly suspended: boolean;
+  /** Null when any address may call. */
+  readonly allowList: BlockList | null;
+}
+
+/** The tenant that owns what operators do outside any org. */
+export const platformTenant = 'platform';
+
+export interface Caller {
+  readonly keyId: string;
+  readonly role: Role;
+  readonly scopes: ReadonlySet<string>;
+  /** The caller's org, or `platform` for an operator. */
+  readonly tenantId: string;
+}
+
+export function outranks(role: Role, other: Role): boolean {
+  const rank = (r: Role) => (r === 'operator' ? orgRoles.length : orgRoles.indexOf(r));
+  return rank(role) > rank(other);
+}
+
+export interface AccessRequest {
+  readonly credential: Credential;
+  readonly access: Exclude<Access, { kind: 'public' }>;
+  /** The org named in the path, if the path names one. */
+  readonly pathOrgId: string | undefined;
+  readonly address: string;
+  readonly now: Date;
+}
+
+/** Examines a credential in the order of the contract; the first refusal is thrown. */
+export function admitCaller({ credential, access, pathOrgId, address, now }: AccessRequest): Caller {
+  const { org } = credential;
+  if (credential.revokedAt !== null && credential.revokedAt <= now) {
+    throw refuse('gone', 'The key was revoked.');
+  }
+  if (credential.notBefore !== null && now < credential.notBefore) {
+    throw refuse('key_expired', 'The key is not valid yet.');
+  }
+  if (credential.expiresAt !== null && credential.expiresAt <= now) {
+    throw refuse('key_expired', 'The key has expired.');
+  }
+  if (org?.allowList != null && !isListed(org.allowList, address)) {
+    throw refuse('ip_not_allowed');
+  }
+  if (org?.suspended === true) {
+    throw refuse('org_suspended');
+  }
+  if (access.kind === 'org') {
+    if (pathOrgId !== undefined && pathOrgId !== org?.id) {
+      throw refuse('not_found');
+    }
+    if (!credential.scopes.has(access.scope)) {
+      throw refuseWith('missing_scope', { required: access.scope });
+    }
+    if (credential.role === 'operator' || outranks(access.role, credential.role)) {
+      throw refuse('forbidden', `This needs the role ${access.role}.`);
+    }
+  } else if (credential.role !== 'operator') {
+    throw refuse('forbidden', 'This is for platform operators.');
+  }
+  return {
+    keyId: credential.keyId,
+    role: credential.role,
+    scopes: credential.scopes,
+    tenantId: org?.id ?? platformTenant,
+  };
+}

@@ -1,0 +1,88 @@
+/** Client addresses: where a request comes from, and whether an address is on a list. */
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+export interface Cidr {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address; undefined when it is neither. */
+export function parseCidr(text: string): Cidr | undefined {
+  const [written = '', prefixText, ...rest] = text.split('/');
+  const mapped = written.toLowerCase().startsWith('::ffff:') && written.includes('.');
+  const address = plainAddress(written);
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || (mapped && prefixText !== undefined)) {
+    return undefined;
+  }
+  const bits = version === 4 ? 32 : 128;
+  const prefix = prefixText === undefined ? bits : /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : -1;
+  if (prefix < 0 || prefix > bits) {
+    return undefined;
+  }
+  return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
+}
+
+export function addressList(cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of cidrs) {
+    const cidr = parseCidr(text);
+    if (cidr !== undefined) {
+      list.addSubnet(cidr.address, cidr.prefix, cidr.family);
+    }
+  }
+  return list;
+}
+
+export function isListed(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * The socket's address; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
+ * Anything further left was written by someone we do not trust.
+ */
+export function clientAddress(request: IncomingMessage, trustedProxies: BlockList): string {
+  let address = plainAddress(request.socket.remoteAddress ?? '');
+  if (isIP(address) === 0 || !isListed(trustedProxies, address)) {
+    return address;
+  }
+  const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+  for (const hop of forwarded.reverse()) {
+    const candidate = plainAddress(hop.trim());
+    if (isIP(candidate) === 0) {
+      return address;
+    }
+    address = candidate;
+    if (!isListed(trustedProxies, address)) {
+      return address;
+    }
+  }
+  return address;
+}
+
+/** IPv4 that arrived on an IPv6 socket (`::ffff:192.0.2.1`) is IPv4; a zone (`fe80::1%eth0`) is local noise. */
+function plainAddress(address: string): string {
+  const withoutZone = address.replace(/%.*$/, '');
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone);
+  return mapped?.[1] ?? withoutZone;
+}
+
+/** The unit that one party controls: an IPv4 address, or the /64 of an IPv6 address. */
+export function addressBlock(address: string): string {
+  if (isIP(address) !== 6) {
+    return address;
+  }
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':');
+    while (groups.length + after.length < 8) {
+      groups.push('0');
+    }
+    groups.push(...after);
+  }
+  return groups.slice(0, 4).join(':');
+}

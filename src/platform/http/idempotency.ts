@@ -1,0 +1,188 @@
+/**
+ * One effect per `Idempotency-Key`.
+ *
+ * A key is reserved in a statement of its own before the effect, under a fence that only its owner knows. The
+ * answer is stored in the effect's own transaction, and only while the fence still stands: so either the effect
+ * and its answer are there, or neither is. A reservation whose owner crashed is taken over once it is old
+ * enough, which changes the fence; the old owner, should it wake up, finds it gone and its commit fails.
+ * Refusals and faults release the key. Ages are measured by the database's clock, the one all processes share.
+ *
+ * An answer may hold a minted secret, so it is stored encrypted under a key derived from the `Idempotency-Key`,
+ * which is itself stored only as a digest.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { refuse, refuseField } from '../../contract/refusal.ts';
+import { canonicalJson } from '../canonical-json.ts';
+import type { Queryable } from '../db/database.ts';
+
+const storedForHours = 72;
+const keyForm = /^[\x20-\x7e]{1,255}$/;
+
+export interface IdempotentRequest {
+  readonly tenantId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly key: string;
+}
+
+export interface StoredAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface Reservation {
+  readonly tenantId: string;
+  readonly keyDigest: string;
+  readonly fence: string;
+  readonly cipherKey: Buffer;
+}
+
+export type Reserved =
+  | { readonly kind: 'mine'; readonly reservation: Reservation }
+  | { readonly kind: 'replay'; readonly answer: StoredAnswer };
+
+export function checkIdempotencyKey(header: string): string {
+  if (!keyForm.test(header)) {
+    throw refuseField(
+      'Idempotency-Key',
+      'invalid_format',
+      'This has to be 1 to 255 printable ASCII characters.',
+    );
+  }
+  return header;
+}
+
+/** Reserves the key, or tells what became of it. */
+export async function reserve(
+  db: Queryable,
+  request: IdempotentRequest,
+  takeoverSeconds: number,
+): Promise<Reserved> {
+  const { tenantId } = request;
+  const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body }));
+  const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
+  const reservation: Reservation = {
+    tenantId,
+    keyDigest: sha256(`digest:${scope}`),
+    fence: randomBytes(16).toString('hex'),
+    cipherKey: Buffer.from(hkdfSync('sha256', request.key, scope, 'stored answer', 32)),
+  };
+  if (await insertReservation(db, reservation, fingerprint, takeoverSeconds)) {
+    return { kind: 'mine', reservation };
+  }
+  const stored = await findReservation(db, tenantId, reservation.keyDigest);
+  if (stored !== undefined && stored.fingerprint !== fingerprint) {
+    throw refuse('idempotency_key_conflict');
+  }
+  if (stored?.status == null || stored.body === null) {
+    // Also when the row vanished meanwhile: its owner has just released it, and a retry will find it free.
+    throw refuse('idempotency_key_processing');
+  }
+  return {
+    kind: 'replay',
+    answer: { status: stored.status, body: decrypt(stored.body, reservation.cipherKey) },
+  };
+}
+
+/** Stores the answer in the effect's transaction. Throws when the reservation was taken over meanwhile. */
+export async function storeAnswer(
+  tx: Queryable,
+  reservation: Reservation,
+  answer: StoredAnswer,
+): Promise<void> {
+  const { tenantId, keyDigest, fence, cipherKey } = reservation;
+  const stored = await tx.query(
+    `UPDATE idempotency_keys SET status = $4, body = $5
+      WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL RETURNING 1 AS one`,
+    [tenantId, keyDigest, fence, answer.status, encrypt(answer.body, cipherKey)],
+  );
+  if (stored.length === 0) {
+    throw refuse(
+      'idempotency_key_processing',
+      'Another request took over this key while this one was stalled.',
+    );
+  }
+}
+
+/** Frees a key whose request had no effect. A stored answer is left alone: then the effect did happen. */
+export async function release(db: Queryable, { tenantId, keyDigest, fence }: Reservation): Promise<void> {
+  await db.query(
+    'DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL',
+    [tenantId, keyDigest, fence],
+  );
+}
+
+/** Removes some keys that are past their time; returns how many. */
+export async function deleteExpired(db: Queryable, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM idempotency_keys WHERE (tenant_id, key_digest) IN (
+       SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
+     ) RETURNING 1 AS one`,
+    [limit],
+  );
+  return deleted.length;
+}
+
+async function insertReservation(
+  db: Queryable,
+  { tenantId, keyDigest, fence }: Reservation,
+  fingerprint: string,
+  takeoverSeconds: number,
+): Promise<boolean> {
+  const rows = await db.query(
+    `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, reserved_at, expires_at)
+     VALUES ($1, $2, $3, $4, now(), now() + make_interval(hours => $6))
+     ON CONFLICT (tenant_id, key_digest) DO UPDATE
+       SET fingerprint = excluded.fingerprint, owner = excluded.owner, reserved_at = excluded.reserved_at,
+           expires_at = excluded.expires_at, status = NULL, body = NULL
+       WHERE held.expires_at <= now()
+          OR (held.status IS NULL AND held.fingerprint = excluded.fingerprint
+              AND held.reserved_at <= now() - make_interval(secs => $5))
+     RETURNING 1 AS one`,
+    [tenantId, keyDigest, fingerprint, fence, takeoverSeconds, storedForHours],
+  );
+  return rows.length > 0;
+}
+
+interface StoredRow {
+  readonly fingerprint: string;
+  readonly status: number | null;
+  readonly body: Uint8Array | null;
+}
+
+async function findReservation(
+  db: Queryable,
+  tenantId: string,
+  keyDigest: string,
+): Promise<StoredRow | undefined> {
+  const [row] = await db.query<StoredRow>(
+    'SELECT fingerprint, status, body FROM idempotency_keys WHERE tenant_id = $1 AND key_digest = $2',
+    [tenantId, keyDigest],
+  );
+  return row;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+
+function encrypt(text: string, key: Buffer): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+function decrypt(stored: Uint8Array, key: Buffer): string {
+  const bytes = Buffer.from(stored);
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
+  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString(
+    'utf8',
+  );
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

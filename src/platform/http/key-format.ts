@@ -1,0 +1,46 @@
+/**
+ * The form of a key: `svc_<environment>_<33 base-62 characters of 192 random bits><6 of a checksum>`.
+ * The checksum lets a mistyped or made-up token be refused without asking the database, and lets secret
+ * scanners be certain. Only the SHA-256 of a key is ever stored.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const secretBytes = 24;
+const secretLength = 33;
+const checksumLength = 6;
+const form = new RegExp(`^svc_[a-z0-9]{1,16}_[0-9A-Za-z]{${secretLength + checksumLength}}$`);
+
+export function generateKey(environment: string, random: (size: number) => Uint8Array = randomBytes): string {
+  const secret = base62(BigInt(`0x${Buffer.from(random(secretBytes)).toString('hex')}`), secretLength);
+  const body = `svc_${environment}_${secret}`;
+  return body + checksum(body);
+}
+
+export function isWellFormedKey(token: string): boolean {
+  return form.test(token) && checksum(token.slice(0, -checksumLength)) === token.slice(-checksumLength);
+}
+
+export function keyDigest(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** What may be shown of a key, to tell it from others. */
+export function keyHint(token: string): string {
+  return `${token.slice(0, token.lastIndexOf('_') + 5)}…`;
+}
+
+function checksum(body: string): string {
+  return base62(BigInt(crc32(body)), checksumLength);
+}
+
+function base62(value: bigint, length: number): string {
+  let rest = value;
+  let text = '';
+  for (let i = 0; i < length; i += 1) {
+    text = alphabet.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+}

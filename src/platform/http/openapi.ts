@@ -1,0 +1,191 @@
+/** The OpenAPI 3.1 document, made from the route declarations and the error catalog. */
+import { type ErrorCode, errorCatalog, errorCodes, FieldError } from '../../contract/errors.ts';
+import type { Route } from './route.ts';
+
+export interface ApiInfo {
+  readonly version: string;
+  readonly baseUrl: string;
+  readonly docsUrl: string;
+}
+
+type Json = Record<string, unknown>;
+
+export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsUrl }: ApiInfo): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const item = paths[route.path] ?? {};
+    item[route.method.toLowerCase()] = operation(route);
+    paths[route.path] = item;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Purser',
+      version,
+      description: 'Control of what AI costs.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    externalDocs: { url: docsUrl },
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      schemas: {
+        FieldError,
+        ...Object.fromEntries(errorCodes.map((code) => [errorSchemaName(code), errorSchema(code)])),
+      },
+      headers: {
+        TraceId: {
+          description: 'Locates the request in the logs of the service.',
+          schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+        },
+        RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+      },
+    },
+  };
+}
+
+/** Every code that a route can answer: its own, and those of the pipeline in front of it. */
+export function possibleErrors(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>(['bad_request', 'internal', 'service_unavailable', ...route.errors]);
+  const add = (...more: ErrorCode[]) => {
+    for (const code of more) {
+      codes.add(code);
+    }
+  };
+  if (route.access.kind !== 'public') {
+    add(
+      'unauthorized',
+      'key_expired',
+      'gone',
+      'ip_not_allowed',
+      'org_suspended',
+      'forbidden',
+      'rate_limited',
+    );
+  }
+  if (route.access.kind === 'org') {
+    add('missing_scope');
+  }
+  if (route.path.includes('{')) {
+    add('not_found');
+  }
+  // A query parameter that does not exist is refused on every route.
+  add('validation_failed');
+  if (route.kind === 'write') {
+    add('payload_too_large', 'idempotency_key_conflict', 'idempotency_key_processing');
+  }
+  return errorCodes.filter((code) => codes.has(code));
+}
+
+function operation(route: Route): Json {
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    description: [route.description, accessSentence(route)].filter(Boolean).join('\n\n'),
+    tags: [tagOf(route)],
+    security: route.access.kind === 'public' ? [] : [{ key: [] }],
+    parameters: parameters(route),
+    ...(route.body !== undefined && {
+      requestBody: {
+        required: !route.bodyOptional,
+        content: { 'application/json': { schema: route.body } },
+      },
+    }),
+    responses: responses(route),
+  };
+}
+
+function accessSentence({ access }: Route): string {
+  switch (access.kind) {
+    case 'public':
+      return 'Open to everyone.';
+    case 'operator':
+      return 'For platform operators.';
+    case 'org':
+      return `Needs the scope \`${access.scope}\` and the role \`${access.role}\` or above.`;
+  }
+}
+
+function parameters(route: Route): Json[] {
+  const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const required = new Set<string>(route.query?.required);
+  const query = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema,
+  }));
+  const header = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Makes a retry safe: the same key with the same body has one effect and one answer, for 72 hours.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  };
+  return [...path, ...query, ...(route.kind === 'write' ? [header] : [])];
+}
+
+function responses(route: Route): Json {
+  const traced = { 'x-svc-trace-id': { $ref: '#/components/headers/TraceId' } };
+  const success = {
+    description: 'Success.',
+    headers: traced,
+    ...(route.response !== undefined && { content: { 'application/json': { schema: route.response } } }),
+  };
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of possibleErrors(route)) {
+    for (const status of errorCatalog[code].statuses) {
+      byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+    }
+  }
+  const errors = [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\`: ${errorCatalog[code].meaning}`).join('\n\n'),
+        headers: codes.includes('rate_limited')
+          ? { ...traced, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+          : traced,
+        content: { 'application/json': { schema: oneOf(codes) } },
+      },
+    ]);
+  return { [String(route.success)]: success, ...Object.fromEntries(errors) };
+}
+
+function oneOf(codes: readonly ErrorCode[]): Json {
+  const refs = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }));
+  return refs.length === 1 ? { ...refs[0] } : { oneOf: refs };
+}
+
+function errorSchema(code: ErrorCode): Json {
+  const { details, meaning } = errorCatalog[code];
+  return {
+    type: 'object',
+    description: meaning,
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['code', 'message', 'details'],
+        properties: { code: { const: code }, message: { type: 'string' }, details },
+      },
+    },
+  };
+}
+
+function errorSchemaName(code: ErrorCode): string {
+  return `Error_${code}`;
+}
+
+function tagOf(route: Route): string {
+  return route.id.split('.')[0] ?? route.id;
+}

@@ -1,0 +1,311 @@
+/**
+ * The way of a request, in the order that the contract promises; the first refusal wins:
+ *
+ *   route → token → key standing → address → org standing → tenant → scope → role
+ *     → body size → parse → validation → idempotency → handler
+ *
+ * Everything that leaves goes out as a `Reply`, through one function.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BlockList } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import { refuse, refuseFields, refuseWith } from '../../contract/refusal.ts';
+import type { Clock } from '../clock.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import type { Faults } from '../faults.ts';
+import type { Log } from '../log.ts';
+import type { RequestMetrics } from '../metrics.ts';
+import { admitCaller, type Caller, type Credential } from './access.ts';
+import { clientAddress } from './address.ts';
+import type { AuthBackoff } from './auth-backoff.ts';
+import { readJsonBody } from './body.ts';
+import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
+import { checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
+import { isWellFormedKey } from './key-format.ts';
+import { parseQueryString } from './query-string.ts';
+import { asRefusal, jsonReply, type Reply, refusalReply, sendReply } from './reply.ts';
+import type { Call, Change, Route } from './route.ts';
+import type { Endpoint, Match, Router } from './router.ts';
+import { newTraceId } from './trace-id.ts';
+
+export interface PipelineDependencies {
+  readonly router: Router;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly faults: Faults;
+  readonly metrics: RequestMetrics;
+  readonly tracer: Tracer;
+  readonly backoff: AuthBackoff;
+  readonly settings: PipelineSettings;
+  /** Finds what belongs to a token; undefined when there is none. */
+  findCredential(token: string): Promise<Credential | undefined>;
+  /** Writes a change's audit entry and events, in the change's transaction. */
+  recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
+}
+
+export interface PipelineSettings {
+  readonly trustedProxies: BlockList;
+  readonly corsOrigins: readonly string[];
+  readonly bodyLimitBytes: number;
+  readonly idempotencyTakeoverSeconds: number;
+}
+
+/** What is learned about a request on its way, for the log. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly traceId: string;
+  readonly address: string;
+  endpoint: Endpoint | undefined;
+  caller: Caller | undefined;
+}
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export function createPipeline(deps: PipelineDependencies): RequestHandler {
+  const { router, db, clock, log, faults, metrics, tracer, settings } = deps;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const startedMs = performance.now();
+    const exchange: Exchange = {
+      request,
+      response,
+      traceId: newTraceId(),
+      address: clientAddress(request, settings.trustedProxies),
+      endpoint: undefined,
+      caller: undefined,
+    };
+    const span = tracer.startSpan(request.method ?? '', { kind: SpanKind.SERVER });
+    let reply: Reply;
+    try {
+      reply = await answer(exchange);
+    } catch (error) {
+      const refusal = asRefusal(error);
+      if (refusal !== error) {
+        log.error({ traceId: exchange.traceId, err: error }, 'a request failed unexpectedly');
+      }
+      reply = refusalReply(refusal);
+    }
+    const route = exchange.endpoint?.template ?? 'unmatched';
+    const headers = {
+      ...reply.headers,
+      ...corsHeaders(request, settings.corsOrigins),
+      'x-svc-trace-id': exchange.traceId,
+      'x-content-type-options': 'nosniff',
+    };
+    sendReply(request, response, { ...reply, headers });
+
+    const durationMs = performance.now() - startedMs;
+    metrics.observe(request.method ?? '', route, reply.status, durationMs / 1_000);
+    span.updateName(`${request.method} ${route}`);
+    span.setAttributes({
+      'http.request.method': request.method ?? '',
+      'http.route': route,
+      'http.response.status_code': reply.status,
+      'svc.trace_id': exchange.traceId,
+    });
+    if (reply.status >= 500) {
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.end();
+    log[reply.status >= 500 ? 'warn' : 'info'](
+      {
+        traceId: exchange.traceId,
+        method: request.method,
+        route,
+        status: reply.status,
+        code: reply.code,
+        tenant: exchange.caller?.tenantId,
+        key: exchange.caller?.keyId,
+        address: exchange.address,
+        ms: Math.round(durationMs * 100) / 100,
+      },
+      'request',
+    );
+  }
+
+  async function answer(exchange: Exchange): Promise<Reply> {
+    const { request } = exchange;
+    checkEnvelopeOfRequest(request);
+    if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
+      return { status: 204, headers: preflightHeaders, body: '' };
+    }
+    const match = router.find(request.method ?? '', request.url ?? '');
+    const { endpoint } = match;
+    exchange.endpoint = endpoint;
+    if (endpoint.kind === 'page') {
+      const { status, contentType, body, headers } = await endpoint.page.handler();
+      return { status, headers: { 'content-type': contentType, ...headers }, body };
+    }
+    return answerRoute(exchange, endpoint, match);
+  }
+
+  async function answerRoute(exchange: Exchange, endpoint: RouteEndpoint, match: Match): Promise<Reply> {
+    const { request, response, address, traceId } = exchange;
+    const { route } = endpoint;
+    const now = clock.now();
+    exchange.caller = await identify(exchange, route, match, now);
+
+    const query = parseQueryString(match.queryString);
+    const body =
+      route.kind === 'write'
+        ? await readBody(request, response, {
+            limitBytes: settings.bodyLimitBytes,
+            optional: route.bodyOptional,
+          })
+        : undefined;
+    const faultyFields = [
+      ...query.faults,
+      ...endpoint.checkQuery(query.values),
+      ...(body === undefined ? [] : endpoint.checkBody(body)),
+    ];
+    if (faultyFields.length > 0) {
+      throw refuseFields(faultyFields);
+    }
+    const call = {
+      params: match.params,
+      query: query.values,
+      body,
+      caller: exchange.caller,
+      address,
+      traceId,
+      now,
+    } as Call;
+    return route.run.kind === 'read'
+      ? answerRead(route, route.run.handler, call)
+      : answerWrite(request, route, route.run.handler, call);
+  }
+
+  async function identify(
+    exchange: Exchange,
+    route: Route,
+    match: Match,
+    now: Date,
+  ): Promise<Caller | undefined> {
+    const { access } = route;
+    if (access.kind === 'public') {
+      return undefined;
+    }
+    const token = bearerToken(exchange.request);
+    const credential = isWellFormedKey(token) ? await deps.findCredential(token) : undefined;
+    if (credential === undefined) {
+      const retryAfterSeconds = deps.backoff.failed(exchange.address);
+      throw retryAfterSeconds === undefined
+        ? refuse('unauthorized')
+        : refuseWith(
+            'rate_limited',
+            { retry_after_seconds: retryAfterSeconds },
+            'Too many failed tokens from here.',
+          );
+    }
+    const pathOrgId = route.path.startsWith('/v1/orgs/{id}') ? match.params.id : undefined;
+    return admitCaller({ credential, access, pathOrgId, address: exchange.address, now });
+  }
+
+  async function answerRead(route: Route, handler: ReadHandler, call: Call): Promise<Reply> {
+    await faults('handler', route.id);
+    return jsonReply(route.success, JSON.stringify(await handler(call)));
+  }
+
+  async function answerWrite(
+    request: IncomingMessage,
+    route: Route,
+    handler: WriteHandler,
+    call: Call,
+  ): Promise<Reply> {
+    const key = request.headers['idempotency-key'];
+    if (key === undefined) {
+      return jsonReply(route.success, await commit(route, handler, call));
+    }
+    const reserved = await reserve(
+      db,
+      {
+        tenantId: call.caller.tenantId,
+        method: route.method,
+        path: (request.url ?? '').split('?', 1)[0] ?? '',
+        query: call.query,
+        body: call.body,
+        key: checkIdempotencyKey(String(key)),
+      },
+      settings.idempotencyTakeoverSeconds,
+    );
+    if (reserved.kind === 'replay') {
+      return jsonReply(reserved.answer.status, reserved.answer.body, { 'idempotent-replayed': 'true' });
+    }
+    const { reservation } = reserved;
+    try {
+      const text = await commit(route, handler, call, (tx, body) =>
+        storeAnswer(tx, reservation, { status: route.success, body }),
+      );
+      return jsonReply(route.success, text);
+    } catch (error) {
+      // If even this fails, the reservation grows old and is taken over.
+      await release(db, reservation).catch((err) =>
+        log.warn({ traceId: call.traceId, err }, 'a key stays reserved'),
+      );
+      throw error;
+    }
+  }
+
+  /** The change, its audit entries, its events and its stored answer: one transaction. Returns the answer's text. */
+  async function commit(
+    route: Route,
+    handler: WriteHandler,
+    call: Call,
+    store: (tx: Transaction, body: string) => Promise<void> = async () => undefined,
+  ): Promise<string> {
+    const text = await db.transaction(async (tx) => {
+      await faults('handler', route.id);
+      const { body, changes } = await handler(call, tx);
+      for (const change of changes) {
+        await deps.recordChange(tx, call, route.id, change);
+      }
+      const text = route.response === undefined ? '' : JSON.stringify(body);
+      await store(tx, text);
+      await faults('write.before_commit', route.id);
+      return text;
+    });
+    await faults('write.after_commit', route.id);
+    return text;
+  }
+
+  return handle;
+}
+
+type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
+type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
+type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
+
+/** What Node leaves to us to refuse, see `server.ts`. */
+function checkEnvelopeOfRequest(request: IncomingMessage): void {
+  if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    throw refuse('bad_request', 'The Host header is missing.');
+  }
+  const { expect } = request.headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    throw refuse('bad_request', 'The Expect header asks for something unknown.');
+  }
+}
+
+function bearerToken(request: IncomingMessage): string {
+  const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
+  if (match?.[1] === undefined) {
+    throw refuse('unauthorized', 'A bearer token is required.');
+  }
+  return match[1];
+}
+
+/** A client that waits for permission to send its body gets it only now, when everything before has passed. */
+function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rules: Parameters<typeof readJsonBody>[1],
+) {
+  if (request.headers.expect !== undefined) {
+    response.writeContinue();
+  }
+  return readJsonBody(request, rules);
+}

@@ -1,0 +1,59 @@
+/** Answers as values, and the one place that writes them to a response. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal, refuse } from '../../contract/refusal.ts';
+import { DatabaseUnavailable } from '../db/database.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The error code, for logs and metrics. */
+  readonly code?: string;
+}
+
+const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+export function jsonReply(status: number, body: string, headers: Record<string, string> = {}): Reply {
+  return {
+    status,
+    headers: status === 204 ? { 'cache-control': 'no-store', ...headers } : { ...json, ...headers },
+    body,
+  };
+}
+
+export function refusalReply(refusal: Refusal): Reply {
+  const headers: Record<string, string> = { ...json };
+  if (refusal.status === 401) {
+    headers['www-authenticate'] = 'Bearer realm="purser"';
+  }
+  if (refusal.code === 'rate_limited') {
+    headers['retry-after'] = String((refusal.details as { retry_after_seconds: number }).retry_after_seconds);
+  }
+  return { status: refusal.status, headers, body: JSON.stringify(refusal.envelope), code: refusal.code };
+}
+
+/** Whatever was thrown, as the refusal that a caller may see. Nothing of an unexpected error gets out. */
+export function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) {
+    return error;
+  }
+  return refuse(error instanceof DatabaseUnavailable ? 'service_unavailable' : 'internal');
+}
+
+/** How long a client that was answered early may go on sending before its connection is cut. */
+const lingerMs = 10_000;
+
+export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (response.destroyed || response.headersSent) {
+    return;
+  }
+  const length = reply.status === 204 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  response.writeHead(reply.status, { ...reply.headers, ...length });
+  response.end(reply.body);
+  if (!request.complete) {
+    // Node reads and discards the rest, so that a client still sending gets the answer rather than a reset.
+    const linger = setTimeout(() => request.complete || request.socket.destroy(), lingerMs);
+    linger.unref();
+    request.once('close', () => clearTimeout(linger));
+  }
+}

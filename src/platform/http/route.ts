@@ -1,0 +1,164 @@
+/**
+ * One declaration is the whole truth of an operation: its path, who may call it, what it takes and gives, and
+ * which errors it can answer. The router, validation, OpenAPI, metrics and the audit log are derived from it.
+ */
+import type { Static, TObject, TSchema } from 'typebox';
+import type { ErrorCode } from '../../contract/errors.ts';
+import type { Transaction } from '../db/database.ts';
+import type { Access, Caller } from './access.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never;
+export type PathParams<Path extends string> = { readonly [Name in ParamNames<Path>]: string };
+
+export interface Call<Params = Readonly<Record<string, string>>, Query = unknown, Body = unknown> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly caller: Caller;
+  readonly address: string;
+  readonly traceId: string;
+  readonly now: Date;
+}
+
+/** A call of a public route has no caller. */
+export type PublicCall<Params, Query> = Omit<Call<Params, Query, undefined>, 'caller' | 'body'>;
+
+/** One thing that a write changed: it becomes an audit entry and, where others wait for it, an event. */
+export interface Change {
+  readonly tenantId: string;
+  readonly target: { readonly kind: string; readonly id: string };
+  /** The resource as its readers see it, so never with a secret. */
+  readonly before?: object;
+  readonly after?: object;
+  readonly event?: string;
+}
+
+export interface WriteOutcome<Body> {
+  readonly body: Body;
+  readonly changes: readonly Change[];
+}
+
+interface Declaration<Path extends string, Query extends TObject, Response extends TSchema> {
+  /** Stable and dotted, such as `orgs.create`: the OpenAPI operation id and the audit log's action. */
+  readonly id: string;
+  readonly path: Path;
+  readonly summary: string;
+  readonly description?: string;
+  readonly query?: Query;
+  readonly response: Response;
+  /** Codes of the handler itself; those of authentication, parsing and idempotency are derived. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+export interface Route {
+  readonly kind: 'read' | 'write';
+  readonly id: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string | undefined;
+  readonly access: Access;
+  readonly query: TObject | undefined;
+  readonly body: TObject | undefined;
+  readonly bodyOptional: boolean;
+  readonly success: number;
+  readonly response: TSchema | undefined;
+  readonly errors: readonly ErrorCode[];
+  readonly run:
+    | { readonly kind: 'read'; handler(call: Call): Promise<unknown> }
+    | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> };
+}
+
+const publicAccess: Access = { kind: 'public' };
+
+interface ReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
+  extends Declaration<Path, Query, Response> {
+  readonly access: Exclude<Access, { kind: 'public' }>;
+  handler(call: Call<PathParams<Path>, Static<Query>, undefined>): Promise<Static<Response>>;
+}
+
+export function read<const Path extends string, Query extends TObject, Response extends TSchema>(
+  declaration: ReadDeclaration<Path, Query, Response>,
+): Route {
+  return { ...common(declaration), access: declaration.access, run: readRun(declaration.handler) };
+}
+
+interface PublicReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
+  extends Declaration<Path, Query, Response> {
+  handler(call: PublicCall<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
+}
+
+export function publicRead<const Path extends string, Query extends TObject, Response extends TSchema>(
+  declaration: PublicReadDeclaration<Path, Query, Response>,
+): Route {
+  return { ...common(declaration), access: publicAccess, run: readRun(declaration.handler) };
+}
+
+interface WriteDeclaration<
+  Path extends string,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+> extends Declaration<Path, Query, Response> {
+  readonly method: Exclude<Method, 'GET'>;
+  readonly access: Exclude<Access, { kind: 'public' }>;
+  readonly body?: Body;
+  /** The body may be left out; then the handler sees `{}`. */
+  readonly bodyOptional?: true;
+  readonly success: 200 | 201 | 204;
+  /** Runs inside the transaction that also writes the audit entry, the events and the stored answer. */
+  handler(
+    call: Call<PathParams<Path>, Static<Query>, Static<Body>>,
+    tx: Transaction,
+  ): Promise<WriteOutcome<Static<Response>>>;
+}
+
+export function write<
+  const Path extends string,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+>(declaration: WriteDeclaration<Path, Query, Body, Response>): Route {
+  const { method, access, body, bodyOptional, success, handler } = declaration;
+  return {
+    ...common(declaration),
+    kind: 'write',
+    method,
+    access,
+    body,
+    bodyOptional: bodyOptional ?? body === undefined,
+    success,
+    response: success === 204 ? undefined : declaration.response,
+    // The types of the parts are checked against the schemas above; the pipeline validates before it calls.
+    run: {
+      kind: 'write',
+      handler: handler as unknown as (call: Call, tx: Transaction) => Promise<WriteOutcome<unknown>>,
+    },
+  };
+}
+
+function common(declaration: Declaration<string, TObject, TSchema>): Omit<Route, 'access' | 'run'> {
+  const { id, path, summary, description, query, response, errors } = declaration;
+  return {
+    kind: 'read',
+    id,
+    method: 'GET',
+    path,
+    summary,
+    description,
+    query,
+    body: undefined,
+    bodyOptional: true,
+    success: 200,
+    response,
+    errors: errors ?? [],
+  };
+}
+
+function readRun(handler: unknown): Route['run'] {
+  return { kind: 'read', handler: handler as (call: Call) => Promise<unknown> };
+}

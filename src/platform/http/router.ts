@@ -1,0 +1,75 @@
+/** Finds the declaration that a request is for, with its schemas compiled. */
+import createRouter from 'find-my-way';
+import { Type } from 'typebox';
+import { refuse } from '../../contract/refusal.ts';
+import { isStorable } from './body.ts';
+import type { Page } from './page.ts';
+import type { Route } from './route.ts';
+import { compileBody, compileQuery, type Validator } from './validation.ts';
+
+export type Endpoint =
+  | { readonly kind: 'page'; readonly template: string; readonly page: Page }
+  | {
+      readonly kind: 'route';
+      readonly template: string;
+      readonly route: Route;
+      readonly checkQuery: Validator;
+      readonly checkBody: Validator;
+    };
+
+export interface Match {
+  readonly endpoint: Endpoint;
+  readonly params: Readonly<Record<string, string>>;
+  readonly queryString: string;
+}
+
+export interface Router {
+  /** Throws `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
+  find(method: string, url: string): Match;
+}
+
+const nothing = Type.Object({}, { additionalProperties: false });
+
+export function buildRouter(routes: readonly Route[], pages: readonly Page[]): Router {
+  const router = createRouter({
+    querystringParser: (text: string) => text as unknown as Record<string, string>,
+    onBadUrl: () => undefined,
+  });
+  const add = (method: string, template: string, endpoint: Endpoint) =>
+    router.on(method as 'GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, endpoint);
+
+  for (const route of routes) {
+    const endpoint: Endpoint = {
+      kind: 'route',
+      template: route.path,
+      route,
+      checkQuery: compileQuery(route.query ?? nothing),
+      checkBody: compileBody(route.body ?? nothing),
+    };
+    add(route.method, route.path, endpoint);
+  }
+  for (const page of pages) {
+    add('GET', page.path, { kind: 'page', template: page.path, page });
+  }
+
+  return {
+    find(method, url) {
+      const match = router.find(method === 'HEAD' ? 'GET' : (method as 'GET'), url);
+      if (match === null) {
+        throw refuse('not_found', 'There is no such route.');
+      }
+      if (match.store == null) {
+        throw refuse('bad_request', 'The path is not properly percent-encoded.');
+      }
+      const params = match.params as Record<string, string>;
+      if (!Object.values(params).every(isStorable)) {
+        throw refuse('not_found');
+      }
+      return {
+        endpoint: match.store as Endpoint,
+        params,
+        queryString: match.searchParams as unknown as string,
+      };
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** The vocabulary of request and response schemas. Bodies are closed: an unknown field is refused. */
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+
+/** A closed object, for requests and for the resources we answer with. */
+export function closed<Properties extends TProperties>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+/** One of a few words. Unlike a union of literals, a wrong one is a single finding. */
+export function choice<const Words extends readonly string[]>(words: Words, description?: string) {
+  return Type.Unsafe<Words[number]>({
+    type: 'string',
+    enum: [...words],
+    ...(description && { description }),
+  });
+}
+
+export function nullable<Schema extends TSchema & { type: string }>(schema: Schema) {
+  return Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
+}
+
+export const id = Type.String({ maxLength: 100 });
+export const name = Type.String({ minLength: 1, maxLength: 200 });
+export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
+
+/** RFC 3339 with offset. The years are bounded so that every store and client can hold the instant. */
+export const timestamp = Type.String({
+  format: 'date-time',
+  pattern: '^(19|20|21)\\d\\d-',
+  description: 'RFC 3339 with offset.',
+});
+
+export function page<Item extends TSchema>(item: Item) {
+  return closed({
+    data: Type.Array(item),
+    next_cursor: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'Null on the last page.',
+    }),
+  });
+}

@@ -1,0 +1,116 @@
+/** A running service: opens the database, migrates, listens, and drains when told to stop. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createApp } from './app.ts';
+import { bootstrapOperator } from './capabilities/keys/index.ts';
+import type { Config } from './config.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import { migrate, readMigrations } from './platform/db/migrate.ts';
+import { openDatabase } from './platform/db/open.ts';
+import { type Faults, noFaults } from './platform/faults.ts';
+import { createHttpServer } from './platform/http/server.ts';
+import { createIds } from './platform/ids.ts';
+import { startJobs } from './platform/jobs.ts';
+import type { Log } from './platform/log.ts';
+import { startTracing } from './platform/tracing.ts';
+import { version } from './version.ts';
+
+export interface Service {
+  readonly url: string;
+  /** Refuses new connections, lets requests in flight finish, then closes everything. May be called twice. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly faults?: Faults;
+}
+
+const idleSweepMs = 50;
+
+export async function startService({
+  config,
+  log,
+  clock = systemClock,
+  faults = noFaults,
+}: ServiceOptions): Promise<Service> {
+  const db = await openDatabase(config, log);
+  const ids = createIds(clock);
+  for (const { name } of await migrate(db, await readMigrations())) {
+    log.info({ migration: name }, 'applied a migration');
+  }
+  const operator = await bootstrapOperator({
+    db,
+    ids,
+    clock,
+    environment: config.keyEnvironment,
+    dataDir: config.dataDir,
+    chosenKey: config.bootstrapOperatorKey,
+  });
+  if (operator.kind === 'made') {
+    log.info({ file: operator.file }, 'made the first operator key; it is in this file');
+  }
+
+  let draining = false;
+  let address: AddressInfo | undefined;
+  const tracing = await startTracing(
+    (config.otlpEndpoint ?? config.otlpTracesEndpoint) !== undefined,
+    version,
+  );
+  const app = createApp({
+    config,
+    db,
+    clock,
+    ids,
+    log,
+    faults,
+    tracer: tracing.tracer,
+    baseUrl: () => config.baseUrl ?? localUrl(config.host, address?.port ?? config.port),
+    isDraining: () => draining,
+  });
+  const server = createHttpServer(app.handler, log);
+  server.listen(config.port, config.host);
+  await once(server, 'listening');
+  address = server.address() as AddressInfo;
+  const jobs = startJobs(app.jobs, log);
+  const url = localUrl(config.host, address.port);
+  log.info({ url, engine: db.engine, version }, `Purser is listening on ${url}`);
+
+  async function drain(): Promise<void> {
+    draining = true;
+    log.info('draining: no new connections, waiting for requests in flight');
+    const closed = once(server, 'close');
+    server.close();
+    const deadline = Date.now() + config.drainSeconds * 1_000;
+    const sweep = setInterval(() => {
+      // A kept-alive connection becomes idle when its last answer is out.
+      server.closeIdleConnections();
+      if (Date.now() > deadline) {
+        server.closeAllConnections();
+      }
+    }, idleSweepMs);
+    await closed;
+    clearInterval(sweep);
+    await jobs.stop();
+    await db.close();
+    await Promise.race([tracing.stop(), pause(2_000, undefined, { ref: false })]).catch(() => undefined);
+    log.info('stopped');
+  }
+
+  let stopping: Promise<void> | undefined;
+  return {
+    url,
+    stop() {
+      stopping ??= drain();
+      return stopping;
+    },
+  };
+}
+
+function localUrl(host: string, port: number): string {
+  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}
