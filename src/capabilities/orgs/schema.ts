@@ -1,6 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { listParameters } from '../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, reason, timestamp } from '../../platform/http/schemas.ts';
+import {
+  choice,
+  closed,
+  id,
+  name,
+  nullable,
+  partial,
+  reason,
+  timestamp,
+} from '../../platform/http/schemas.ts';
 
 const slug = Type.String({
   minLength: 1,
@@ -38,11 +47,11 @@ export const CreateOrg = closed({
 export type CreateOrg = Static<typeof CreateOrg>;
 
 /** What an operator may change. */
-export const PatchOrg = Type.Partial(closed({ name, slug, timezone, home_region: nullable(region) }));
+export const PatchOrg = partial({ name, slug, timezone, home_region: nullable(region) });
 export type PatchOrg = Static<typeof PatchOrg>;
 
 /** What an org's owner may change. The slug is part of sign-in addresses, and the region is the operator's. */
-export const PatchOwnOrg = Type.Partial(closed({ name, timezone }));
+export const PatchOwnOrg = partial({ name, timezone });
 
 export const SuspendOrg = closed({ reason: Type.Optional(reason) });
 

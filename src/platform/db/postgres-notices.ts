@@ -40,9 +40,9 @@ export class PostgresNotices {
     await this.#connect(reconnectAfterMs.first);
   }
 
-  subscribe(channel: string): void {
-    // While disconnected there is nothing to do: connecting subscribes to every channel on the board.
-    this.#client?.query(`LISTEN ${pg.escapeIdentifier(channel)}`).catch((error) => this.#lost(error));
+  /** There is a new channel on the board; until the connection listens to it, notices are not current. */
+  channelAdded(): void {
+    this.#confirmedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   async stop(): Promise<void> {
@@ -62,9 +62,6 @@ export class PostgresNotices {
     );
     try {
       await client.connect();
-      for (const channel of this.#board.channels) {
-        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
-      }
     } catch (error) {
       client.removeAllListeners('end');
       await client.end().catch(() => undefined);
@@ -77,20 +74,28 @@ export class PostgresNotices {
       return;
     }
     this.#client = client;
-    this.#board.forgetEverything();
-    await this.#ask(client);
+    await this.#ask(client, new Set());
   }
 
-  async #ask(client: pg.Client): Promise<void> {
-    const askedAtMs = performance.now();
+  /** Listens to channels that are new, asks for a sign of life, and does so again after a while. */
+  async #ask(client: pg.Client, listening: Set<string>): Promise<void> {
+    let askedAtMs: number;
     try {
+      for (const channel of this.#board.channels.filter((name) => !listening.has(name))) {
+        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+        listening.add(channel);
+        this.#board.forgetEverything();
+      }
+      askedAtMs = performance.now();
       await client.query('SELECT 1');
     } catch (error) {
       this.#lost(error, client);
       return;
     }
-    this.#confirmedAtMs = askedAtMs;
-    this.#schedule(() => this.#ask(client), askEveryMs);
+    if (this.#board.channels.length === listening.size) {
+      this.#confirmedAtMs = askedAtMs;
+    }
+    this.#schedule(() => this.#ask(client, listening), askEveryMs);
   }
 
   #lost(error: unknown, client = this.#client): void {

@@ -106,7 +106,7 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
       ),
     listen(channel, listener) {
       board.add(channel, listener);
-      notices.subscribe(channel);
+      notices.channelAdded();
     },
     noticesAreCurrent: () => notices.areCurrent(),
     stats: () => ({ connections: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

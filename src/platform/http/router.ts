@@ -39,6 +39,7 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
     router.on(method as 'GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, endpoint);
 
   for (const route of routes) {
+    checkDeclaration(route);
     const endpoint: Endpoint = {
       kind: 'route',
       template: route.path,
@@ -72,4 +73,17 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
       };
     },
   };
+}
+
+/** What the types cannot say; a declaration that breaks it never gets to serve a request. */
+function checkDeclaration({ id, path, query, body }: Route): void {
+  for (const schema of [query, body]) {
+    const closedness: { additionalProperties?: unknown } = schema ?? { additionalProperties: false };
+    if (closedness.additionalProperties !== false) {
+      throw new Error(`${id} would let unknown fields through: its query and body have to be closed objects`);
+    }
+  }
+  if (!path.startsWith('/v1/')) {
+    throw new Error(`${id} is outside /v1; what is not JSON under /v1 is a page`);
+  }
 }

@@ -6,6 +6,11 @@ export function closed<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
+/** A closed object of which any part may be left out, for PATCH. */
+export function partial<Properties extends TProperties>(properties: Properties) {
+  return Type.Partial(Type.Object(properties), { additionalProperties: false });
+}
+
 /** One of a few words. Unlike a union of literals, a wrong one is a single finding. */
 export function choice<const Words extends readonly string[]>(words: Words, description?: string) {
   return Type.Unsafe<Words[number]>({

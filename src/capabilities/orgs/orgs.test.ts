@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type World } from '../../../test/harness.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const admin = (method: string, path: string, body?: unknown) =>
+  world.request(method, `/v1/admin/orgs${path}`, {
+    key: world.operatorKey,
+    ...(body !== undefined && { body }),
+  });
+
+describe('creating', () => {
+  test('fills in what was left out', async () => {
+    const { status, json } = await admin('POST', '', { name: 'Müller & Söhne' });
+    expect(status).toBe(201);
+    expect(json).toMatchObject({
+      name: 'Müller & Söhne',
+      slug: 'mu-ller-so-hne',
+      timezone: 'UTC',
+      home_region: null,
+      status: 'active',
+      created_at: '2026-11-15T12:00:00.000Z',
+    });
+    expect(json.id).toMatch(/^org_[0-9a-hjkmnp-tv-z]{26}$/);
+  });
+
+  test('a slug made from a name that is taken gets a suffix', async () => {
+    const first = await admin('POST', '', { name: 'Twice' });
+    const second = await admin('POST', '', { name: 'Twice' });
+    expect(first.json.slug).toBe('twice');
+    expect(second.json.slug).toMatch(/^twice-[0-9a-z]{8}$/);
+  });
+
+  test('a name without a single letter still gets a slug', async () => {
+    const { json } = await admin('POST', '', { name: '日本' });
+    expect(json.slug).toBe('org');
+  });
+
+  test('a chosen slug that is taken is a conflict', async () => {
+    await admin('POST', '', { name: 'A', slug: 'chosen' });
+    const { status, json } = await admin('POST', '', { name: 'B', slug: 'chosen' });
+    expect([status, json.error.code]).toEqual([409, 'conflict']);
+  });
+
+  test('a time zone has to exist', async () => {
+    for (const timezone of ['Mars/Olympus', '+01:00']) {
+      const { json } = await admin('POST', '', { name: 'A', timezone });
+      expect(json.error.details.fields).toEqual([
+        { field: 'timezone', code: 'invalid_value', message: expect.any(String) },
+      ]);
+    }
+    expect((await admin('POST', '', { name: 'A', timezone: 'Africa/Cairo' })).status).toBe(201);
+  });
+});
+
+describe('changing', () => {
+  test('PATCH merges: what is not named stays', async () => {
+    const { json: org } = await admin('POST', '', {
+      name: 'Before',
+      home_region: 'eu',
+      timezone: 'Europe/Berlin',
+    });
+    world.clock.advanceSeconds(60);
+    const { status, json } = await admin('PATCH', `/${org.id}`, { name: 'After', home_region: null });
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      ...org,
+      name: 'After',
+      home_region: null,
+      updated_at: world.clock.now().toISOString(),
+    });
+    expect((await admin('GET', `/${org.id}`)).json).toEqual(json);
+  });
+
+  test('an owner changes name and time zone, and nothing else', async () => {
+    const org = await world.createOrg();
+    const { json } = await world.request('PATCH', `/v1/orgs/${org.id}`, {
+      key: org.ownerKey,
+      body: { name: 'Renamed', timezone: 'Asia/Tokyo' },
+    });
+    expect(json).toMatchObject({ name: 'Renamed', timezone: 'Asia/Tokyo' });
+    const refused = await world.request('PATCH', `/v1/orgs/${org.id}`, {
+      key: org.ownerKey,
+      body: { slug: 'mine' },
+    });
+    expect(refused.json.error.details.fields).toMatchObject([{ field: 'slug', code: 'unknown_field' }]);
+  });
+
+  test('an org that does not exist is not found', async () => {
+    expect((await admin('PATCH', '/org_none', { name: 'A' })).status).toBe(404);
+    expect((await admin('POST', '/org_none/suspend')).status).toBe(404);
+  });
+});
+
+describe('suspending', () => {
+  test('stops the org at once, and reinstating lets it go on', async () => {
+    const org = await world.createOrg();
+    const own = () => world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey });
+    expect((await own()).status).toBe(200);
+
+    const suspended = await admin('POST', `/${org.id}/suspend`, { reason: 'unpaid' });
+    expect(suspended.json).toMatchObject({ status: 'suspended', suspension_reason: 'unpaid' });
+    expect((await own()).json.error.code).toBe('org_suspended');
+
+    const reinstated = await admin('POST', `/${org.id}/reinstate`);
+    expect(reinstated.json).toMatchObject({ status: 'active', suspension_reason: null });
+    expect((await own()).status).toBe(200);
+  });
+
+  test('a move to the state it is in is a conflict', async () => {
+    const org = await world.createOrg();
+    expect((await admin('POST', `/${org.id}/reinstate`)).json.error.code).toBe('conflict');
+    await admin('POST', `/${org.id}/suspend`);
+    expect((await admin('POST', `/${org.id}/suspend`)).json.error.code).toBe('conflict');
+  });
+});
+
+describe('the IP allow-list', () => {
+  test('lets only listed addresses in, IPv4 and IPv6, and an empty list lets all in', async () => {
+    const org = await world.createOrg();
+    const path = `/v1/orgs/${org.id}/ip-allow-list`;
+    const put = (cidrs: string[], address: string, force?: boolean) =>
+      world.request('PUT', path, { key: org.ownerKey, address, body: { cidrs, ...(force && { force }) } });
+    const from = async (address: string) =>
+      (await world.request('GET', path, { key: org.ownerKey, address })).status;
+
+    expect((await put(['192.0.2.0/24', '2001:db8::/32', '198.51.100.7'], '192.0.2.1')).status).toBe(200);
+    expect(await from('192.0.2.255')).toBe(200);
+    expect(await from('::ffff:192.0.2.9')).toBe(200);
+    expect(await from('198.51.100.7')).toBe(200);
+    expect(await from('198.51.100.8')).toBe(403);
+    expect(await from('2001:db8:1::5')).toBe(200);
+    expect(await from('2001:db9::5')).toBe(403);
+
+    const refused = await world.request('GET', path, { key: org.ownerKey, address: '203.0.113.1' });
+    expect(refused.json.error.code).toBe('ip_not_allowed');
+
+    const lockout = await put(['203.0.113.0/24'], '192.0.2.1');
+    expect(lockout.json.error.code).toBe('conflict');
+    expect((await put(['203.0.113.0/24'], '192.0.2.1', true)).status).toBe(200);
+    expect(await from('192.0.2.1')).toBe(403);
+    expect((await put([], '203.0.113.5')).json).toEqual({ cidrs: [] });
+    expect(await from('192.0.2.1')).toBe(200);
+  });
+
+  test('names every entry that is no address', async () => {
+    const org = await world.createOrg();
+    const { json } = await world.request('PUT', `/v1/orgs/${org.id}/ip-allow-list`, {
+      key: org.ownerKey,
+      body: { cidrs: ['127.0.0.1', 'example.com', '10.0.0.0/33', '::1/129', '1.2.3', '10.0.0.0/8/8'] },
+    });
+    expect(json.error.details.fields.map(({ field }: { field: string }) => field)).toEqual([
+      'cidrs[1]',
+      'cidrs[2]',
+      'cidrs[3]',
+      'cidrs[4]',
+      'cidrs[5]',
+    ]);
+  });
+});
+
+describe('listing', () => {
+  let lister: World;
+  beforeAll(async () => {
+    lister = await createWorld();
+    for (let i = 0; i < 7; i += 1) {
+      await lister.createOrg(`Org ${6 - i}`);
+      lister.clock.advanceSeconds(i % 2);
+    }
+  });
+  afterAll(() => lister.close());
+  const list = (query: string) =>
+    lister.request('GET', `/v1/admin/orgs${query}`, { key: lister.operatorKey });
+
+  test.each(['created_at', '-created_at', 'name', '-name'])(
+    'pages by %s see every org once, in order',
+    async (sort) => {
+      const seen: { id: string; name: string; created_at: string }[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: { json: { data: typeof seen; next_cursor: string | null } } = await list(
+          `?limit=2&sort=${sort}${cursor === null ? '' : `&cursor=${cursor}`}`,
+        );
+        expect(page.json.data.length).toBeLessThanOrEqual(2);
+        seen.push(...page.json.data);
+        cursor = page.json.next_cursor;
+      } while (cursor !== null);
+      expect(new Set(seen.map(({ id }) => id)).size).toBe(7);
+      const field = sort.replace('-', '') as 'name' | 'created_at';
+      const values = seen.map((org) => org[field]);
+      const sorted = [...values].sort();
+      expect(values).toEqual(sort.startsWith('-') ? sorted.reverse() : sorted);
+    },
+  );
+
+  test('filters by field', async () => {
+    const { json } = await list('?name=Org+3');
+    expect(json.data.map(({ name }: { name: string }) => name)).toEqual(['Org 3']);
+    expect((await list('?status=suspended')).json).toEqual({ data: [], next_cursor: null });
+    expect((await list('?slug=org-5')).json.data).toHaveLength(1);
+  });
+
+  test.each([
+    ['?sort=color', 'sort', 'invalid_value'],
+    ['?limit=0', 'limit', 'out_of_range'],
+    ['?limit=201', 'limit', 'out_of_range'],
+    ['?limit=ten', 'limit', 'invalid_type'],
+    ['?status=asleep', 'status', 'invalid_value'],
+    ['?color=red', 'color', 'unknown_field'],
+    ['?name=A&name=B', 'name', 'invalid_type'],
+    ['?cursor=zzz', 'cursor', 'invalid_value'],
+    ['?name=', 'name', 'empty'],
+  ])('%s is refused', async (query, field, code) => {
+    const { status, json } = await list(query);
+    expect(status).toBe(422);
+    expect(json.error.details.fields).toMatchObject([{ field, code }]);
+  });
+
+  test('a cursor serves only the order it was made for', async () => {
+    const { json } = await list('?limit=1&sort=name');
+    expect(
+      (await list(`?limit=1&sort=-name&cursor=${json.next_cursor}`)).json.error.details.fields,
+    ).toMatchObject([{ field: 'cursor', code: 'invalid_value' }]);
+  });
+});

@@ -1,0 +1,216 @@
+/** What both engines promise. Run by both test projects. */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import { type Database, insertMany, isUniqueViolation } from './database.ts';
+import { migrate, readMigrations } from './migrate.ts';
+
+let place: Place;
+let db: Database;
+beforeAll(async () => {
+  place = await makePlace({ migrated: true });
+  db = await openPlace(place);
+  await db.query(`CREATE TABLE things (
+    org_id text NOT NULL, id text NOT NULL, n int8, at timestamptz(3), data jsonb, flag bool,
+    CONSTRAINT things_pkey PRIMARY KEY (org_id, id))`);
+});
+afterAll(async () => {
+  await db.close();
+  await place.remove();
+});
+
+const ids = async (orgId: string) =>
+  (await db.query<{ id: string }>('SELECT id FROM things WHERE org_id = $1 ORDER BY id', [orgId])).map(
+    ({ id }) => id,
+  );
+const insert = (on: { query: Database['query'] }, orgId: string, id: string) =>
+  on.query('INSERT INTO things (org_id, id) VALUES ($1, $2)', [orgId, id]);
+
+describe('values', () => {
+  test('arrive as the types the seam promises', async () => {
+    const [row] = await db.query(
+      `SELECT $1::int8 AS big, $2::numeric AS exact, $3::timestamptz AS at, '2026-02-03'::date AS day, $4::jsonb AS data,
+              $5::text[] AS list, $6::bytea AS bytes, $7::text AS nothing, true AS yes, 7::int4 AS small`,
+      [
+        9_007_199_254_740_993n,
+        '0.123456789',
+        new Date('2026-03-29T01:30:00.123Z'),
+        JSON.stringify({ a: [1, null] }),
+        ['x', 'y,"z"'],
+        Buffer.from([0, 255]),
+        null,
+      ],
+    );
+    expect(row).toMatchObject({
+      big: 9_007_199_254_740_993n,
+      exact: '0.123456789',
+      at: new Date('2026-03-29T01:30:00.123Z'),
+      day: '2026-02-03',
+      data: { a: [1, null] },
+      list: ['x', 'y,"z"'],
+      nothing: null,
+      yes: true,
+      small: 7,
+    });
+    expect(Buffer.from(row?.bytes as Uint8Array)).toEqual(Buffer.from([0, 255]));
+  });
+
+  test('several statements in one text run in order', async () => {
+    await db.query(
+      `INSERT INTO things (org_id, id) VALUES ('multi', 'a'); DELETE FROM things WHERE org_id = 'multi'`,
+    );
+    expect(await ids('multi')).toEqual([]);
+  });
+
+  test('bulk insert keeps types and nulls, and takes thousands of rows', async () => {
+    const rows = Array.from({ length: 5_000 }, (_, i) => ({
+      org_id: 'bulk',
+      id: `t${i}`,
+      n: i === 0 ? 2n ** 62n : null,
+      at: new Date(i),
+      data: { i },
+      flag: i % 2 === 0,
+    }));
+    const columns = {
+      org_id: 'text',
+      id: 'text',
+      n: 'int8',
+      at: 'timestamptz',
+      data: 'jsonb',
+      flag: 'bool',
+    } as const;
+    await insertMany(db, 'things', columns, rows);
+    await insertMany(db, 'things', columns, []);
+    const [sum] = await db.query(
+      `SELECT count(*) AS count, max(n) AS n, max(at) AS at FROM things WHERE org_id = 'bulk'`,
+      [],
+    );
+    expect(sum).toEqual({ count: 5_000n, n: 2n ** 62n, at: new Date(4_999) });
+  });
+});
+
+describe('transactions', () => {
+  test('commit everything or nothing', async () => {
+    await db.transaction(async (tx) => {
+      await insert(tx, 'commit', 'a');
+      await insert(tx, 'commit', 'b');
+    });
+    const undone = db.transaction(async (tx) => {
+      await insert(tx, 'undone', 'a');
+      throw new Error('changed my mind');
+    });
+    await expect(undone).rejects.toThrow('changed my mind');
+    expect(await ids('commit')).toEqual(['a', 'b']);
+    expect(await ids('undone')).toEqual([]);
+  });
+
+  test('a unique violation is recognised by its constraint and undoes the transaction', async () => {
+    await insert(db, 'unique', 'a');
+    const twice = db.transaction(async (tx) => {
+      await insert(tx, 'unique', 'b');
+      await insert(tx, 'unique', 'a');
+    });
+    const error = await twice.catch((caught) => caught);
+    expect(isUniqueViolation(error, 'things_pkey')).toBe(true);
+    expect(isUniqueViolation(error, 'other')).toBe(false);
+    expect(await ids('unique')).toEqual(['a']);
+  });
+
+  test('an error that was swallowed does not pass for a commit', async () => {
+    await insert(db, 'swallow', 'a');
+    const swallowed = db.transaction(async (tx) => {
+      await insert(tx, 'swallow', 'a').catch(() => undefined);
+    });
+    await expect(swallowed).rejects.toThrow('swallowed');
+  });
+
+  test('many at once each see a consistent state', async () => {
+    await db.query(`INSERT INTO things (org_id, id, n) VALUES ('count', 'a', 0)`);
+    await Promise.all(
+      Array.from({ length: 40 }, () =>
+        db.transaction(async (tx) => {
+          const [row] = await tx.query<{ n: bigint }>(
+            `SELECT n FROM things WHERE org_id = 'count' FOR UPDATE`,
+            [],
+          );
+          await tx.query(`UPDATE things SET n = $1 WHERE org_id = 'count'`, [(row?.n ?? 0n) + 1n]);
+        }),
+      ),
+    );
+    const [row] = await db.query(`SELECT n FROM things WHERE org_id = 'count'`, []);
+    expect(row).toEqual({ n: 40n });
+  });
+
+  test('a serialization failure is tried again', async () => {
+    let attempts = 0;
+    await db.transaction(async (tx) => {
+      attempts += 1;
+      if (attempts < 3) {
+        await tx.query(`DO $$ BEGIN RAISE EXCEPTION 'collision' USING ERRCODE = '40001'; END $$`);
+      }
+    });
+    expect(attempts).toBe(3);
+  });
+});
+
+describe('notices', () => {
+  test('are heard once the transaction has committed, and never when it has not', async () => {
+    const heard: (string | null)[] = [];
+    db.listen('test_channel', (payload) => heard.push(payload));
+    await db.transaction(async (tx) => {
+      await tx.notify('test_channel', 'one');
+      expect(heard).not.toContain('one');
+    });
+    // In the process that sent it, at once.
+    expect(heard).toContain('one');
+    await db
+      .transaction(async (tx) => {
+        await tx.notify('test_channel', 'never');
+        throw new Error('undone');
+      })
+      .catch(() => undefined);
+    expect(heard).not.toContain('never');
+    await vi.waitFor(() => expect(db.noticesAreCurrent()).toBe(true));
+  });
+});
+
+describe('migrations', () => {
+  test('run once, also when several start at the same time', async () => {
+    const fresh = await makePlace({ migrated: false });
+    const first = await openPlace(fresh);
+    const migrations = await readMigrations();
+    const done = await Promise.all([
+      migrate(first, migrations),
+      migrate(first, migrations),
+      migrate(first, migrations),
+    ]);
+    expect(done.flat().map(({ version }) => version)).toEqual(migrations.map(({ version }) => version));
+    expect(await migrate(first, migrations)).toEqual([]);
+    await first.close();
+    await fresh.remove();
+  });
+
+  test('each can be replayed without changing the schema', async () => {
+    const schema = () =>
+      db.query(
+        `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
+          WHERE table_schema = current_schema() ORDER BY 1, 2`,
+        [],
+      );
+    const before = await schema();
+    for (const { sql } of await readMigrations()) {
+      await db.query(sql);
+    }
+    expect(await schema()).toEqual(before);
+  });
+
+  test('a changed file and a database from the future are refused by name', async () => {
+    const [first, ...rest] = await readMigrations();
+    if (first === undefined) {
+      throw new Error('there are no migrations');
+    }
+    await expect(migrate(db, [{ ...first, checksum: 'other' }, ...rest])).rejects.toThrow(
+      /0001_foundation\.sql was changed/,
+    );
+    await expect(migrate(db, [])).rejects.toThrow(/0001_foundation\.sql, which this version/);
+  });
+});

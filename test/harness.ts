@@ -1,0 +1,208 @@
+/** A whole service in the test's process: fresh database, clock and ids under control, every answer checked. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { trace } from '@opentelemetry/api';
+import inject from 'light-my-request';
+import { type App, createApp } from '../src/app.ts';
+import { bootstrapOperator } from '../src/capabilities/keys/index.ts';
+import { type Config, loadConfig } from '../src/config.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
+import { type OrgRole, type Scope, scopes } from '../src/platform/http/access.ts';
+import { generateKey } from '../src/platform/http/key-format.ts';
+import type { Route } from '../src/platform/http/route.ts';
+import { buildRouter, type Router } from '../src/platform/http/router.ts';
+import { createHttpServer } from '../src/platform/http/server.ts';
+import { createIds } from '../src/platform/ids.ts';
+import { createLog } from '../src/platform/log.ts';
+import { checkAnswer } from './support/contract-check.ts';
+import { makePlace, openPlace } from './support/test-database.ts';
+
+export { engine } from './support/test-database.ts';
+
+export class FakeClock implements Clock {
+  #nowMs = Date.parse('2026-11-15T12:00:00.000Z');
+  now(): Date {
+    return new Date(this.#nowMs);
+  }
+  advanceSeconds(seconds: number): void {
+    this.#nowMs += seconds * 1_000;
+  }
+}
+
+/** mulberry32: small, seedable, good enough to tell ids apart. */
+export function seededBytes(seed: number): (size: number) => Uint8Array {
+  let state = seed;
+  return (size) =>
+    Uint8Array.from({ length: size }, () => {
+      state = (state + 0x6d2b79f5) | 0;
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+      return (mixed ^ (mixed >>> 14)) & 255;
+    });
+}
+
+export interface RequestOptions {
+  readonly key?: string;
+  readonly body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  readonly raw?: string | Buffer;
+  readonly headers?: Record<string, string>;
+  readonly address?: string;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string | undefined>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape.
+  readonly json: any;
+}
+
+export interface TestOrg {
+  readonly id: string;
+  /** A key of role owner with every scope. */
+  readonly ownerKey: string;
+}
+
+export interface World {
+  readonly app: App;
+  readonly db: Database;
+  readonly clock: FakeClock;
+  readonly operatorKey: string;
+  readonly logLines: string[];
+  readonly router: Router;
+  /** What happens at a fault point; reset by assigning undefined. */
+  fault: ((point: FaultPoint, routeId: string) => void | Promise<void>) | undefined;
+  request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>;
+  createOrg(name?: string): Promise<TestOrg>;
+  mintKey(
+    org: TestOrg,
+    role: OrgRole,
+    keyScopes: readonly Scope[],
+    more?: object,
+  ): Promise<{ id: string; secret: string }>;
+  /** The same app on a real socket. */
+  listen(): Promise<{ url: string; port: number }>;
+  close(): Promise<void>;
+}
+
+export async function createWorld(env: Record<string, string> = {}): Promise<World> {
+  const place = await makePlace({ migrated: true });
+  const db = await openPlace(place);
+  const clock = new FakeClock();
+  const ids = createIds(clock, seededBytes(1));
+  const config: Config = loadConfig({ SVC_DATA_DIR: place.dataDir, ...env });
+  const operatorKey = generateKey('test', seededBytes(2));
+  await bootstrapOperator({
+    db,
+    ids,
+    clock,
+    environment: 'test',
+    dataDir: place.dataDir,
+    chosenKey: operatorKey,
+  });
+
+  const logLines: string[] = [];
+  const log = createLog('trace', { write: (line: string) => void logLines.push(line) });
+  const servers: Server[] = [];
+  const app = createApp({
+    config,
+    db,
+    clock,
+    ids,
+    log,
+    tracer: trace.getTracer('test'),
+    faults: (point, routeId) => (world.fault ?? noFaults)(point, routeId),
+    baseUrl: () => 'http://localhost',
+    isDraining: () => false,
+  });
+  const router = buildRouter(app.routes, []);
+  let orgs = 0;
+
+  const world: World = {
+    app,
+    db,
+    clock,
+    operatorKey,
+    logLines,
+    router,
+    fault: undefined,
+    async request(method, path, { key, body, raw, headers = {}, address = '127.0.0.1' } = {}) {
+      const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+      const response = await inject((req, res) => void app.handler(req as never, res as never), {
+        method: method as 'GET',
+        url: path,
+        remoteAddress: address,
+        headers: {
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(payload !== undefined && { payload }),
+      });
+      const answer = {
+        status: response.statusCode,
+        headers: response.headers as Record<string, string | undefined>,
+        text: response.payload,
+        json: parseOrUndefined(response.payload),
+      };
+      if (path.startsWith('/v1')) {
+        checkAnswer(answer, routeOf(router, method, path), method);
+      }
+      return answer;
+    },
+    async createOrg(name = `Org ${++orgs}`) {
+      const org = await world.request('POST', '/v1/admin/orgs', { key: operatorKey, body: { name } });
+      const minted = await world.request('POST', `/v1/admin/orgs/${org.json.id}/keys`, {
+        key: operatorKey,
+        body: { name: 'owner', role: 'owner', scopes },
+      });
+      return { id: org.json.id, ownerKey: minted.json.secret };
+    },
+    async mintKey(org, role, keyScopes, more = {}) {
+      const { json } = await world.request('POST', `/v1/admin/orgs/${org.id}/keys`, {
+        key: operatorKey,
+        body: { name: role, role, scopes: keyScopes, ...more },
+      });
+      return { id: json.id, secret: json.secret };
+    },
+    async listen() {
+      const server = createHttpServer(app.handler, log);
+      servers.push(server);
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      return { url: `http://127.0.0.1:${port}`, port };
+    },
+    async close() {
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      await db.close();
+      await place.remove();
+    },
+  };
+  return world;
+}
+
+/** The declaration that a request is for, if there is one. */
+export function routeOf(router: Router, method: string, path: string): Route | undefined {
+  try {
+    const { endpoint } = router.find(method, path);
+    return endpoint.kind === 'route' ? endpoint.route : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+/** Made once for all test files: a migrated template of each engine, from which a fresh database is a copy away. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
+import { openPglite } from '../../src/platform/db/pglite.ts';
+import { openPostgres } from '../../src/platform/db/postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { type Cluster, findPostgres, startCluster } from './postgres-cluster.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    embeddedTemplate: string;
+    postgresUrl: string;
+    postgresTemplate: string;
+  }
+}
+
+const silent = createLog('silent');
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  project.provide('embeddedTemplate', await embeddedTemplate());
+  const cluster = project.name === 'postgres' ? await postgresTemplate(project) : undefined;
+  return async () => {
+    await cluster?.remove();
+  };
+}
+
+/** Kept between runs under a name that changes with the migrations: creating it takes seconds. */
+async function embeddedTemplate(): Promise<string> {
+  const migrations = await readMigrations();
+  const pglite = readFileSync(
+    new URL('../../node_modules/@electric-sql/pglite/package.json', import.meta.url),
+    'utf8',
+  );
+  const parts = [
+    ...migrations.map(({ checksum }) => checksum),
+    (JSON.parse(pglite) as { version: string }).version,
+  ];
+  const name = createHash('sha256').update(parts.join()).digest('hex').slice(0, 16);
+  const template = join(tmpdir(), `purser-template-${name}`);
+  if (!existsSync(template)) {
+    const draft = `${template}.${process.pid}`;
+    mkdirSync(draft, { recursive: true });
+    const db = await openPglite({ directory: draft, log: silent });
+    await migrate(db, migrations);
+    await db.close();
+    try {
+      renameSync(draft, template);
+    } catch {
+      // Another run was faster; its template is as good as ours.
+      rmSync(draft, { recursive: true, force: true });
+    }
+  }
+  return template;
+}
+
+async function postgresTemplate(project: TestProject): Promise<Cluster> {
+  const bin = findPostgres();
+  if (bin === undefined) {
+    throw new Error('PostgreSQL 15 or newer is needed for these tests');
+  }
+  const cluster = await startCluster(bin);
+  const template = 'purser_template';
+  const client = new pg.Client(cluster.url);
+  await client.connect();
+  await client.query(`CREATE DATABASE ${template}`);
+  await client.end();
+  const db = await openPostgres({ url: databaseUrl(cluster.url, template), connections: 2, log: silent });
+  await migrate(db, await readMigrations());
+  await db.close();
+  project.provide('postgresUrl', cluster.url);
+  project.provide('postgresTemplate', template);
+  return cluster;
+}
+
+export function databaseUrl(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
+}

@@ -1,0 +1,58 @@
+/** A fresh, migrated database of the engine under test, in a fraction of a second. */
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+import type { Database } from '../../src/platform/db/database.ts';
+import { openPglite } from '../../src/platform/db/pglite.ts';
+import { openPostgres } from '../../src/platform/db/postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { databaseUrl } from './global-setup.ts';
+
+export const engine = process.env.PURSER_TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
+
+/** A place where a service can be started: a data directory and, on PostgreSQL, a database of its own. */
+export interface Place {
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  remove(): Promise<void>;
+}
+
+export async function makePlace({ migrated }: { migrated: boolean }): Promise<Place> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'purser-test-'));
+  const removeDirectory = () => rmSync(dataDir, { recursive: true, force: true });
+  if (engine === 'embedded') {
+    if (migrated) {
+      cpSync(inject('embeddedTemplate'), join(dataDir, 'database'), { recursive: true });
+    }
+    return { dataDir, databaseUrl: undefined, remove: async () => removeDirectory() };
+  }
+  const cluster = inject('postgresUrl');
+  const name = `purser_${randomBytes(8).toString('hex')}`;
+  const template = migrated ? `TEMPLATE ${inject('postgresTemplate')}` : '';
+  await onCluster(cluster, `CREATE DATABASE ${name} ${template}`);
+  return {
+    dataDir,
+    databaseUrl: databaseUrl(cluster, name),
+    async remove() {
+      removeDirectory();
+      await onCluster(cluster, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+export async function openPlace(place: Place): Promise<Database> {
+  const log = createLog('silent');
+  return place.databaseUrl === undefined
+    ? openPglite({ directory: join(place.dataDir, 'database'), log })
+    : openPostgres({ url: place.databaseUrl, connections: 10, log });
+}
+
+async function onCluster(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}

@@ -1,0 +1,50 @@
+import { defineConfig } from 'vitest/config';
+import { findPostgres } from './test/support/postgres-cluster.ts';
+
+/**
+ * Two projects, the same tests: the embedded engine always, PostgreSQL wherever the machine has it.
+ * PURSER_TEST_REQUIRE_ALL turns a missing engine from a skip into a failure.
+ */
+const postgres = findPostgres() !== undefined;
+if (!postgres) {
+  const message = 'PostgreSQL 15 or newer was not found on this machine';
+  if (process.env.PURSER_TEST_REQUIRE_ALL === '1') {
+    throw new Error(`${message}, and PURSER_TEST_REQUIRE_ALL is set`);
+  }
+  process.stderr.write(`${message}: its tests are skipped.\n`);
+}
+
+const common = {
+  globalSetup: './test/support/global-setup.ts',
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'embedded',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          env: { PURSER_TEST_ENGINE: 'embedded' },
+        },
+      },
+      ...(postgres
+        ? [
+            {
+              test: {
+                ...common,
+                name: 'postgres',
+                include: ['src/{capabilities,platform/db}/**/*.test.ts', 'test/{contract,e2e}/**/*.test.ts'],
+                env: { PURSER_TEST_ENGINE: 'postgres' },
+              },
+            },
+          ]
+        : []),
+    ],
+  },
+});
