@@ -2,7 +2,7 @@
 import type { Tracer } from '@opentelemetry/api';
 import { recordChange } from './capabilities/audit/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
-import { docsPage, metaRoutes } from './capabilities/meta/index.ts';
+import { docsPage, metaRoutes, operationGroups } from './capabilities/meta/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './platform/clock.ts';
@@ -44,7 +44,8 @@ export interface App {
 export function createApp(deps: AppDependencies): App {
   const { config, db, clock, ids, log, tracer, faults, baseUrl, isDraining } = deps;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
-  const openApi = () => buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl() });
+  const openApi = () =>
+    buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups });
   const metrics = createMetrics(db);
   const credentials = createCredentials(db);
 

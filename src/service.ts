@@ -6,6 +6,7 @@ import { createApp } from './app.ts';
 import { bootstrapOperator } from './capabilities/keys/index.ts';
 import type { Config } from './config.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
+import type { Database } from './platform/db/database.ts';
 import { migrate, readMigrations } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { type Faults, noFaults } from './platform/faults.ts';
@@ -31,13 +32,21 @@ export interface ServiceOptions {
 
 const idleSweepMs = 50;
 
-export async function startService({
-  config,
-  log,
-  clock = systemClock,
-  faults = noFaults,
-}: ServiceOptions): Promise<Service> {
-  const db = await openDatabase(config, log);
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const db = await openDatabase(options.config, options.log);
+  try {
+    return await startOn(db, options);
+  } catch (error) {
+    // Left open it would keep the process from ending, and its directory from being used.
+    await db.close();
+    throw error;
+  }
+}
+
+async function startOn(
+  db: Database,
+  { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
+): Promise<Service> {
   const ids = createIds(clock);
   for (const { name } of await migrate(db, await readMigrations())) {
     log.info({ migration: name }, 'applied a migration');

@@ -21,10 +21,14 @@ async function serve(): Promise<void> {
 
   const stop = (signal: string) => {
     process.once(signal, () => process.exit(1));
-    service.stop().catch((error) => {
-      log.error({ err: error }, 'stopping failed');
-      process.exitCode = 1;
-    });
+    service.stop().then(
+      // What may still be under way, such as retries to a trace collector that is away, is not worth waiting for.
+      () => process.exit(),
+      (error) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);

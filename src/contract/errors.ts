@@ -265,7 +265,7 @@ export const errorCatalog = {
   service_unavailable: entry(
     [503],
     'with_backoff',
-    'A dependency is unavailable or a queue is full; nothing was done.',
+    'A dependency is unavailable or a queue is full. Retry with backoff, a write with its `Idempotency-Key`.',
     none,
   ),
 } as const;

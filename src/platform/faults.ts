@@ -3,7 +3,7 @@
  * In production the hook does nothing, and no setting can change that.
  */
 export type FaultPoint =
-  /** Inside a handler, before it does anything. */
+  /** The request is admitted, its key reserved; the handler has not begun. */
   | 'handler'
   /** All statements of a write have run; its commit has not been sent. */
   | 'write.before_commit'

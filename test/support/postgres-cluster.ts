@@ -29,8 +29,10 @@ export function findPostgres(): string | undefined {
 export interface Cluster {
   /** A URL of the maintenance database; replace the last part to reach another one. */
   readonly url: string;
+  /** An orderly shutdown that does not wait for clients. */
   stop(): Promise<void>;
-  kill(): void;
+  /** Ends every process at once, as a crash would: the next start has to recover. */
+  kill(): Promise<void>;
   start(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -88,7 +90,7 @@ export async function startCluster(bin: string): Promise<Cluster> {
     url,
     start,
     stop: () => end('SIGINT'),
-    kill: () => server?.kill('SIGQUIT'),
+    kill: () => end('SIGQUIT'),
     async remove() {
       await end('SIGQUIT');
       rmSync(directory, { recursive: true, force: true });

@@ -70,26 +70,30 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
     }, restartAfterMs).unref();
   }
 
-  const connection: Queryable = {
-    query<Row extends object>(sql: string, params?: readonly unknown[]) {
-      if (thread === undefined) {
-        throw new DatabaseUnavailable('the embedded database is not running');
-      }
-      return thread.ask(sql, params) as Promise<Row[]>;
-    },
-  };
+  /** Stays with one thread: the next one would run the rest of a broken transaction as if it were whole. */
+  function connect(): Queryable {
+    const lent = thread;
+    return {
+      async query<Row extends object>(sql: string, params?: readonly unknown[]) {
+        if (lent === undefined || lent !== thread) {
+          throw new DatabaseUnavailable('the embedded database is not running');
+        }
+        return lent.ask(sql, params) as Promise<Row[]>;
+      },
+    };
+  }
 
   await start();
 
   return {
     engine: 'embedded',
-    query: (sql, params) => turns.take(async () => connection.query(sql, params)),
+    query: (sql, params) => turns.take(() => connect().query(sql, params)),
     transaction: (work) =>
       retryTransaction(() =>
         turns.take(() =>
           runTransaction(
             {
-              connection,
+              connection: connect(),
               // There is no other process to tell.
               sendNotice: async () => undefined,
               deliverNotice: (notice) => board.deliver(notice),

@@ -61,6 +61,12 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
       throw asUnavailable(error);
     }
     let broken = false;
+    // A connection may die between two statements; without a listener that would end the process.
+    const lost = (error: Error) => {
+      broken = true;
+      log.warn({ err: error }, 'a database connection was lost while in use');
+    };
+    client.on('error', lost);
     const connection: Queryable = {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
         try {
@@ -79,12 +85,14 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
     try {
       return await use(connection);
     } finally {
+      client.off('error', lost);
       client.release(broken);
     }
   }
 
   await withConnection((connection) => connection.query('SELECT 1'));
   await notices.start();
+  let closing: Promise<void> | undefined;
 
   return {
     engine: 'postgres',
@@ -110,9 +118,9 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
     },
     noticesAreCurrent: () => notices.areCurrent(),
     stats: () => ({ connections: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    async close() {
-      await notices.stop();
-      await pool.end();
+    close() {
+      closing ??= notices.stop().then(() => pool.end());
+      return closing;
     },
   };
 }

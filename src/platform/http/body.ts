@@ -7,17 +7,19 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { FieldError } from '../../contract/errors.ts';
-import { refuse, refuseField, refuseFields } from '../../contract/refusal.ts';
+import { type Refusal, refuse, refuseField, refuseFields } from '../../contract/refusal.ts';
 
 const nestingMax = 64;
+/** So that a body full of faults is not answered by one many times its size. */
+const faultsMax = 10_000;
 const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
-const decompressors: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
+const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 export interface BodyRules {
   readonly limitBytes: number;
@@ -41,6 +43,20 @@ export async function readJsonBody(request: IncomingMessage, rules: BodyRules): 
   return parseJsonObject(bytes);
 }
 
+/** Bodies whose framing broke while they arrived, and what is to be answered for it. */
+const broken = new WeakMap<IncomingMessage, Refusal>();
+const brokenEvent = 'purser.broken';
+
+/** Tells whoever reads this body, now or later, that the rest of it cannot be read. */
+export function breakBody(request: IncomingMessage, refusal: Refusal): void {
+  broken.set(request, refusal);
+  request.emit(brokenEvent);
+}
+
+export function isBroken(request: IncomingMessage): boolean {
+  return broken.has(request);
+}
+
 async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
     throw tooLarge(limitBytes);
@@ -49,12 +65,12 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
   if (encoding === 'identity') {
     return collect(request, request, limitBytes);
   }
-  const decompressor = decompressors[encoding]?.();
+  const decompressor = decompressors.get(encoding)?.();
   if (decompressor === undefined) {
     throw refuseField(
       'body',
       'invalid_content_type',
-      `The content encoding has to be one of ${Object.keys(decompressors).join(', ')}.`,
+      `The content encoding has to be one of ${[...decompressors.keys()].join(', ')}.`,
     );
   }
   return collect(request, request.pipe(decompressor), limitBytes);
@@ -69,8 +85,17 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       // The rest is read and thrown away by the server, so that the client gets to read the answer.
       request.unpipe();
       stream.removeAllListeners('data');
+      if (stream !== request) {
+        stream.destroy();
+      }
       request.resume();
       reject(error);
+    };
+    const brokenOff = () => {
+      const refusal = broken.get(request);
+      if (refusal !== undefined) {
+        fail(refusal);
+      }
     };
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
@@ -85,6 +110,8 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
     stream.on('error', damaged);
     request.on('error', damaged);
     request.on('aborted', damaged);
+    request.on(brokenEvent, brokenOff);
+    brokenOff();
   });
 }
 
@@ -112,10 +139,13 @@ export function parseJsonObject(bytes: Buffer): object {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw refuseField('body', 'invalid_type', 'The body has to be a JSON object.');
   }
-  const faults: FieldError[] = [];
-  findUnstorable(value, '', faults);
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
+  if (bytes.includes('\\u') || bytes.includes('__proto__')) {
+    const faults: FieldError[] = [];
+    findUnstorable(value, '', faults);
+    if (faults.length > 0) {
+      throw refuseFields(faults);
+    }
   }
   return value;
 }
@@ -151,6 +181,9 @@ export function isStorable(text: string): boolean {
 }
 
 function findUnstorable(value: unknown, path: string, faults: FieldError[]): void {
+  if (faults.length === faultsMax) {
+    return;
+  }
   if (typeof value === 'string') {
     if (!isStorable(value)) {
       faults.push({

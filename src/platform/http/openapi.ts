@@ -1,16 +1,20 @@
 /** The OpenAPI 3.1 document, made from the route declarations and the error catalog. */
-import { type ErrorCode, errorCatalog, errorCodes, FieldError } from '../../contract/errors.ts';
+import { type ErrorCode, errorCatalog, errorCodes } from '../../contract/errors.ts';
 import type { Route } from './route.ts';
 
 export interface ApiInfo {
   readonly version: string;
   readonly baseUrl: string;
   readonly docsUrl: string;
+  /** What each group of operations (the first part of their ids) is about. */
+  readonly groups: Readonly<Record<string, string>>;
 }
 
 type Json = Record<string, unknown>;
 
-export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsUrl }: ApiInfo): Json {
+export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsUrl, groups }: ApiInfo): Json {
+  const possible = new Set(routes.flatMap(possibleErrors));
+  const codes = errorCodes.filter((code) => possible.has(code));
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const item = paths[route.path] ?? {};
@@ -27,14 +31,11 @@ export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsU
     },
     servers: [{ url: baseUrl }],
     externalDocs: { url: docsUrl },
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: groups[name] })),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
-      schemas: {
-        FieldError,
-        ...Object.fromEntries(errorCodes.map((code) => [errorSchemaName(code), errorSchema(code)])),
-      },
+      schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code)])),
       headers: {
         TraceId: {
           description: 'Locates the request in the logs of the service.',

@@ -257,8 +257,8 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     call: Call,
     store: (tx: Transaction, body: string) => Promise<void> = async () => undefined,
   ): Promise<string> {
+    await faults('handler', route.id);
     const text = await db.transaction(async (tx) => {
-      await faults('handler', route.id);
       const { body, changes } = await handler(call, tx);
       for (const change of changes) {
         await deps.recordChange(tx, call, route.id, change);

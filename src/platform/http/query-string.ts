@@ -1,17 +1,18 @@
-/** Parses a query string strictly: broken percent-encoding is refused, a repeated parameter is not one value. */
+/** Parses a query string strictly: broken percent-encoding is refused, a repeated parameter stays several. */
 
 import type { FieldError } from '../../contract/errors.ts';
 import { refuse } from '../../contract/refusal.ts';
 import { isStorable } from './body.ts';
 
 export interface ParsedQuery {
-  readonly values: Record<string, string>;
+  /** A repeated parameter is an array, which the schema refuses; one with a fault is left out. */
+  readonly values: Record<string, string | string[]>;
   readonly faults: FieldError[];
 }
 
 export function parseQueryString(text: string): ParsedQuery {
-  const values: Record<string, string> = Object.create(null);
-  const faults: FieldError[] = [];
+  const values: ParsedQuery['values'] = Object.create(null);
+  const faulty = new Set<string>();
   for (const pair of text.split('&')) {
     if (pair === '') {
       continue;
@@ -19,17 +20,22 @@ export function parseQueryString(text: string): ParsedQuery {
     const equals = pair.indexOf('=');
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = equals === -1 ? '' : decode(pair.slice(equals + 1));
-    if (name in values) {
-      faults.push({ field: name, code: 'invalid_type', message: 'This parameter was given more than once.' });
-    } else if (!isStorable(value) || !isStorable(name)) {
-      faults.push({
-        field: name,
-        code: 'invalid_value',
-        message: 'NUL and lone surrogates are not allowed.',
-      });
+    const before = values[name];
+    values[name] = before === undefined ? value : [before, value].flat();
+    if (!isStorable(value) || !isStorable(name)) {
+      faulty.add(name);
     }
-    values[name] = value;
   }
+  for (const name of faulty) {
+    delete values[name];
+  }
+  const faults = [...faulty].map(
+    (field): FieldError => ({
+      field,
+      code: 'invalid_value',
+      message: 'NUL and lone surrogates are not allowed.',
+    }),
+  );
   return { values, faults };
 }
 

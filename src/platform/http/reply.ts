@@ -1,7 +1,9 @@
 /** Answers as values, and the one place that writes them to a response. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { Refusal, refuse } from '../../contract/refusal.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
+import { isBroken } from './body.ts';
 
 export interface Reply {
   readonly status: number;
@@ -48,12 +50,65 @@ export function sendReply(request: IncomingMessage, response: ServerResponse, re
     return;
   }
   const length = reply.status === 204 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
-  response.writeHead(reply.status, { ...reply.headers, ...length });
-  response.end(reply.body);
-  if (!request.complete) {
-    // Node reads and discards the rest, so that a client still sending gets the answer rather than a reset.
-    const linger = setTimeout(() => request.complete || request.socket.destroy(), lingerMs);
-    linger.unref();
-    request.once('close', () => clearTimeout(linger));
+  const headers = { ...reply.headers, ...length };
+  if (!isStillSending(request)) {
+    response.writeHead(reply.status, headers);
+    response.end(reply.body);
+  } else if (mayBeReused(request, response)) {
+    answerEarly(request, response, { ...reply, headers });
+  } else {
+    answerLast(request, response, { ...reply, headers });
   }
+}
+
+function isStillSending({ complete, readableEnded, headers }: IncomingMessage): boolean {
+  const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  return hasBody && !complete && !readableEnded;
+}
+
+/** What follows on this connection can be told from the body only if that body is sure to come, and whole. */
+function mayBeReused(request: IncomingMessage, response: ServerResponse): boolean {
+  const { _sent100: invited } = response as ServerResponse & { readonly _sent100?: boolean };
+  return !isBroken(request) && (request.headers.expect === undefined || invited === true);
+}
+
+interface SizedReply extends Omit<Reply, 'headers'> {
+  readonly headers: OutgoingHttpHeaders;
+}
+
+/**
+ * The client is still sending. It gets the whole answer now, but the response ends with the request: until then
+ * Node would not read on, or would close the connection under a client that asked for that, and a connection
+ * that is closed with bytes unread is reset, which may take the answer along.
+ */
+function answerEarly(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
+  response.writeHead(reply.status, reply.headers);
+  response.flushHeaders();
+  response.write(reply.body);
+  request.once('end', () => response.end());
+  request.resume();
+  const linger = setTimeout(() => request.socket.destroy(), lingerMs);
+  linger.unref();
+  response.once('close', () => clearTimeout(linger));
+}
+
+/** The rest of the body never comes, or cannot be found: this is the last answer on the connection. */
+function answerLast(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
+  response.writeHead(reply.status, { ...reply.headers, connection: 'close' });
+  request.resume();
+  if (request.method === 'HEAD' || reply.body === '') {
+    response.end();
+  } else {
+    // Called once the bytes are on their way, behind the answers of all requests before this one.
+    response.write(reply.body, () => closeGently(request.socket));
+  }
+}
+
+/** Says that no more will come and reads on for a while, because closing with bytes unread is a reset. */
+export function closeGently(socket: Duplex): void {
+  socket.end();
+  socket.resume();
+  const linger = setTimeout(() => socket.destroy(), lingerMs);
+  linger.unref();
+  socket.once('close', () => clearTimeout(linger));
 }

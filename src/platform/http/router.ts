@@ -34,6 +34,8 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
   const router = createRouter({
     querystringParser: (text: string) => text as unknown as Record<string, string>,
     onBadUrl: () => undefined,
+    // A long id is as unknown as any other; the size of the whole request line is bounded by the server.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
   });
   const add = (method: string, template: string, endpoint: Endpoint) =>
     router.on(method as 'GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, endpoint);
@@ -63,8 +65,9 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
         throw refuse('bad_request', 'The path is not properly percent-encoded.');
       }
       const params = match.params as Record<string, string>;
-      if (!Object.values(params).every(isStorable)) {
-        throw refuse('not_found');
+      // An empty one is a trailing or doubled slash.
+      if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
+        throw refuse('not_found', 'There is no such route.');
       }
       return {
         endpoint: match.store as Endpoint,
@@ -77,9 +80,8 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
 
 /** What the types cannot say; a declaration that breaks it never gets to serve a request. */
 function checkDeclaration({ id, path, query, body }: Route): void {
-  for (const schema of [query, body]) {
-    const closedness: { additionalProperties?: unknown } = schema ?? { additionalProperties: false };
-    if (closedness.additionalProperties !== false) {
+  for (const schema of [query, body] as ({ readonly additionalProperties?: boolean } | undefined)[]) {
+    if (schema !== undefined && schema.additionalProperties !== false) {
       throw new Error(`${id} would let unknown fields through: its query and body have to be closed objects`);
     }
   }

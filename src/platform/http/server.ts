@@ -1,14 +1,15 @@
 /**
  * Node's HTTP server, with every answer it would make by itself replaced by ours: the envelope, a catalogued
- * status and a trace id, also where the request could not even be parsed.
+ * status and a trace id, also where the request could not even be parsed. Answers keep the order of their
+ * requests, and one request gets one answer, whatever the client sends behind it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import type { Log } from '../log.ts';
+import { breakBody } from './body.ts';
 import type { RequestHandler } from './pipeline.ts';
-import { refusalReply } from './reply.ts';
+import { closeGently, refusalReply } from './reply.ts';
 import { newTraceId } from './trace-id.ts';
 
 const headersWithinMs = 20_000;
@@ -16,7 +17,15 @@ const requestWithinMs = 120_000;
 /** Above the idle timeouts of common load balancers, so that they are the ones to close an idle connection. */
 const idleConnectionMs = 75_000;
 
+/** The latest request that could be read from a connection, and its response. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 export function createHttpServer(handler: RequestHandler, log: Log): Server {
+  const latest = new WeakMap<Duplex, Exchange>();
+  const unreadable = new WeakSet<Duplex>();
   const server = createServer({
     requireHostHeader: false,
     headersTimeout: headersWithinMs,
@@ -24,35 +33,62 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     keepAliveTimeout: idleConnectionMs,
     connectionsCheckingInterval: 5_000,
   });
-  const serve = (request: IncomingMessage, response: ServerResponse) => void handler(request, response);
+  // A client that has sent all it has to say still gets to read its answers. Node has no option for this.
+  Object.assign(server, { httpAllowHalfOpen: true });
+
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, { request, response });
+    if (request.httpVersion === '1.0') {
+      // It does not know interim responses, so its expectation is to be ignored.
+      delete request.headers.expect;
+    }
+    void handler(request, response);
+  };
   server.on('request', serve);
   // Both would be answered by Node before we saw the request; the pipeline looks at the header itself.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    answerRaw(socket, refuse('not_found', 'There is no such route.'), log);
+    // Node no longer listens on this connection; without a listener an error would end the process.
+    socket.on('error', () => undefined);
+    answerAfterAll(socket, refuse('not_found', 'There is no such route.'));
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    if (responseInProgress(socket)) {
-      socket.destroy();
+    // Behind what cannot be read, everything fails again, and belongs to nothing that could be answered; nor
+    // does what comes behind a request that asked for the connection to be closed.
+    if (unreadable.has(socket) || !socket.writable || error.code === 'HPE_CLOSED_CONNECTION') {
       return;
     }
-    answerRaw(socket, refusalOf(error), log);
+    unreadable.add(socket);
+    const current = latest.get(socket);
+    if (current === undefined || current.request.complete) {
+      answerAfterAll(socket, refusalOf(error, 'head'));
+    } else if (current.response.headersSent) {
+      closeGently(socket);
+    } else {
+      breakBody(current.request, refusalOf(error, 'body'));
+    }
   });
+
+  /** Answers what never became a request, behind the answers of all that did. */
+  function answerAfterAll(socket: Duplex, refusal: Refusal): void {
+    const response = latest.get(socket)?.response;
+    if (response === undefined || response.writableFinished) {
+      answerRaw(socket, refusal, log);
+    } else {
+      // Before Node's own listener, which closes the connection of a client that has closed its half.
+      response.prependListener('finish', () => answerRaw(socket, refusal, log));
+    }
+  }
   return server;
 }
 
-/** A half-sent response on this connection cannot be mended by another one behind it. */
-function responseInProgress(socket: Socket): boolean {
-  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse };
-  return current?.headersSent === true && !current.writableFinished;
-}
-
-function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
+function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return refuse('bad_request', 'The headers are too large.');
@@ -61,13 +97,18 @@ function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return refuse('bad_request', 'The request took too long to arrive.');
     case 'HPE_INVALID_EOF_STATE':
-      return refuseField('body', 'invalid_body', 'The body ended early.');
+      return part === 'body'
+        ? refuseField('body', 'invalid_body', 'The body ended early.')
+        : refuse('bad_request', 'The request ended early.');
     default:
       return refuse('bad_request', 'The request is not well-formed HTTP.');
   }
 }
 
 function answerRaw(socket: Duplex, refusal: Refusal, log: Log): void {
+  if (!socket.writable) {
+    return;
+  }
   const traceId = newTraceId();
   const reply = refusalReply(refusal);
   const headers = {
@@ -78,6 +119,6 @@ function answerRaw(socket: Duplex, refusal: Refusal, log: Log): void {
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   log.info({ traceId, status: reply.status, code: reply.code }, 'a request could not be read');
-  socket.on('error', () => undefined);
-  socket.end(`HTTP/1.1 ${reply.status} ${reply.code}\r\n${head.join('')}\r\n${reply.body}`);
+  socket.write(`HTTP/1.1 ${reply.status} ${reply.code}\r\n${head.join('')}\r\n${reply.body}`);
+  closeGently(socket);
 }

@@ -12,21 +12,55 @@ const options = {
   allowUnionTypes: true,
 } as const;
 const bodies = new Ajv2020(options);
+const largeBodies = new Ajv2020({ ...options, allErrors: false });
 /** Query parameters are text; the schema says what they stand for. */
 const queries = new Ajv2020({ ...options, coerceTypes: true, useDefaults: true });
-for (const ajv of [bodies, queries]) {
-  formats.default(ajv, ['date-time']);
+const calendar = formats.default.get('date-time') as { validate(text: string): boolean };
+/** The library also takes blanks for the `T`, offsets without minutes and leap seconds, which no `Date` can hold. */
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+for (const ajv of [bodies, largeBodies, queries]) {
+  ajv.addFormat('date-time', (text: string) => instant.test(text) && calendar.validate(text));
 }
 
 /** Returns every offending field; none when the value is valid. A query validator also fills in defaults. */
 export type Validator = (value: unknown) => FieldError[];
 
+/**
+ * The findings about one body are bounded: some megabytes of wrong items would otherwise become gigabytes of
+ * findings. These bounds are above what a bulk request of the largest size can hold.
+ */
+const findingsMax = 10_000;
+const valuesMax = 500_000;
+
 export function compileBody(schema: TSchema): Validator {
-  return validator(bodies.compile(schema));
+  const all = validator(bodies.compile(schema));
+  const first = validator(largeBodies.compile(schema));
+  return (value) => (holdsAtMost(valuesMax, value) ? all(value) : first(value));
+}
+
+function holdsAtMost(max: number, value: unknown): boolean {
+  let left = max;
+  const fits = (part: unknown): boolean => {
+    left -= 1;
+    return (
+      left >= 0 &&
+      (part === null ||
+        typeof part !== 'object' ||
+        (Array.isArray(part) ? part.every(fits) : Object.values(part).every(fits)))
+    );
+  };
+  return fits(value);
 }
 
 export function compileQuery(schema: TSchema): Validator {
-  return validator(queries.compile(schema));
+  const check = validator(queries.compile(schema));
+  // Text such as `1e999` becomes an infinite number, which the library then exempts from every range.
+  return (value) => [...check(value), ...Object.entries(value as object).flatMap(infinite)];
+}
+
+function infinite([field, value]: [string, unknown]): FieldError[] {
+  const isInfinite = typeof value === 'number' && !Number.isFinite(value);
+  return isInfinite ? [{ field, code: 'out_of_range', message: 'This is not a finite number.' }] : [];
 }
 
 function validator(validate: ValidateFunction): Validator {
@@ -40,6 +74,9 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
     // The first finding is the most basic one (the type before the range); the rest would repeat it.
     if (!byField.has(field)) {
       byField.set(field, { field, ...explain(error) });
+    }
+    if (byField.size === findingsMax) {
+      break;
     }
   }
   return [...byField.values()];

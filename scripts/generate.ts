@@ -1,0 +1,44 @@
+/**
+ * Writes the generated documents, or with `--check` says which of them are stale.
+ * They are committed, so that a change of the API shows in its diff.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { errorsMarkdown, operationGroups } from '../src/capabilities/meta/index.ts';
+import { buildOpenApi } from '../src/platform/http/openapi.ts';
+import { version } from '../src/version.ts';
+import { declaredRoutes } from '../test/support/declared-routes.ts';
+
+const baseUrl = 'http://localhost:8080';
+const openApi = buildOpenApi(declaredRoutes(), {
+  version,
+  baseUrl,
+  docsUrl: `${baseUrl}/docs`,
+  groups: operationGroups,
+});
+const documents: Record<string, string> = {
+  'openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,
+  'errors.md': errorsMarkdown(),
+};
+const directory = new URL('../docs/generated/', import.meta.url);
+mkdirSync(directory, { recursive: true });
+
+const checking = process.argv.includes('--check');
+for (const [name, text] of Object.entries(documents)) {
+  const file = new URL(name, directory);
+  if (!checking) {
+    writeFileSync(file, text);
+  } else if (readOrEmpty(file) !== text) {
+    process.stderr.write(
+      `docs/generated/${name} is stale: run \`npm run generate\` and commit the result.\n`,
+    );
+    process.exitCode = 1;
+  }
+}
+
+function readOrEmpty(file: URL): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { describeSettings, loadConfig, unknownSettings } from './config.ts';
+import { generateKey } from './platform/http/key-format.ts';
+
+test('every setting has a usable default', () => {
+  const config = loadConfig({});
+  expect(config).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    bodyLimitBytes: 33_554_432,
+    idempotencyTakeoverSeconds: 60,
+    authBackoffAttempts: 20,
+    corsOrigins: [],
+  });
+  expect(config.databaseUrl).toBeUndefined();
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test.each([
+  ['SVC_PORT', '65536'],
+  ['SVC_PORT', '80a'],
+  ['SVC_BASE_URL', 'ftp://example.com'],
+  ['SVC_BASE_URL', 'example.com'],
+  ['SVC_DATABASE_URL', 'mysql://user:hunter2@db/x'],
+  ['SVC_CORS_ORIGINS', 'https://app.example.com/path'],
+  ['SVC_TRUSTED_PROXIES', '10.0.0.0/40'],
+  ['SVC_BODY_LIMIT_BYTES', '-1'],
+  ['SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS', '0'],
+  ['SVC_BOOTSTRAP_OPERATOR_KEY', 'svc_live_short'],
+  ['SVC_LOG_LEVEL', 'loud'],
+  ['SVC_KEY_ENVIRONMENT', 'Not Lower'],
+])('%s=%s is refused by name, without repeating the value', (name, value) => {
+  const load = () => loadConfig({ [name]: value });
+  expect(load).toThrow(new RegExp(`^${name} is not usable`));
+  expect(load).not.toThrow(/hunter2/);
+});
+
+test('an empty setting is an absent one', () => {
+  expect(loadConfig({ SVC_PORT: '', SVC_DATABASE_URL: '' })).toMatchObject({
+    port: 8080,
+    databaseUrl: undefined,
+  });
+});
+
+test('the report masks secrets and shows the rest', () => {
+  const key = generateKey('live');
+  const report = describeSettings({ SVC_BOOTSTRAP_OPERATOR_KEY: key, SVC_PORT: '9' });
+  const present = (name: string) => report.find((setting) => setting.name === name)?.present;
+  expect(present('SVC_BOOTSTRAP_OPERATOR_KEY')).toBe('********');
+  expect(present('SVC_PORT')).toBe('9');
+  expect(JSON.stringify(report)).not.toContain(key);
+});
+
+test('a name that is almost a setting is noticed', () => {
+  expect(unknownSettings({ SVC_PROT: '1', SVC_PORT: '1', PATH: '/' })).toEqual(['SVC_PROT']);
+});

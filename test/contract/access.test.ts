@@ -1,0 +1,194 @@
+/**
+ * One invariant over all declarations: whoever must not pass gets exactly the documented refusal, in the
+ * documented order, before the body is looked at.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { orgRoles, type Scope, scopes } from '../../src/platform/http/access.ts';
+import { generateKey } from '../../src/platform/http/key-format.ts';
+import type { Route } from '../../src/platform/http/route.ts';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { declaredRoutes } from '../support/declared-routes.ts';
+
+const routes = declaredRoutes();
+const guarded = routes.filter(({ access }) => access.kind !== 'public');
+const name = ({ method, path }: Route) => `${method} ${path}`;
+
+let world: World;
+let home: TestOrg;
+let foreign: TestOrg;
+let suspended: TestOrg;
+/** Ids of real resources, for each path parameter that any route has. */
+let own: Record<string, string>;
+let theirs: Record<string, string>;
+let revokedKey: string;
+let expiredKey: string;
+let futureKey: string;
+
+beforeAll(async () => {
+  // Bad keys are tried hundreds of times from one address here.
+  world = await createWorld({ SVC_AUTH_BACKOFF_ATTEMPTS: '1000000' });
+  [home, foreign, suspended] = [await world.createOrg(), await world.createOrg(), await world.createOrg()];
+  own = await resourcesOf(home);
+  theirs = await resourcesOf(foreign);
+  await world.request('POST', `/v1/admin/orgs/${suspended.id}/suspend`, { key: world.operatorKey });
+  const inSeconds = (seconds: number) =>
+    new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
+  const revoked = await world.mintKey(home, 'owner', scopes);
+  await world.request('DELETE', `/v1/orgs/${home.id}/keys/${revoked.id}`, { key: home.ownerKey });
+  revokedKey = revoked.secret;
+  expiredKey = (await world.mintKey(home, 'owner', scopes, { expires_at: inSeconds(5) })).secret;
+  futureKey = (await world.mintKey(home, 'owner', scopes, { not_before: inSeconds(1_000) })).secret;
+  world.clock.advanceSeconds(10);
+});
+afterAll(() => world.close());
+
+/** A new path parameter fails here until this test is taught how to make such a resource. */
+async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
+  const { id: keyId } = await world.mintKey(org, 'viewer', []);
+  return { id: org.id, org_id: org.id, key_id: keyId };
+}
+
+function pathFor(route: Route, ids: Record<string, string>): string {
+  return route.path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+    const id = ids[parameter];
+    if (id === undefined) {
+      throw new Error(`teach resourcesOf how to make a {${parameter}}`);
+    }
+    return id;
+  });
+}
+
+const refusal = async (route: Route, key: string | undefined, ids = own) => {
+  const { status, json } = await world.request(route.method, pathFor(route, ids), {
+    ...(key !== undefined && { key }),
+    // Not JSON: whoever is refused before the body is read never hears of it.
+    raw: '{',
+    headers: { 'content-type': 'application/json' },
+  });
+  return [status, json.error.code, json.error.details];
+};
+
+describe.each(guarded.map((route) => [name(route), route] as const))('%s', (_, route) => {
+  test('no key', async () => {
+    expect(await refusal(route, undefined)).toEqual([401, 'unauthorized', {}]);
+  });
+  test('a key that is no key', async () => {
+    expect(await refusal(route, 'nonsense')).toEqual([401, 'unauthorized', {}]);
+  });
+  test('a well-formed key that was never minted', async () => {
+    expect(await refusal(route, generateKey('test'))).toEqual([401, 'unauthorized', {}]);
+  });
+  test('a revoked key', async () => {
+    expect(await refusal(route, revokedKey)).toEqual([410, 'gone', {}]);
+  });
+  test('an expired key and one that is not valid yet', async () => {
+    expect(await refusal(route, expiredKey)).toEqual([401, 'key_expired', {}]);
+    expect(await refusal(route, futureKey)).toEqual([401, 'key_expired', {}]);
+  });
+  test('a suspended org', async () => {
+    expect(await refusal(route, suspended.ownerKey)).toEqual([403, 'org_suspended', {}]);
+  });
+});
+
+const orgRoutes = guarded.flatMap((route) =>
+  route.access.kind === 'org' ? [{ route, scope: route.access.scope, role: route.access.role }] : [],
+);
+
+describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
+  '%s',
+  (_, { route, scope, role }) => {
+    test('every scope but the one it needs', async () => {
+      const others = scopes.filter((other): other is Scope => other !== scope);
+      const { secret } = await world.mintKey(home, 'owner', others);
+      expect(await refusal(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
+    });
+
+    test('every role below the one it needs', async () => {
+      for (const lower of orgRoles.slice(0, orgRoles.indexOf(role))) {
+        const { secret } = await world.mintKey(home, lower, [scope]);
+        expect(await refusal(route, secret)).toEqual([403, 'forbidden', {}]);
+      }
+    });
+
+    test('an operator, who sees into no org', async () => {
+      const [status, code] = await refusal(route, world.operatorKey);
+      expect([status, code]).toEqual(
+        route.path.includes('{id}') ? [404, 'not_found'] : [403, 'missing_scope'],
+      );
+    });
+  },
+);
+
+describe.each(
+  guarded.filter(({ access }) => access.kind === 'operator').map((route) => [name(route), route] as const),
+)('%s', (_, route) => {
+  test('an owner with every scope is no operator', async () => {
+    expect(await refusal(route, home.ownerKey)).toEqual([403, 'forbidden', {}]);
+  });
+});
+
+describe('a resource of another tenant answers byte for byte like one that does not exist', () => {
+  const withIds = guarded.filter(({ path, access }) => path.includes('{') && access.kind === 'org');
+  test.each(withIds.map((route) => [name(route), route] as const))('%s', async (_, route) => {
+    const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter as string);
+    for (const parameter of parameters) {
+      const ask = async (id: string | undefined) => {
+        const { status, headers, text } = await world.request(
+          route.method,
+          pathFor(route, { ...own, [parameter]: id ?? '' }),
+          { key: home.ownerKey, ...(route.body !== undefined && { body: validBody(route) }) },
+        );
+        const { 'x-svc-trace-id': _trace, date: _date, ...rest } = headers;
+        return { status, text, headers: rest };
+      };
+      const missing = (theirs[parameter] ?? '').slice(0, -4).concat('0000');
+      const answer = await ask(theirs[parameter]);
+      expect(answer.status).toBe(404);
+      expect(answer).toEqual(await ask(missing));
+    }
+  });
+});
+
+/** A valid body per route, so that the request gets as far as the resource. */
+function validBody(route: Route): object {
+  const bodies: Record<string, object> = {
+    'org.change': { name: 'Taken over' },
+    'org.ip_allow_list.put': { cidrs: [] },
+    'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
+    'keys.rotate': {},
+  };
+  const body = bodies[route.id];
+  if (body === undefined) {
+    throw new Error(`teach validBody a body for ${route.id}`);
+  }
+  return body;
+}
+
+describe('bad bodies are refused by every route that takes one', () => {
+  const withBody = guarded.filter(({ body }) => body !== undefined);
+  const keyFor = (route: Route) => (route.access.kind === 'operator' ? world.operatorKey : home.ownerKey);
+  const send = (route: Route, raw: string) =>
+    world.request(route.method, pathFor(route, own), {
+      key: keyFor(route),
+      raw,
+      headers: { 'content-type': 'application/json' },
+    });
+
+  test.each(withBody.map((route) => [name(route), route] as const))('%s', async (_, route) => {
+    const fieldsOf = async (raw: string) => {
+      const { status, json } = await send(route, raw);
+      expect(status).toBe(422);
+      return json.error.details.fields.map(
+        ({ field, code }: { field: string; code: string }) => `${field} ${code}`,
+      );
+    };
+    expect(await fieldsOf('{"a":')).toEqual(['body invalid_json']);
+    expect(await fieldsOf('[]')).toEqual(['body invalid_type']);
+    expect(await fieldsOf('{"no_such_field":1}')).toContain('no_such_field unknown_field');
+    const properties = Object.keys(route.body?.properties ?? {});
+    const wrongTypes = await fieldsOf(
+      JSON.stringify(Object.fromEntries(properties.map((field) => [field, { a: 1 }]))),
+    );
+    expect(wrongTypes.sort()).toEqual(properties.map((field) => `${field} invalid_type`).sort());
+  });
+});

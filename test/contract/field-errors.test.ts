@@ -1,0 +1,81 @@
+/** Each field code that the contract names, over HTTP. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const json = 'application/json';
+const cases: [
+  code: string,
+  field: string,
+  method: string,
+  path: string,
+  raw: string | Buffer,
+  contentType: string,
+][] = [
+  ['invalid_json', 'body', 'POST', '/v1/admin/orgs', '{"name"', json],
+  ['invalid_json', 'body', 'POST', '/v1/admin/orgs', '', json],
+  ['invalid_type', 'body', 'POST', '/v1/admin/orgs', '"text"', json],
+  ['invalid_type', 'name', 'POST', '/v1/admin/orgs', '{"name":1}', json],
+  ['invalid_content_type', 'body', 'POST', '/v1/admin/orgs', '{"name":"a"}', 'text/plain'],
+  [
+    'invalid_content_type',
+    'body',
+    'POST',
+    '/v1/admin/orgs',
+    '{"name":"a"}',
+    'application/json; charset=latin1',
+  ],
+  ['invalid_body', 'body', 'POST', '/v1/admin/orgs', Buffer.from([0x7b, 0xff, 0x7d]), json],
+  ['invalid_body', 'body', 'POST', '/v1/admin/orgs', `${'['.repeat(100)}${']'.repeat(100)}`, json],
+  ['out_of_range', 'name', 'POST', '/v1/admin/orgs', JSON.stringify({ name: 'x'.repeat(201) }), json],
+  ['empty', 'name', 'POST', '/v1/admin/orgs', '{"name":""}', json],
+  ['too_many', 'cidrs', 'PUT', 'allow-list', JSON.stringify({ cidrs: Array(1_001).fill('127.0.0.1') }), json],
+  ['required', 'name', 'POST', '/v1/admin/orgs', '{}', json],
+  ['unknown_field', 'colour', 'POST', '/v1/admin/orgs', '{"name":"a","colour":"red"}', json],
+  ['invalid_value', 'timezone', 'POST', '/v1/admin/orgs', '{"name":"a","timezone":"Nowhere"}', json],
+  ['invalid_value', 'name', 'POST', '/v1/admin/orgs', '{"name":"a\\u0000"}', json],
+  ['invalid_value', 'name', 'POST', '/v1/admin/orgs', '{"name":"\\ud800"}', json],
+  ['unknown_field', '__proto__', 'POST', '/v1/admin/orgs', '{"name":"a","__proto__":{"x":1}}', json],
+  ['invalid_format', 'slug', 'POST', '/v1/admin/orgs', '{"name":"a","slug":"No Slug"}', json],
+];
+
+test.each(cases)('%s on %s: %s %s', async (code, field, method, path, raw, contentType) => {
+  const own = path === 'allow-list';
+  const { status, json: body } = await world.request(
+    method,
+    own ? `/v1/orgs/${org.id}/ip-allow-list` : path,
+    {
+      key: own ? org.ownerKey : world.operatorKey,
+      raw,
+      headers: { 'content-type': contentType },
+    },
+  );
+  expect(status).toBe(422);
+  expect(body.error.code).toBe('validation_failed');
+  expect(body.error.details.fields).toEqual([{ field, code, message: expect.stringMatching(/\S/) }]);
+});
+
+test('every offending field is listed, in query and body alike, each once', async () => {
+  const { json: body } = await world.request('POST', '/v1/admin/orgs?verbose=1', {
+    key: world.operatorKey,
+    body: { name: 5, slug: '', timezone: null, colour: 1, home_region: 'x'.repeat(65) },
+  });
+  const found = body.error.details.fields.map(
+    ({ field, code }: { field: string; code: string }) => `${field} ${code}`,
+  );
+  expect(found.sort()).toEqual([
+    'colour unknown_field',
+    'home_region out_of_range',
+    'name invalid_type',
+    'slug empty',
+    'timezone invalid_type',
+    'verbose unknown_field',
+  ]);
+});

@@ -1,0 +1,75 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { errorCatalog } from '../../src/contract/errors.ts';
+import { possibleErrors } from '../../src/platform/http/openapi.ts';
+import { createWorld, type World } from '../harness.ts';
+
+let world: World;
+// biome-ignore lint/suspicious/noExplicitAny: the document is what is under test.
+let document: any;
+beforeAll(async () => {
+  world = await createWorld();
+  document = (await world.request('GET', '/v1/openapi.json')).json;
+});
+afterAll(() => world.close());
+
+test('is valid OpenAPI 3.1 under a linter', async () => {
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    // Public routes answer no 4xx of their own; servers on localhost are what a self-hosted product has.
+    rules: { 'operation-4xx-response': 'error', 'no-server-example.com': 'off', 'no-empty-servers': 'error' },
+  });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  expect(
+    problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`),
+  ).toEqual([]);
+});
+
+test('has every declared operation and no other, each with a different id', () => {
+  const described = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(described.sort()).toEqual(world.app.routes.map(({ method, path }) => `${method} ${path}`).sort());
+  const ids = world.app.routes.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+describe('every operation lists its error statuses and codes', () => {
+  test('exactly those that its declaration and the pipeline allow', () => {
+    for (const route of world.app.routes) {
+      const { responses } = document.paths[route.path][route.method.toLowerCase()];
+      const statuses = new Set([
+        route.success,
+        ...possibleErrors(route).flatMap((code) => [...errorCatalog[code].statuses]),
+      ]);
+      expect(Object.keys(responses).map(Number).sort()).toEqual([...statuses].sort());
+      for (const code of possibleErrors(route)) {
+        expect(JSON.stringify(responses[errorCatalog[code].statuses[0]])).toContain(`Error_${code}`);
+      }
+    }
+  });
+});
+
+test('the error listing is the catalog', async () => {
+  const { json } = await world.request('GET', '/v1/meta/errors');
+  expect(json.data).toHaveLength(32);
+  expect(json.data).toContainEqual({
+    code: 'rate_limited',
+    statuses: [429],
+    details: ['retry_after_seconds'],
+    retry: 'after_interval',
+    meaning: expect.any(String),
+  });
+});
+
+test('the reference page shows every operation and asks no other host for anything', async () => {
+  const page = await world.request('GET', '/docs');
+  expect(page.status).toBe(200);
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  for (const { id, path } of world.app.routes) {
+    expect(page.text).toContain(`id="${id}"`);
+    expect(page.text).toContain(path);
+  }
+  expect(page.text).not.toMatch(/<script|src=|@import|url\(|href="https?:/);
+  expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'/);
+});

@@ -1,0 +1,101 @@
+/** Every shell block of the README and the guides is run, in order, as a reader would; so they stay true. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { freePort } from './support/postgres-cluster.ts';
+
+const repository = resolve(import.meta.dirname, '..');
+const guides = readdirSync(join(repository, 'docs/guides')).map((file) => `docs/guides/${file}`);
+
+let directory: string;
+let port: number;
+let env: NodeJS.ProcessEnv;
+let children: ChildProcess[];
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'purser-reader-'));
+  port = await freePort();
+  children = [];
+  env = {
+    ...process.env,
+    PATH: `${npmInTheRepository(directory)}:${process.env.PATH}`,
+    SVC_PORT: String(port),
+    SVC_DATA_DIR: join(directory, '.purser'),
+  };
+});
+
+afterEach(async () => {
+  for (const child of children) {
+    const ended = child.exitCode === null ? once(child, 'exit') : undefined;
+    process.kill(-(child.pid ?? 0), 'SIGTERM');
+    await ended;
+  }
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/**
+ * The reader stands in the repository; the test stands in an empty folder, so that it leaves nothing behind.
+ * `npm ci` and `npm test` are what brought us here and are not run again; everything else is npm itself.
+ */
+function npmInTheRepository(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const npm = execFileSync('which', ['npm'], { encoding: 'utf8' }).trim();
+  const script = `#!/bin/sh\ncase "$1" in ci|test) exit 0 ;; esac\ncd '${repository}' && exec '${npm}' "$@"\n`;
+  writeFileSync(join(bin, 'npm'), script);
+  chmodSync(join(bin, 'npm'), 0o755);
+  return bin;
+}
+
+function blocksOf(document: string): string[] {
+  const text = readFileSync(join(repository, document), 'utf8');
+  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) =>
+    (block ?? '').replaceAll('localhost:8080', `127.0.0.1:${port}`),
+  );
+}
+
+async function startService(command: string): Promise<void> {
+  const child = spawn('bash', ['-c', command], { cwd: directory, env, stdio: 'ignore', detached: true });
+  children.push(child);
+  await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200), {
+    timeout: 120_000,
+    interval: 200,
+  });
+}
+
+/** One shell for all blocks, so that variables last as they do for a reader. */
+function run(blocks: readonly string[]): string {
+  const script = ['set -euo pipefail', ...blocks].join('\n');
+  return execFileSync('bash', ['-c', script], { cwd: directory, env, encoding: 'utf8', stdio: 'pipe' });
+}
+
+const isStart = (block: string) => /npm start/.test(block);
+
+test('README.md', { timeout: 180_000 }, async () => {
+  const blocks = blocksOf('README.md');
+  expect(blocks.filter(isStart)).toHaveLength(1);
+  await startService(blocks.find(isStart) ?? '');
+  const output = run(blocks.filter((block) => !isStart(block)));
+  expect(output).toContain('"name":"Acme"');
+  expect(output).toContain('SVC_DATABASE_URL');
+});
+
+test.each(guides)('%s', { timeout: 180_000 }, async (guide) => {
+  const blocks = blocksOf(guide);
+  expect(blocks.length).toBeGreaterThan(0);
+  cpSync(inject('embeddedTemplate'), join(directory, '.purser/database'), { recursive: true });
+  await startService('npm start');
+  run(blocks);
+});

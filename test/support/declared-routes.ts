@@ -1,0 +1,36 @@
+/** Every route of the product, for tests that hold one invariant over all of them. No handler of these is called. */
+import { trace } from '@opentelemetry/api';
+import { createApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { noFaults } from '../../src/platform/faults.ts';
+import type { Route } from '../../src/platform/http/route.ts';
+import { createIds } from '../../src/platform/ids.ts';
+import { createLog } from '../../src/platform/log.ts';
+
+export function declaredRoutes(): readonly Route[] {
+  const notUsed = () => {
+    throw new Error('declarations alone need no database');
+  };
+  const db: Database = {
+    engine: 'embedded',
+    query: notUsed,
+    transaction: notUsed,
+    listen: () => undefined,
+    noticesAreCurrent: () => false,
+    stats: () => ({ connections: 0, idle: 0, waiting: 0 }),
+    close: async () => undefined,
+  };
+  return createApp({
+    config: loadConfig({}),
+    db,
+    clock: systemClock,
+    ids: createIds(systemClock),
+    log: createLog('silent'),
+    tracer: trace.getTracer('declarations'),
+    faults: noFaults,
+    baseUrl: () => 'http://localhost:8080',
+    isDraining: () => false,
+  }).routes;
+}
