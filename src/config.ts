@@ -65,7 +65,7 @@ const settings = {
     meaning: 'Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed, separated by commas.',
     fallback: '',
     parse: parseProxies,
-  } as Setting<BlockList>,
+  } as Setting<BlockList | undefined>,
   bodyLimitBytes: whole(
     'SVC_BODY_LIMIT_BYTES',
     String(32 * 1024 * 1024),
@@ -252,7 +252,11 @@ function parseOrigin(value: string): string {
   return value;
 }
 
-function parseProxies(value: string): BlockList {
+/** Undefined when there are none, so that the usual request need not ask. */
+function parseProxies(value: string): BlockList | undefined {
+  if (list(value).length === 0) {
+    return undefined;
+  }
   const proxies = new BlockList();
   for (const item of list(value)) {
     const cidr = parseCidr(item);

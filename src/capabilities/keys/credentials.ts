@@ -8,7 +8,7 @@
 import type { Database } from '../../platform/db/database.ts';
 import type { Credential } from '../../platform/http/access.ts';
 import { addressList } from '../../platform/http/address.ts';
-import { keyDigest } from '../../platform/http/key-format.ts';
+import { isWellFormedKey, keyDigest } from '../../platform/http/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './notices.ts';
 import { type CredentialRow, findKeyByDigest } from './queries.ts';
@@ -48,6 +48,9 @@ export function createCredentials(db: Database): Credentials {
       const known = db.noticesAreCurrent() ? remembered.get(digest) : undefined;
       if (known !== undefined) {
         return known;
+      }
+      if (!isWellFormedKey(token)) {
+        return undefined;
       }
       const announcementsBefore = announcements;
       const row = await findKeyByDigest(db, digest);

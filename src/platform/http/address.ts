@@ -44,9 +44,9 @@ export function isListed(list: BlockList, address: string): boolean {
  * The socket's address; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
  * Anything further left was written by someone we do not trust.
  */
-export function clientAddress(request: IncomingMessage, trustedProxies: BlockList): string {
+export function clientAddress(request: IncomingMessage, trustedProxies: BlockList | undefined): string {
   let address = plainAddress(request.socket.remoteAddress ?? '');
-  if (isIP(address) === 0 || !isListed(trustedProxies, address)) {
+  if (trustedProxies === undefined || isIP(address) === 0 || !isListed(trustedProxies, address)) {
     return address;
   }
   const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');

@@ -3,7 +3,7 @@
  * The checksum lets a mistyped or made-up token be refused without asking the database, and lets secret
  * scanners be certain. Only the SHA-256 of a key is ever stored.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -23,7 +23,7 @@ export function isWellFormedKey(token: string): boolean {
 }
 
 export function keyDigest(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token);
 }
 
 /** What may be shown of a key, to tell it from others. */

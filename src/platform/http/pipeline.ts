@@ -23,7 +23,6 @@ import type { AuthBackoff } from './auth-backoff.ts';
 import { readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
-import { isWellFormedKey } from './key-format.ts';
 import { parseQueryString } from './query-string.ts';
 import { asRefusal, jsonReply, type Reply, refusalReply, sendReply } from './reply.ts';
 import type { Call, Change, Route } from './route.ts';
@@ -47,7 +46,7 @@ export interface PipelineDependencies {
 }
 
 export interface PipelineSettings {
-  readonly trustedProxies: BlockList;
+  readonly trustedProxies: BlockList | undefined;
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
   readonly idempotencyTakeoverSeconds: number;
@@ -189,8 +188,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     if (access.kind === 'public') {
       return undefined;
     }
-    const token = bearerToken(exchange.request);
-    const credential = isWellFormedKey(token) ? await deps.findCredential(token) : undefined;
+    const credential = await deps.findCredential(bearerToken(exchange.request));
     if (credential === undefined) {
       const retryAfterSeconds = deps.backoff.failed(exchange.address);
       throw retryAfterSeconds === undefined

@@ -95,12 +95,22 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, reply: 
 /** The rest of the body never comes, or cannot be found: this is the last answer on the connection. */
 function answerLast(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
   response.writeHead(reply.status, { ...reply.headers, connection: 'close' });
+  response.write(reply.body);
   request.resume();
-  if (request.method === 'HEAD' || reply.body === '') {
+  closeAfter(response, request.socket);
+}
+
+/** Closes once this response, which is written whole, is on its way behind those of all requests before it. */
+export function closeAfter(response: ServerResponse, socket: Duplex): void {
+  const close = () => closeGently(socket);
+  if (response.writableFinished) {
+    close();
+  } else if (response.writableEnded || response.req.method === 'HEAD' || response.statusCode === 204) {
+    response.prependListener('finish', close);
     response.end();
   } else {
-    // Called once the bytes are on their way, behind the answers of all requests before this one.
-    response.write(reply.body, () => closeGently(request.socket));
+    // Not by ending it: Node would then cut the connection at once.
+    response.write('', close);
   }
 }
 

@@ -9,7 +9,7 @@ import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import type { Log } from '../log.ts';
 import { breakBody } from './body.ts';
 import type { RequestHandler } from './pipeline.ts';
-import { closeGently, refusalReply } from './reply.ts';
+import { closeAfter, closeGently, refusalReply } from './reply.ts';
 import { newTraceId } from './trace-id.ts';
 
 const headersWithinMs = 20_000;
@@ -69,7 +69,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     if (current === undefined || current.request.complete) {
       answerAfterAll(socket, refusalOf(error, 'head'));
     } else if (current.response.headersSent) {
-      closeGently(socket);
+      closeAfter(current.response, socket);
     } else {
       breakBody(current.request, refusalOf(error, 'body'));
     }

@@ -17,9 +17,17 @@ const largeBodies = new Ajv2020({ ...options, allErrors: false });
 const queries = new Ajv2020({ ...options, coerceTypes: true, useDefaults: true });
 const calendar = formats.default.get('date-time') as { validate(text: string): boolean };
 /** The library also takes blanks for the `T`, offsets without minutes and leap seconds, which no `Date` can hold. */
-const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+/** In UTC, which is how we give times back: an offset must not carry one out of the years that schemas allow. */
+const years = { first: 1900, last: 2199 };
+
+function isInstant(text: string): boolean {
+  const year = new Date(text).getUTCFullYear();
+  return dateTime.test(text) && calendar.validate(text) && year >= years.first && year <= years.last;
+}
+
 for (const ajv of [bodies, largeBodies, queries]) {
-  ajv.addFormat('date-time', (text: string) => instant.test(text) && calendar.validate(text));
+  ajv.addFormat('date-time', isInstant);
 }
 
 /** Returns every offending field; none when the value is valid. A query validator also fills in defaults. */
