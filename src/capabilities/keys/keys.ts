@@ -10,6 +10,9 @@ import { announceKeyChange } from './notices.ts';
 import { insertKey, type KeyRow, lockKey, setRevoked } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
 
+/** The last instant that a timestamp of the API can name. */
+const latestExpiryMs = Date.parse('2199-12-31T23:59:59.999Z');
+
 export interface Minting {
   readonly ids: Ids;
   /** The middle part of new keys. */
@@ -121,7 +124,8 @@ export async function rotateKey(
   }
   const lifetimeMs =
     before.expires_at === null ? undefined : before.expires_at.getTime() - before.created_at.getTime();
-  const inherited = lifetimeMs === undefined ? undefined : new Date(now.getTime() + lifetimeMs);
+  const inherited =
+    lifetimeMs === undefined ? undefined : new Date(Math.min(now.getTime() + lifetimeMs, latestExpiryMs));
   const created = await mintKey(tx, minting, now, {
     orgId,
     name: before.name,

@@ -1,26 +1,36 @@
 // @ts-check
 /**
- * Runs PGlite in a thread of its own, so that a long statement never stalls the event loop.
+ * Runs PGlite in a thread of its own, so that a long statement never stalls the event loop. It speaks PostgreSQL's
+ * protocol with it: a statement is prepared once and then only bound and executed, which is several times faster than
+ * PGlite's own `query`. Values go in and out as text; the other side knows their types.
+ *
  * Plain JavaScript, because a worker's file is loaded as it stands: from `src` in tests, from `dist` when built.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { PGlite, types } from '@electric-sql/pglite';
+import { PGlite, protocol } from '@electric-sql/pglite';
+
+/**
+ * @typedef {{ name: string, dataTypeID: number }} Field
+ * @typedef {{ fields: Field[], rows: (string | null)[][] }} Result
+ * @typedef {{ name: string, fields: Field[] }} Prepared
+ * @typedef {{ id: number, sql: string, params?: (string | null)[] } | 'close'} Asked
+ * @typedef {Awaited<ReturnType<PGlite['execProtocol']>>['messages']} Messages
+ */
 
 const port = parentPort;
 if (port === null) {
   throw new Error('this file runs as a worker thread only');
 }
+const { serialize } = protocol;
+const preparedMax = 500;
+/** The statement's result changed its columns since it was prepared, or the statement is gone. */
+const stale = new Set(['0A000', '26000']);
 
-const db = await PGlite.create(workerData.directory, {
-  parsers: {
-    [types.INT8]: (/** @type {string} */ text) => BigInt(text),
-    [types.NUMERIC]: (/** @type {string} */ text) => text,
-    [types.DATE]: (/** @type {string} */ text) => text,
-  },
-});
+const db = await PGlite.create(workerData.directory);
+/** @type {Map<string, Prepared>} */
+const prepared = new Map();
+let lastName = 0;
 port.postMessage({ ready: true });
-
-/** @typedef {{ id: number, sql: string, params?: unknown[] } | 'close'} Asked */
 
 port.on('message', async (/** @type {Asked} */ asked) => {
   if (asked === 'close') {
@@ -30,13 +40,70 @@ port.on('message', async (/** @type {Asked} */ asked) => {
   }
   const { id, sql, params } = asked;
   try {
-    // Without parameters a text may hold several statements, as on PostgreSQL's simple protocol.
-    const result = params === undefined ? (await db.exec(sql)).at(-1) : await db.query(sql, params);
-    port.postMessage({ id, rows: result?.rows ?? [] });
+    port.postMessage({
+      id,
+      result: params === undefined ? await runText(sql) : await runPrepared(sql, params),
+    });
   } catch (error) {
     const { message, code, constraint } = /** @type {Error & { code?: string, constraint?: string }} */ (
       error
     );
+    if (code !== undefined && stale.has(code)) {
+      prepared.delete(sql);
+    }
     port.postMessage({ id, error: { message, code, constraint } });
   }
 });
+
+/** Any number of statements without parameters; the last one's result counts. @param {string} sql */
+async function runText(sql) {
+  const { messages } = await db.execProtocol(serialize.query(sql));
+  return resultOf(messages, []);
+}
+
+/** @param {string} sql @param {(string | null)[]} params */
+async function runPrepared(sql, params) {
+  const { name, fields } = prepared.get(sql) ?? (await prepare(sql));
+  const { messages } = await db.execProtocol(
+    Buffer.concat([
+      serialize.bind({ statement: name, values: params }),
+      serialize.execute({}),
+      serialize.sync(),
+    ]),
+  );
+  return resultOf(messages, fields);
+}
+
+/** @param {string} sql @returns {Promise<Prepared>} */
+async function prepare(sql) {
+  if (prepared.size >= preparedMax) {
+    await db.execProtocol(serialize.query('DEALLOCATE ALL'));
+    prepared.clear();
+  }
+  lastName += 1;
+  const name = `s${lastName}`;
+  const { messages } = await db.execProtocol(
+    Buffer.concat([
+      serialize.parse({ name, text: sql }),
+      serialize.describe({ type: 'S', name }),
+      serialize.sync(),
+    ]),
+  );
+  const statement = { name, fields: resultOf(messages, []).fields };
+  prepared.set(sql, statement);
+  return statement;
+}
+
+/** @param {Messages} messages @param {Field[]} fields @returns {Result} */
+function resultOf(messages, fields) {
+  /** @type {Result} */
+  let result = { fields, rows: [] };
+  for (const message of messages) {
+    if (message instanceof protocol.messages.RowDescriptionMessage) {
+      result = { fields: message.fields.map(({ name, dataTypeID }) => ({ name, dataTypeID })), rows: [] };
+    } else if (message instanceof protocol.messages.DataRowMessage) {
+      result.rows.push(/** @type {(string | null)[]} */ (message.fields));
+    }
+  }
+  return result;
+}

@@ -6,38 +6,18 @@
  * dies, ends the worker; its callers get `DatabaseUnavailable` and a new worker opens the same directory, which
  * survives that as it survives `kill -9`.
  */
-import { Worker } from 'node:worker_threads';
 import type { Log } from '../log.ts';
-import {
-  type Database,
-  DatabaseUnavailable,
-  type Queryable,
-  retryTransaction,
-  stateMeansUnavailable,
-} from './database.ts';
+import { type Database, DatabaseUnavailable, type Queryable, retryTransaction } from './database.ts';
+import { Thread } from './pglite-thread.ts';
 import { NoticeBoard, runTransaction } from './transaction.ts';
+import { Turns } from './turns.ts';
 
 export interface PgliteOptions {
   readonly directory: string;
   readonly log: Log;
 }
 
-const waitingCallersMax = 1_000;
-const turnTimeoutMs = 5_000;
-const statementTimeoutMs = 30_000;
 const restartAfterMs = 200;
-const closeTimeoutMs = 5_000;
-
-interface Answer {
-  readonly id: number;
-  readonly rows?: object[];
-  readonly error?: { message: string; code?: string; constraint?: string };
-}
-
-interface Asked {
-  resolve(rows: object[]): void;
-  reject(error: Error): void;
-}
 
 export async function openPglite({ directory, log }: PgliteOptions): Promise<Database> {
   const board = new NoticeBoard();
@@ -114,132 +94,4 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
       await turns.take(async () => thread?.end()).catch(() => thread?.end());
     },
   };
-}
-
-/** The worker thread as a function from statements to rows. */
-class Thread {
-  readonly #worker: Worker;
-  readonly #asked = new Map<number, Asked>();
-  #lastId = 0;
-
-  static start(directory: string): Promise<Thread> {
-    const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData: { directory } });
-    return new Promise((resolve, reject) => {
-      const endedEarly = () => reject(new Error('the embedded database ended while starting'));
-      worker.once('error', reject);
-      worker.once('exit', endedEarly);
-      worker.once('message', () => {
-        worker.off('error', reject);
-        worker.off('exit', endedEarly);
-        resolve(new Thread(worker));
-      });
-    });
-  }
-
-  private constructor(worker: Worker) {
-    this.#worker = worker;
-    worker.on('message', (answer: Answer) => this.#answered(answer));
-  }
-
-  onDeath(died: (error: Error) => void): void {
-    let reason = new Error('the embedded database ended');
-    this.#worker.on('error', (error) => {
-      reason = error;
-    });
-    this.#worker.on('exit', () => {
-      for (const { reject } of this.#asked.values()) {
-        reject(new DatabaseUnavailable(reason.message, { cause: reason }));
-      }
-      this.#asked.clear();
-      died(reason);
-    });
-  }
-
-  ask(sql: string, params?: readonly unknown[]): Promise<object[]> {
-    this.#lastId += 1;
-    const id = this.#lastId;
-    const tooLong = setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
-    return new Promise<object[]>((resolve, reject) => {
-      this.#asked.set(id, { resolve, reject });
-      this.#worker.postMessage(params === undefined ? { id, sql } : { id, sql, params });
-    }).finally(() => clearTimeout(tooLong));
-  }
-
-  /** Closes the database in order, so that the next start has nothing to recover. */
-  async end(): Promise<void> {
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
-    const tooLong = setTimeout(() => void this.#worker.terminate(), closeTimeoutMs);
-    this.#worker.postMessage('close');
-    await ended;
-    clearTimeout(tooLong);
-  }
-
-  #answered({ id, rows, error }: Answer): void {
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
-    if (error === undefined) {
-      asked?.resolve(rows ?? []);
-    } else if (error.code !== undefined && stateMeansUnavailable(error.code)) {
-      asked?.reject(new DatabaseUnavailable(error.message, { cause: error }));
-    } else {
-      asked?.reject(
-        Object.assign(new Error(error.message), { code: error.code, constraint: error.constraint }),
-      );
-    }
-  }
-}
-
-/** A fair lock with a bounded queue and a bounded wait. */
-class Turns {
-  readonly #queue: { start(): void; readonly expired: boolean }[] = [];
-  busy = false;
-
-  get waiting(): number {
-    return this.#queue.length;
-  }
-
-  async take<Result>(work: () => Promise<Result>): Promise<Result> {
-    await this.#wait();
-    try {
-      return await work();
-    } finally {
-      this.#next();
-    }
-  }
-
-  #wait(): Promise<void> {
-    if (!this.busy) {
-      this.busy = true;
-      return Promise.resolve();
-    }
-    if (this.#queue.length >= waitingCallersMax) {
-      return Promise.reject(new DatabaseUnavailable('too many callers are waiting for the database'));
-    }
-    return new Promise((resolve, reject) => {
-      const place = {
-        expired: false,
-        start() {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      const timer = setTimeout(() => {
-        place.expired = true;
-        reject(new DatabaseUnavailable('the database was busy for too long'));
-      }, turnTimeoutMs);
-      this.#queue.push(place);
-    });
-  }
-
-  #next(): void {
-    let place = this.#queue.shift();
-    while (place?.expired === true) {
-      place = this.#queue.shift();
-    }
-    if (place === undefined) {
-      this.busy = false;
-    } else {
-      place.start();
-    }
-  }
 }

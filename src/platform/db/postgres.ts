@@ -10,6 +10,7 @@ import {
 } from './database.ts';
 import { PostgresNotices } from './postgres-notices.ts';
 import { NoticeBoard, runTransaction } from './transaction.ts';
+import { types } from './values.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -22,15 +23,6 @@ const acquireTimeoutMs = 3_000;
 const statementTimeoutMs = 5_000;
 /** Above the server's own timeout: it only fires when the server or the network says nothing at all. */
 const silenceTimeoutMs = 7_000;
-
-/** One set of parsers per process would leak into other users of `pg`; these belong to our connections alone. */
-const parsers = new Map<number, (text: string) => unknown>([
-  [pg.types.builtins.INT8, BigInt],
-  [pg.types.builtins.DATE, (text) => text],
-]);
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid, format) => parsers.get(oid) ?? pg.types.getTypeParser(oid, format),
-};
 
 export async function openPostgres({ url, connections, log }: PostgresOptions): Promise<Database> {
   const settings: pg.ClientConfig = {

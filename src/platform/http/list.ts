@@ -92,7 +92,7 @@ function encodeCursor(sort: string, value: unknown, id: string): string {
 function decodeCursor(cursor: string, sort: string, type: SortFields[string] | undefined) {
   try {
     const [madeFor, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
-    const usable = typeof value === 'string' && (type !== 'timestamptz' || !Number.isNaN(Date.parse(value)));
+    const usable = typeof value === 'string' && (type !== 'timestamptz' || isInstant(value));
     if (madeFor === sort && usable && typeof id === 'string' && !`${value}${id}`.includes('\u0000')) {
       return { value: type === 'timestamptz' ? new Date(value) : value, id };
     }
@@ -100,4 +100,9 @@ function decodeCursor(cursor: string, sort: string, type: SortFields[string] | u
     // Falls through to the refusal: whatever it was, we did not make it.
   }
   throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+}
+
+/** JavaScript also reads years of six digits, which no column can hold. */
+function isInstant(text: string): boolean {
+  return /^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text));
 }

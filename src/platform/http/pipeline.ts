@@ -20,7 +20,7 @@ import type { RequestMetrics } from '../metrics.ts';
 import { admitCaller, type Caller, type Credential } from './access.ts';
 import { clientAddress } from './address.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
-import { readJsonBody } from './body.ts';
+import { type BodyRules, readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
 import { parseQueryString } from './query-string.ts';
@@ -296,13 +296,13 @@ function bearerToken(request: IncomingMessage): string {
   return match[1];
 }
 
-/** A client that waits for permission to send its body gets it only now, when everything before has passed. */
-function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  rules: Parameters<typeof readJsonBody>[1],
-) {
-  if (request.headers.expect !== undefined) {
+/**
+ * A client that waits for permission to send its body gets it only now, when everything before has passed, and not
+ * at all for a body that it declares too large.
+ */
+function readBody(request: IncomingMessage, response: ServerResponse, rules: BodyRules): Promise<object> {
+  const declaredBytes = Number(request.headers['content-length'] ?? 0);
+  if (request.headers.expect !== undefined && declaredBytes <= rules.limitBytes) {
     response.writeContinue();
   }
   return readJsonBody(request, rules);

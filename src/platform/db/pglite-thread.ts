@@ -1,0 +1,106 @@
+/** The worker thread as a function from statements to rows. */
+import { Worker } from 'node:worker_threads';
+import { DatabaseUnavailable, stateMeansUnavailable } from './database.ts';
+import { parserOf, toText } from './values.ts';
+
+const statementTimeoutMs = 30_000;
+const closeTimeoutMs = 5_000;
+
+interface Result {
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
+  readonly rows: readonly (readonly (string | null)[])[];
+}
+
+type Answer = { readonly id: number } & (
+  | { readonly result: Result; readonly error?: undefined }
+  | { readonly result?: undefined; readonly error: { message: string; code?: string; constraint?: string } }
+);
+
+interface Asked {
+  resolve(rows: object[]): void;
+  reject(error: Error): void;
+}
+
+export class Thread {
+  readonly #worker: Worker;
+  readonly #asked = new Map<number, Asked>();
+  #lastId = 0;
+
+  static start(directory: string): Promise<Thread> {
+    const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData: { directory } });
+    return new Promise((resolve, reject) => {
+      const endedEarly = () => reject(new Error('the embedded database ended while starting'));
+      worker.once('error', reject);
+      worker.once('exit', endedEarly);
+      worker.once('message', () => {
+        worker.off('error', reject);
+        worker.off('exit', endedEarly);
+        resolve(new Thread(worker));
+      });
+    });
+  }
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.on('message', (answer: Answer) => this.#answered(answer));
+  }
+
+  onDeath(died: (error: Error) => void): void {
+    let reason = new Error('the embedded database ended');
+    this.#worker.on('error', (error) => {
+      reason = error;
+    });
+    this.#worker.on('exit', () => {
+      for (const { reject } of this.#asked.values()) {
+        reject(new DatabaseUnavailable(reason.message, { cause: reason }));
+      }
+      this.#asked.clear();
+      died(reason);
+    });
+  }
+
+  ask(sql: string, params?: readonly unknown[]): Promise<object[]> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const tooLong = setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
+    return new Promise<object[]>((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.#worker.postMessage(params === undefined ? { id, sql } : { id, sql, params: params.map(toText) });
+    }).finally(() => clearTimeout(tooLong));
+  }
+
+  /** Closes the database in order, so that the next start has nothing to recover. */
+  async end(): Promise<void> {
+    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
+    const tooLong = setTimeout(() => void this.#worker.terminate(), closeTimeoutMs);
+    this.#worker.postMessage('close');
+    await ended;
+    clearTimeout(tooLong);
+  }
+
+  #answered({ id, result, error }: Answer): void {
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    if (result !== undefined) {
+      asked?.resolve(rowsOf(result));
+    } else if (error.code !== undefined && stateMeansUnavailable(error.code)) {
+      asked?.reject(new DatabaseUnavailable(error.message, { cause: error }));
+    } else {
+      asked?.reject(
+        Object.assign(new Error(error.message), { code: error.code, constraint: error.constraint }),
+      );
+    }
+  }
+}
+
+function rowsOf({ fields, rows }: Result): object[] {
+  const columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+  return rows.map((row) => {
+    const object: Record<string, unknown> = {};
+    columns.forEach(({ name, parse }, index) => {
+      const text = row[index] ?? null;
+      object[name] = text === null ? null : parse(text);
+    });
+    return object;
+  });
+}

@@ -1,0 +1,65 @@
+/** A fair lock with a bounded queue and a bounded wait, for callers that share one connection. */
+import { DatabaseUnavailable } from './database.ts';
+
+const waitingCallersMax = 1_000;
+const turnTimeoutMs = 5_000;
+
+interface Place {
+  start(): void;
+}
+
+export class Turns {
+  /** A set keeps its order, and whoever gives up leaves it at once. */
+  readonly #queue = new Set<Place>();
+  #busy = false;
+
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  async take<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.#wait();
+    try {
+      return await work();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #wait(): Promise<void> {
+    if (!this.#busy) {
+      this.#busy = true;
+      return Promise.resolve();
+    }
+    if (this.#queue.size >= waitingCallersMax) {
+      return Promise.reject(new DatabaseUnavailable('too many callers are waiting for the database'));
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#queue.delete(place);
+        reject(new DatabaseUnavailable('the database was busy for too long'));
+      }, turnTimeoutMs);
+      const place = {
+        start() {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      this.#queue.add(place);
+    });
+  }
+
+  #next(): void {
+    const [place] = this.#queue;
+    if (place === undefined) {
+      this.#busy = false;
+    } else {
+      this.#queue.delete(place);
+      place.start();
+    }
+  }
+}

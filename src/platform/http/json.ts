@@ -1,0 +1,103 @@
+/** Parses JSON that came from outside: valid UTF-8, bounded in nesting, an object, and free of what no store can hold. */
+import { isUtf8 } from 'node:buffer';
+import type { FieldError } from '../../contract/errors.ts';
+import { refuseField, refuseFields } from '../../contract/refusal.ts';
+
+const nestingMax = 64;
+/** So that a body full of faults is not answered by one many times its size. */
+const faultsMax = 10_000;
+
+export function parseJsonObject(bytes: Buffer): object {
+  if (!isUtf8(bytes)) {
+    throw refuseField('body', 'invalid_body', 'The body is not valid UTF-8.');
+  }
+  if (nesting(bytes) > nestingMax) {
+    throw refuseField('body', 'invalid_body', `The body is nested more than ${nestingMax} levels deep.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw refuseField(
+      'body',
+      'invalid_json',
+      bytes.length === 0 ? 'The body is empty.' : 'The body is not valid JSON.',
+    );
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw refuseField('body', 'invalid_type', 'The body has to be a JSON object.');
+  }
+  // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
+  if (bytes.includes('\\u') || bytes.includes('__proto__')) {
+    const faults: FieldError[] = [];
+    findUnstorable(value, '', faults);
+    if (faults.length > 0) {
+      throw refuseFields(faults);
+    }
+  }
+  return value;
+}
+
+/** Looked up before parsing: a parser would build millions of nested arrays before anyone could object. */
+function nesting(bytes: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i];
+    if (inString) {
+      if (byte === 0x5c) {
+        i += 1;
+      } else if (byte === 0x22) {
+        inString = false;
+      }
+    } else if (byte === 0x22) {
+      inString = true;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      deepest = depth > deepest ? depth : deepest;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth -= 1;
+    }
+  }
+  return deepest;
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair, and a `__proto__` key is never meant well. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+function findUnstorable(value: unknown, path: string, faults: FieldError[]): void {
+  if (faults.length === faultsMax) {
+    return;
+  }
+  if (typeof value === 'string') {
+    if (!isStorable(value)) {
+      faults.push({
+        field: path,
+        code: 'invalid_value',
+        message: 'NUL and lone surrogates are not allowed.',
+      });
+    }
+  } else if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      findUnstorable(item, `${path}[${index}]`, faults);
+    });
+  } else if (value !== null && typeof value === 'object') {
+    for (const [key, member] of Object.entries(value)) {
+      const field = path === '' ? key : `${path}.${key}`;
+      if (key === '__proto__') {
+        faults.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
+      } else if (!isStorable(key)) {
+        faults.push({
+          field: path === '' ? 'body' : path,
+          code: 'invalid_value',
+          message: 'A name holds NUL or a lone surrogate.',
+        });
+      } else {
+        findUnstorable(member, field, faults);
+      }
+    }
+  }
+}

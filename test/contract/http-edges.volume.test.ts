@@ -1,0 +1,40 @@
+/** A body full of mistakes is answered by a list of them, but never by one that outgrows the service. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+
+const answerBytesMax = 2 ** 21;
+let world: World;
+let org: TestOrg;
+
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+async function put(raw: string) {
+  const answer = await world.request('PUT', `/v1/orgs/${org.id}/ip-allow-list`, {
+    key: org.ownerKey,
+    raw,
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(answer.status).toBe(422);
+  expect(answer.text.length).toBeLessThan(answerBytesMax);
+  return answer.json.error.details.fields as { field: string; code: string }[];
+}
+
+it('thousands of wrong items are listed one by one', async () => {
+  const fields = await put(`{"cidrs":[${Array(5_000).fill(1).join()}]}`);
+  expect(fields).toHaveLength(5_001);
+  expect(fields).toContainEqual(expect.objectContaining({ field: 'cidrs', code: 'too_many' }));
+  expect(fields).toContainEqual(expect.objectContaining({ field: 'cidrs[4999]', code: 'invalid_type' }));
+});
+
+it.each([
+  ['wrong items', `{"cidrs":[${Array(3_000_000).fill(1).join()}]}`],
+  ['unknown fields', `{"cidrs":[]${Array.from({ length: 300_000 }, (_, i) => `,"x${i}":1`).join('')}}`],
+  ['unstorable texts', `{"cidrs":[${Array(300_000).fill('"\\u0000"').join()}]}`],
+])('beyond that the list of %s ends early', async (_, raw) => {
+  expect((await put(raw)).length).toBeGreaterThan(0);
+  expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
+});

@@ -1,0 +1,206 @@
+/**
+ * Thousands of random requests, and not one answer outside the contract. `PURSER_TEST_SEED` replays a run; on a
+ * failure fast-check prints the request it shrank to.
+ */
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { scopes } from '../../src/platform/http/access.ts';
+import { createWorld, engine, routeOf, type World } from '../harness.ts';
+import { checkAnswer } from '../support/contract-check.ts';
+import { mutate, mutations } from '../support/mutations.ts';
+import {
+  type CredentialName,
+  type Id,
+  type keyIds,
+  operationsOf,
+  type orgIds,
+  type RandomRequest,
+  randomRequest,
+} from '../support/random-requests.ts';
+import { exchange } from '../support/raw-socket.ts';
+
+const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+/** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
+const rounds = engine === 'embedded' ? 80 : 20;
+const injectedPerRound = 215;
+const rawPerRound = 35;
+
+/** The people and things that requests name. */
+interface Cast {
+  readonly tokens: Readonly<Record<Exclude<CredentialName, 'none'>, string>>;
+  readonly orgs: Readonly<Record<(typeof orgIds)[number], string>>;
+  readonly keys: Readonly<Record<(typeof keyIds)[number], string>>;
+}
+
+let world: World;
+let port: number;
+let cast: Cast;
+const statuses = new Map<number, number>();
+const succeeded = new Set<string>();
+
+beforeAll(async () => {
+  process.stdout.write(`random requests: PURSER_TEST_SEED=${seed}\n`);
+  world = await createWorld({ SVC_BODY_LIMIT_BYTES: '4096', SVC_AUTH_BACKOFF_ATTEMPTS: '1' });
+  ({ port } = await world.listen());
+});
+afterAll(() => world.close());
+
+/** Random requests suspend, revoke and lock out; each round gets people who can still do something. */
+async function newCast(): Promise<Cast> {
+  const own = await world.createOrg();
+  const foreign = await world.createOrg();
+  const suspended = await world.createOrg();
+  const soon = new Date(world.clock.now().getTime() + 1_000).toISOString();
+  const [admin, viewer, unscoped, revoked, expired, early, spare, foreignKey] = await Promise.all([
+    world.mintKey(own, 'admin', scopes),
+    world.mintKey(own, 'viewer', ['org:read', 'keys:read']),
+    world.mintKey(own, 'owner', []),
+    world.mintKey(own, 'owner', scopes),
+    world.mintKey(own, 'owner', scopes, { expires_at: soon }),
+    world.mintKey(own, 'owner', scopes, { not_before: '2199-01-01T00:00:00Z' }),
+    world.mintKey(own, 'member', ['runs:read']),
+    world.mintKey(foreign, 'owner', scopes),
+  ]);
+  const asOperator = { key: world.operatorKey };
+  const mintOperator = () => world.request('POST', '/v1/admin/keys', { ...asOperator, body: { name: 'o' } });
+  const operator = await mintOperator();
+  const spareOperator = await mintOperator();
+  await world.request('DELETE', `/v1/orgs/${own.id}/keys/${revoked.id}`, { key: own.ownerKey });
+  await world.request('POST', `/v1/admin/orgs/${suspended.id}/suspend`, asOperator);
+  // Past the expiry above, and past the minute in which failed tokens are counted.
+  world.clock.advanceSeconds(90);
+  return {
+    tokens: {
+      operator: operator.json.secret,
+      owner: own.ownerKey,
+      admin: admin.secret,
+      viewer: viewer.secret,
+      unscoped: unscoped.secret,
+      foreign: foreignKey.secret,
+      revoked: revoked.secret,
+      expired: expired.secret,
+      early: early.secret,
+      suspended: suspended.ownerKey,
+    },
+    orgs: { own: own.id, foreign: foreign.id, suspended: suspended.id },
+    keys: {
+      admin: admin.id,
+      viewer: viewer.id,
+      revoked: revoked.id,
+      expired: expired.id,
+      foreign: foreignKey.id,
+      spare: spare.id,
+      operator: operator.json.id,
+      spareOperator: spareOperator.json.id,
+    },
+  };
+}
+
+function idText(id: Id): string {
+  return 'org' in id ? cast.orgs[id.org] : 'key' in id ? cast.keys[id.key] : id.literal;
+}
+
+function targetOf({ path, ids, queryString }: RandomRequest): string {
+  const rest = [...ids];
+  const concrete = path.replaceAll(/\{\w+\}/g, () => idText(rest.shift() ?? { literal: 'x' }));
+  return queryString === '' ? concrete : `${concrete}?${queryString}`;
+}
+
+function headersOf({ credential, headers }: RandomRequest): Record<string, string> {
+  if ('header' in credential) {
+    return { ...headers, authorization: credential.header };
+  }
+  return credential.named === 'none'
+    ? { ...headers }
+    : { ...headers, authorization: `Bearer ${cast.tokens[credential.named]}` };
+}
+
+/** The service has all it needs, so that even a 503 is a fault. */
+function noteStatus(status: number): void {
+  statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  expect(status).toBeLessThan(500);
+}
+
+async function sendInjected(request: RandomRequest): Promise<void> {
+  const target = targetOf(request);
+  const { method, body, address } = request;
+  // An injected request has no connection to be closed; those from raw sockets have expectations.
+  const { expect: _, ...headers } = headersOf(request);
+  // `request` of the world holds every answer against the contract and the declaration of its route.
+  const answer = await world.request(method, target, {
+    headers,
+    address,
+    ...(body !== undefined && { raw: body }),
+  });
+  noteStatus(answer.status);
+  const route = routeOf(world.router, method, target);
+  if (route !== undefined && answer.status === route.success && method !== 'HEAD') {
+    succeeded.add(route.id);
+  }
+}
+
+function bytesOf(request: RandomRequest): Buffer {
+  const { body } = request;
+  const headers = Object.entries({
+    host: 'test',
+    ...headersOf(request),
+    ...(body !== undefined && { 'content-length': String(body.length) }),
+  });
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const lines = [
+    `${method} ${targetOf(request)} HTTP/1.1`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body ?? Buffer.alloc(0)]);
+}
+
+async function sendRaw(bytes: Uint8Array): Promise<void> {
+  const answers = await exchange(port, bytes);
+  for (const answer of answers.filter(({ status }) => status !== 100)) {
+    checkAnswer(answer, undefined);
+    noteStatus(answer.status);
+  }
+  // Blank lines in front of a request are to be ignored; anything else is to be answered.
+  const isBlank = bytes.every((byte) => byte === 13 || byte === 10);
+  expect(answers.length, 'answers').toBeGreaterThanOrEqual(isBlank ? 0 : 1);
+}
+
+it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within the contract`, {
+  timeout: 120_000,
+}, async () => {
+  const { json: document } = await world.request('GET', '/v1/openapi.json');
+  const request = randomRequest(operationsOf(document));
+  const mutated = fc.tuple(fc.array(request, { minLength: 1, maxLength: 2 }), mutations);
+  const noise = fc.uint8Array({ minLength: 1, maxLength: 200 });
+  let heapBefore = 0;
+
+  for (let round = 0; round < rounds; round += 1) {
+    cast = await newCast();
+    const options = { seed: seed + round, endOnFailure: false };
+    await fc.assert(fc.asyncProperty(request, sendInjected), { ...options, numRuns: injectedPerRound });
+    const raw = fc.asyncProperty(
+      fc.oneof({ weight: 6, arbitrary: mutated }, { weight: 1, arbitrary: noise }),
+      (drawn) =>
+        sendRaw(drawn instanceof Uint8Array ? drawn : mutate(Buffer.concat(drawn[0].map(bytesOf)), drawn[1])),
+    );
+    await fc.assert(raw, { ...options, numRuns: rawPerRound });
+
+    expect((await world.request('GET', '/healthz')).status).toBe(200);
+    expect((await world.request('GET', '/v1/admin/orgs', { key: world.operatorKey })).status).toBe(200);
+    world.logLines.length = 0;
+    if (round === 4) {
+      heapBefore = process.memoryUsage().heapUsed;
+    }
+  }
+
+  const grownMiB = (process.memoryUsage().heapUsed - heapBefore) / 2 ** 20;
+  expect(grownMiB, 'growth of the heap').toBeLessThan(200);
+  // The requests were not all refused at the first door.
+  const { routes } = world.app;
+  expect(routes.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([]);
+  expect([...statuses.keys()]).toEqual(
+    expect.arrayContaining([200, 201, 204, 400, 401, 403, 404, 409, 410, 413, 422, 429]),
+  );
+  process.stdout.write(`random requests by status: ${JSON.stringify(Object.fromEntries(statuses))}\n`);
+});

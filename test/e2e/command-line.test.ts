@@ -1,0 +1,156 @@
+/** The command line as it is shipped: every command does what its help says. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
+import { readBooks, verifyChains } from '../support/books.ts';
+import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { settingsOf, startPurser } from '../support/service-process.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig(processTimeouts);
+
+let place: Place | undefined;
+let settings: Record<string, string> = {};
+async function useNewPlace(migrated: boolean): Promise<void> {
+  place = await makePlace({ migrated });
+  settings = settingsOf(place);
+}
+afterEach(async () => {
+  await endAllProcesses();
+  await place?.remove();
+});
+
+/** Runs a command that succeeds; returns what it printed. */
+async function purser(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runPurser(args, settings);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+/** Runs a command that fails; returns its complaint. */
+async function complaint(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runPurser(args, settings);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr, 'a sentence, not a stack').not.toMatch(/^ +at /m);
+  return stderr;
+}
+
+// These touch no database, so one engine's run is enough.
+describe.runIf(engine === 'embedded')('without a database', () => {
+  test('--help names every command, and each command explains itself', async () => {
+    const help = await purser('--help');
+    for (const command of ['serve', 'migrate', 'keys', 'config', 'check']) {
+      expect(help).toMatch(new RegExp(`^ +${command}\\b.* \\w+`, 'm'));
+      expect(await purser(command, '--help')).toMatch(new RegExp(`^Usage: purser ${command}`));
+    }
+    expect(await purser('keys', '--help')).toMatch(/generate.*create.*list.*revoke/s);
+    expect(await purser('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await complaint('embezzle')).toMatch(/arguments/);
+  });
+
+  test('config shows every setting, with secrets masked', async () => {
+    const key = generateKey('test');
+    const env = {
+      SVC_DATABASE_URL: 'postgres://user:hunter2@db.example/purser',
+      SVC_BOOTSTRAP_OPERATOR_KEY: key,
+      SVC_PORT: '9090',
+      SVC_PROT: '1',
+    };
+    const text = await runPurser(['config'], env);
+    const json = await runPurser(['config', '--json'], env);
+    expect([text.code, json.code]).toEqual([0, 0]);
+    for (const { stdout, stderr } of [text, json]) {
+      expect(stdout + stderr).not.toMatch(/hunter2|db\.example/);
+      expect(stdout + stderr).not.toContain(key);
+      expect(stderr).toContain('SVC_PROT');
+    }
+    const listed: { name: string; meaning: string; fallback: string; present: string }[] = JSON.parse(
+      json.stdout,
+    );
+    expect(listed.find(({ name }) => name === 'SVC_PORT')).toMatchObject({
+      fallback: '8080',
+      present: '9090',
+    });
+    for (const name of ['SVC_DATABASE_URL', 'SVC_BOOTSTRAP_OPERATOR_KEY']) {
+      expect(listed.find((setting) => setting.name === name)?.present).toBe('********');
+    }
+    for (const { name, meaning } of listed) {
+      expect(text.stdout).toContain(`${name}\n    ${meaning}`);
+    }
+    const bad = await runPurser(['config'], { SVC_PORT: 'eighty' });
+    expect(bad.code).toBe(1);
+    expect(bad.stderr).toContain('SVC_PORT');
+  });
+
+  test('keys create refuses a role or scope that does not exist', async () => {
+    expect(await complaint('keys', 'create', '--scopes', 'gold:dig')).toContain('gold:dig');
+    expect(await complaint('keys', 'create', '--role', 'king')).toContain('king');
+  });
+
+  test('keys generate prints a key that is stored nowhere', async () => {
+    const [one, two] = await Promise.all([purser('keys', 'generate'), purser('keys', 'generate')]);
+    expect(one).toMatch(/^svc_live_\w+\n$/);
+    expect(isWellFormedKey(one.trim())).toBe(true);
+    expect(one).not.toBe(two);
+  });
+});
+
+test('check says what is missing and changes nothing; migrate mends it', async () => {
+  await useNewPlace(false);
+  expect(await purser('check')).toMatch(
+    new RegExp(`^settings +ok\ndatabase +ok: ${engine}, PostgreSQL.*\nmigrations +1 to apply`),
+  );
+  expect(await purser('migrate', '--dry-run')).toBe('missing 0001_foundation.sql\n');
+  expect(await purser('migrate')).toBe('applied 0001_foundation.sql\n');
+  expect(await purser('migrate')).toBe('The database is up to date.\n');
+  expect(await purser('check')).toMatch(/^migrations +ok$/m);
+});
+
+test('keys create, list and revoke work for operators and in an org', async () => {
+  await useNewPlace(true);
+  const operator = (await purser('keys', 'create', '--name', 'night shift')).trim();
+  let service = await startPurser(settings);
+  const ask = () => service.request('GET', '/v1/admin/keys?name=night%20shift', { key: operator });
+  const { id } = (await ask()).json.data[0];
+  const org = (await service.request('POST', '/v1/admin/orgs', { body: { name: 'Acme' } })).json;
+  // The embedded database belongs to one process. PostgreSQL is shared: there the service goes on running.
+  if (engine === 'embedded') {
+    await service.end('SIGTERM');
+  }
+
+  const inOrg = ['--org', org.id];
+  const minted = await purser('keys', 'create', ...inOrg, '--role', 'viewer', '--scopes', 'org:read');
+  const viewer = minted.trim();
+  const viewers = await purser('keys', 'list', ...inOrg);
+  expect(JSON.parse(viewers)).toMatchObject({ org_id: org.id, role: 'viewer', scopes: ['org:read'] });
+  expect(viewers).not.toContain(viewer);
+  expect(await purser('keys', 'revoke', id)).toBe(`revoked ${id}\n`);
+  const operators = (await purser('keys', 'list')).trim().split('\n');
+  const statuses = operators.map((line) => JSON.parse(line)).map(({ name, status }) => `${name}: ${status}`);
+  expect(statuses.sort()).toEqual(['bootstrap: active', 'night shift: revoked']);
+  expect(await complaint('keys', 'create', '--org', 'org_missing')).toContain('org_missing');
+  expect(await complaint('keys', 'revoke', JSON.parse(viewers).id)).toMatch(/^purser: .+\n$/);
+
+  if (engine === 'embedded') {
+    service = await startPurser(settings);
+  }
+  expect(await ask()).toMatchObject({ status: 410, code: 'gone' });
+  expect((await service.request('GET', `/v1/orgs/${org.id}`, { key: viewer })).status).toBe(200);
+  await service.end('SIGTERM');
+  await expectAudited(org.id);
+});
+
+/** What was done at the command line stands in the log with the rest. */
+async function expectAudited(orgId: string): Promise<void> {
+  await readBooks(place as Place, async (db) => {
+    const entries = await db.query(
+      `SELECT tenant_id, action FROM audit_log WHERE actor_kind = 'command_line' ORDER BY action`,
+      [],
+    );
+    expect(entries).toEqual([
+      { tenant_id: orgId, action: 'keys.mint' },
+      { tenant_id: 'platform', action: 'operator_keys.mint' },
+      { tenant_id: 'platform', action: 'operator_keys.revoke' },
+    ]);
+    expect((await verifyChains(db)).faults).toEqual([]);
+  });
+}

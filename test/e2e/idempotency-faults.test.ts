@@ -1,0 +1,131 @@
+/** One effect per `Idempotency-Key`, also when the process dies or stalls at the worst moments. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Effects, oneEffect, orgEffects, readBooks, verifyChains } from '../support/books.ts';
+import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
+import { retryWhile, type ServiceProcess, settingsOf } from '../support/service-process.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig(processTimeouts);
+
+let place: Place;
+beforeEach(async () => {
+  place = await makePlace({ migrated: true });
+});
+afterEach(async () => {
+  await endAllProcesses();
+  await place.remove();
+});
+
+const body = { name: 'Once' };
+const create = (service: ServiceProcess, other = body) =>
+  service.request('POST', '/v1/admin/orgs', { body: other, idempotencyKey: 'once' });
+const takeover = (seconds: number) => ({ SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: String(seconds) });
+
+/** Sends the request and ends the process when the request is at this point. */
+async function killAt(point: 'write.before_commit' | 'write.after_commit'): Promise<void> {
+  const service = await startFaulty(settingsOf(place));
+  const held = await service.holdAt(point, 'orgs.create');
+  const unanswered = create(service).catch((error: unknown) => error);
+  await held.reached;
+  await service.end('SIGKILL');
+  expect(await unanswered).toBeInstanceOf(Error);
+}
+
+/** What all the orgs of this place came to; the chains are whole whatever happened. */
+async function effectsAfterStopping(...services: ServiceProcess[]): Promise<Map<string, Effects>> {
+  for (const service of services) {
+    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  }
+  return readBooks(place, async (db) => {
+    expect((await verifyChains(db)).faults).toEqual([]);
+    return orgEffects(db);
+  });
+}
+
+test('killed between commit and answer: the retry replays what was committed', async () => {
+  await killAt('write.after_commit');
+  const service = await startFaulty(settingsOf(place));
+  const answer = await create(service);
+  expect(answer).toMatchObject({ status: 201, replayed: true });
+  expect(await create(service)).toMatchObject({ status: 201, replayed: true, text: answer.text });
+  const stored = await service.request('GET', `/v1/admin/orgs/${answer.json.id}`);
+  expect(stored.json).toEqual(answer.json);
+  expect(await effectsAfterStopping(service)).toEqual(new Map([['Once', oneEffect]]));
+});
+
+test('killed before the commit: reserved until the takeover time, then one effect', async () => {
+  await killAt('write.before_commit');
+  const patient = await startFaulty({ ...settingsOf(place), ...takeover(3_600) });
+  expect(await create(patient)).toMatchObject({ status: 409, code: 'idempotency_key_processing' });
+  expect(await create(patient, { name: 'Other' })).toMatchObject({
+    status: 409,
+    code: 'idempotency_key_conflict',
+  });
+  await patient.end('SIGTERM');
+
+  const service = await startFaulty({ ...settingsOf(place), ...takeover(1) });
+  const answer = await retryWhile(['idempotency_key_processing'], () => create(service));
+  expect(answer).toMatchObject({ status: 201, replayed: false });
+  expect(await create(service)).toMatchObject({ status: 201, replayed: true, text: answer.text });
+  expect(await effectsAfterStopping(service)).toEqual(new Map([['Once', oneEffect]]));
+});
+
+describe.runIf(engine === 'postgres')('a process frozen past the takeover time', () => {
+  /** Freezes one process at this point, lets another take the key over, and thaws the first. */
+  async function freezeAt(point: 'handler' | 'write.before_commit', settings: Record<string, string>) {
+    const stalled = await startFaulty(settings);
+    const other = await startFaulty(settings);
+    const held = await stalled.holdAt(point, 'orgs.create');
+    const late = create(stalled);
+    await held.reached;
+    stalled.freeze();
+    const answer = await retryWhile(['idempotency_key_processing', 'service_unavailable'], () =>
+      create(other),
+    );
+    expect(answer).toMatchObject({ status: 201, replayed: false });
+    stalled.thaw();
+    held.goOn();
+    return { stalled, other, answer, late: await late };
+  }
+  async function expectOneEffect(stalled: FaultyService, other: FaultyService, text: string) {
+    expect(await create(stalled)).toMatchObject({ status: 201, replayed: true, text });
+    expect(await effectsAfterStopping(stalled, other)).toEqual(new Map([['Once', oneEffect]]));
+  }
+
+  test('before its transaction: the fence has moved, so its commit fails', async () => {
+    const settings = { ...settingsOf(place), ...takeover(1) };
+    const { stalled, other, answer, late } = await freezeAt('handler', settings);
+    expect(late).toMatchObject({ status: 409, code: 'idempotency_key_processing' });
+    await expectOneEffect(stalled, other, answer.text);
+  });
+
+  test('also when the one that took over is still at work: the key is no longer its own', async () => {
+    const settings = { ...settingsOf(place), ...takeover(1) };
+    const stalled = await startFaulty(settings);
+    const other = await startFaulty(settings);
+    const held = await stalled.holdAt('handler', 'orgs.create');
+    const late = create(stalled);
+    await held.reached;
+    stalled.freeze();
+    const heldToo = await other.holdAt('handler', 'orgs.create');
+    const taking = retryWhile(['idempotency_key_processing'], () => create(other));
+    await heldToo.reached;
+    stalled.thaw();
+    held.goOn();
+    expect(await late).toMatchObject({ status: 409, code: 'idempotency_key_processing' });
+    heldToo.goOn();
+    const answer = await taking;
+    expect(answer).toMatchObject({ status: 201, replayed: false });
+    await expectOneEffect(stalled, other, answer.text);
+  });
+
+  test('inside its transaction: the database has ended that, so its commit fails', async () => {
+    // Its locks keep everyone else waiting until then. Purser says after 30 seconds; a time in the URL wins.
+    const url = `${place.databaseUrl}?idle_in_transaction_session_timeout=1500`;
+    const settings = { ...settingsOf(place), ...takeover(1), SVC_DATABASE_URL: url };
+    const { stalled, other, answer, late } = await freezeAt('write.before_commit', settings);
+    expect(late).toMatchObject({ status: 503, code: 'service_unavailable' });
+    await expectOneEffect(stalled, other, answer.text);
+  });
+});

@@ -1,0 +1,208 @@
+/** The process as an operator meets it: first start, bad starts, faults, traces, and the end. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { generateKey } from '../../src/platform/http/key-format.ts';
+import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { startFaulty } from '../support/faulty-service.ts';
+import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig(processTimeouts);
+
+let place: Place;
+let settings: Record<string, string>;
+beforeEach(async () => {
+  place = await makePlace({ migrated: true });
+  settings = settingsOf(place);
+});
+afterEach(async () => {
+  await endAllProcesses();
+  await place.remove();
+});
+
+const orgs = '/v1/admin/orgs';
+const hasStopped = { code: 0, signal: null };
+
+describe('the first start', () => {
+  test('makes an operator key that works, in a file that only its owner can read', async () => {
+    const { SVC_BOOTSTRAP_OPERATOR_KEY: _, ...without } = settings;
+    const service = await startPurser(without);
+    const file = join(place.dataDir, 'operator-key');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const key = readFileSync(file, 'utf8').trim();
+    expect((await service.request('GET', orgs, { key })).status).toBe(200);
+    expect(service.log().find((line) => line.file === file)).toBeDefined();
+    expect(service.spawned.stdout() + service.spawned.stderr()).not.toContain(key);
+
+    // The second start leaves it as it is.
+    expect(await service.end('SIGTERM')).toEqual(hasStopped);
+    const again = await startPurser(without);
+    expect(readFileSync(file, 'utf8').trim()).toBe(key);
+    expect((await again.request('GET', orgs, { key })).status).toBe(200);
+  });
+
+  test('takes the key that the operator chose, and writes no file', async () => {
+    const service = await startPurser(settings);
+    expect((await service.request('GET', orgs, { key: operatorKey })).status).toBe(200);
+    expect((await service.request('GET', orgs, { key: generateKey('test') })).status).toBe(401);
+    expect(existsSync(join(place.dataDir, 'operator-key'))).toBe(false);
+    expect(service.spawned.stdout() + service.spawned.stderr()).not.toContain(operatorKey);
+  });
+});
+
+describe('a start that cannot work ends, and says why', () => {
+  // The settings are read before any database is opened, so one engine's run is enough.
+  test.runIf(engine === 'embedded')('a bad setting', async () => {
+    const bad = {
+      SVC_PORT: 'eighty',
+      SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '0',
+      SVC_TRUSTED_PROXIES: '10.0.0.0/99',
+      SVC_DATABASE_URL: 'mysql://user:hunter2@localhost/db',
+      SVC_BOOTSTRAP_OPERATOR_KEY: 'svc_live_hunter2',
+    };
+    for (const [name, value] of Object.entries(bad)) {
+      const { code, stdout, stderr } = await runPurser(['serve'], { ...settings, [name]: value });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^purser: ${name} is not usable: .+\n$`));
+      expect(stdout + stderr).not.toContain('hunter2');
+    }
+  });
+
+  test.runIf(engine === 'postgres')('a database that is not there', async () => {
+    const url = 'postgres://user:hunter2@127.0.0.1:1/db';
+    const { code, stdout, stderr } = await runPurser(['serve'], { ...settings, SVC_DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^purser: .*ECONNREFUSED.*\n$/);
+    expect(stdout + stderr).not.toContain('hunter2');
+  });
+
+  test('a port that is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await vi.waitFor(() => expect(taken.listening).toBe(true));
+    const port = String((taken.address() as AddressInfo).port);
+    const { code, stderr } = await runPurser(['serve'], { ...settings, SVC_PORT: port });
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`127.0.0.1:${port}`);
+  });
+
+  test.runIf(engine === 'embedded')('a data directory in use, until its process is gone', async () => {
+    const first = await startPurser(settings);
+    for (const command of ['serve', 'migrate']) {
+      const { code, stderr } = await runPurser([command], settings);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^purser: the data directory .+ is in use by another Purser process .+\n$/);
+      expect(stderr).toContain(place.dataDir);
+      expect(stderr).toContain(`pid ${first.spawned.child.pid}`);
+    }
+    expect((await first.request('POST', orgs, { body: { name: 'Unharmed' } })).status).toBe(201);
+
+    await first.end('SIGKILL');
+    expect(existsSync(join(place.dataDir, 'lock')), 'the lock of the dead is still there').toBe(true);
+    const next = await startPurser(settings);
+    expect((await next.request('GET', `${orgs}?name=Unharmed`)).json.data).toHaveLength(1);
+    await next.end('SIGTERM');
+    expect(existsSync(join(place.dataDir, 'lock'))).toBe(false);
+  });
+});
+
+test('SIGTERM lets a request in flight finish, takes no new ones, and loses nothing', async () => {
+  const service = await startPurser(settings);
+  const body = JSON.stringify({ name: 'Last call' });
+  // The service says "continue" once the request is admitted: from then on it is in flight.
+  const pending = httpRequest(service.url + orgs, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${operatorKey}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      expect: '100-continue',
+    },
+  });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    pending.once('response', resolve).once('error', reject);
+  });
+  const admitted = new Promise((resolve) => pending.once('continue', resolve));
+  pending.flushHeaders();
+  await admitted;
+
+  service.spawned.child.kill('SIGTERM');
+  await vi.waitFor(() => expect(service.log().some(({ msg }) => msg.startsWith('draining'))).toBe(true));
+  await expect(service.request('GET', '/healthz')).rejects.toThrow();
+  pending.end(body);
+  expect((await answered).statusCode).toBe(201);
+  expect(await service.spawned.ended).toEqual(hasStopped);
+  expect(service.spawned.stderr()).toBe('');
+
+  const next = await startPurser(settings);
+  expect((await next.request('GET', `${orgs}?name=Last%20call`)).json.data).toHaveLength(1);
+});
+
+test('an unexpected fault tells the client a trace id, and the log the rest', async () => {
+  const service = await startFaulty(settings);
+  const inside = 'the inner workings of table tb_x1';
+  const ask: Record<string, () => ReturnType<ServiceProcess['request']>> = {
+    'orgs.list': () => service.request('GET', orgs),
+    'orgs.create': () => service.request('POST', orgs, { body: { name: 'Faulty' } }),
+  };
+  for (const [routeId, send] of Object.entries(ask)) {
+    await service.throwAt('handler', routeId, inside);
+    const { status, json, text, headers } = await send();
+    expect(status).toBe(500);
+    expect(json.error).toEqual({ code: 'internal', message: expect.any(String), details: {} });
+    expect(text + JSON.stringify(headers)).not.toMatch(/inner workings|tb_x1|Error:|faulty-server/);
+    const traceId = headers['x-svc-trace-id'];
+    await vi.waitFor(() => {
+      const lines = service.log().filter((line) => line.traceId === traceId);
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          level: 'error',
+          err: expect.objectContaining({ message: inside, stack: expect.stringContaining('faulty-server') }),
+        }),
+      );
+      expect(lines).toContainEqual(expect.objectContaining({ status: 500, code: 'internal' }));
+    });
+    expect((await send()).status, 'the next request is served').toBeLessThan(300);
+  }
+  expect((await service.request('GET', `${orgs}?name=Faulty`)).json.data).toHaveLength(1);
+});
+
+test('with the standard setting, spans that name the route go to the collector', async () => {
+  const received: { path: string | undefined; body: Buffer }[] = [];
+  const collector = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk as Buffer);
+    }
+    received.push({ path: request.url, body: Buffer.concat(chunks) });
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await vi.waitFor(() => expect(collector.listening).toBe(true));
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+
+  const service = await startPurser({ ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const answer = await service.request('GET', `${orgs}/org_missing`);
+  expect(answer.status).toBe(404);
+  // What is still buffered goes out with the drain, so the end of the process is the moment to look.
+  expect(await service.end('SIGTERM')).toEqual(hasStopped);
+  expect(received.map(({ path }) => path)).toContain('/v1/traces');
+  // Texts stand in protobuf as they are.
+  const sent = Buffer.concat(received.map(({ body }) => body)).toString('latin1');
+  expect(sent).toContain(`GET ${orgs}/{org_id}`);
+  expect(sent).toContain('http.route');
+  expect(sent).toContain(answer.headers['x-svc-trace-id']);
+  expect(sent).not.toContain('org_missing');
+  expect(sent).not.toContain(operatorKey);
+
+  // A collector that is away is no reason to fail, nor to linger: the exporter alone would retry for many seconds.
+  collector.close();
+  const unheard = await startPurser({ ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  expect((await unheard.request('GET', orgs)).status).toBe(200);
+  const toldMs = performance.now();
+  expect(await unheard.end('SIGTERM')).toEqual(hasStopped);
+  expect(performance.now() - toldMs).toBeLessThan(6_000);
+});

@@ -1,0 +1,168 @@
+/**
+ * What was withdrawn stays withdrawn: at once in the process that did it, within a second in every other. The
+ * second counts from the acknowledgement of the change, and the other process has remembered the key before.
+ */
+import { performance } from 'node:perf_hooks';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { startFaulty } from '../support/faulty-service.ts';
+import { type ServiceProcess, settingsOf } from '../support/service-process.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig(processTimeouts);
+
+const boundMs = 1_000;
+/** Tells the second process's connections from the first's in `pg_stat_activity`. */
+const observerName = 'purser_observer';
+
+let place: Place;
+let changer: ServiceProcess;
+/** On the embedded engine there is one process; it observes its own changes. */
+let observer: ServiceProcess;
+beforeAll(async () => {
+  place = await makePlace({ migrated: true });
+  const settings = settingsOf(place);
+  changer = await startFaulty(settings);
+  const url = `${place.databaseUrl}?application_name=${observerName}`;
+  observer = engine === 'postgres' ? await startFaulty({ ...settings, SVC_DATABASE_URL: url }) : changer;
+});
+afterAll(async () => {
+  await endAllProcesses();
+  await place?.remove();
+});
+
+interface Tenant {
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly secret: string;
+}
+
+let orgs = 0;
+async function newTenant(): Promise<Tenant> {
+  orgs += 1;
+  const org = await changer.request('POST', '/v1/admin/orgs', { body: { name: `Org ${orgs}` } });
+  const key = await changer.request('POST', `/v1/admin/orgs/${org.json.id}/keys`, {
+    body: {
+      name: 'owner',
+      role: 'owner',
+      scopes: ['org:read', 'org:write', 'keys:read', 'keys:write'],
+    },
+  });
+  return { orgId: org.json.id, keyId: key.json.id, secret: key.json.secret };
+}
+
+const read = (service: ServiceProcess, { orgId, secret }: Tenant) =>
+  service.request('GET', `/v1/orgs/${orgId}`, { key: secret });
+
+interface Withdrawal {
+  readonly what: string;
+  readonly method: string;
+  readonly path: (tenant: Tenant) => string;
+  readonly body?: object;
+  /** Whether the tenant's own key makes the change, rather than the operator's. */
+  readonly own: boolean;
+  readonly refusal: { readonly status: number; readonly code: string };
+}
+
+const withdrawals: readonly Withdrawal[] = [
+  {
+    what: 'a revoked key',
+    method: 'DELETE',
+    path: ({ orgId, keyId }) => `/v1/orgs/${orgId}/keys/${keyId}`,
+    own: true,
+    refusal: { status: 410, code: 'gone' },
+  },
+  {
+    what: 'a suspended org',
+    method: 'POST',
+    path: ({ orgId }) => `/v1/admin/orgs/${orgId}/suspend`,
+    body: {},
+    own: false,
+    refusal: { status: 403, code: 'org_suspended' },
+  },
+  {
+    what: 'an address that is no longer allowed',
+    method: 'PUT',
+    path: ({ orgId }) => `/v1/orgs/${orgId}/ip-allow-list`,
+    body: { cidrs: ['192.0.2.0/24'], force: true },
+    own: true,
+    refusal: { status: 403, code: 'ip_not_allowed' },
+  },
+];
+
+/** Has the observer remember the key, withdraws it in the changer, and measures until the observer obeys. */
+async function measure(
+  withdrawal: Withdrawal,
+  beforehand: () => Promise<void> = async () => undefined,
+): Promise<{ tookMs: number; admitted: number }> {
+  const { method, path, body, own, refusal } = withdrawal;
+  const tenant = await newTenant();
+  for (let n = 0; n < 5; n += 1) {
+    expect((await read(observer, tenant)).status).toBe(200);
+  }
+  await beforehand();
+  const change = await changer.request(method, path(tenant), {
+    ...(body !== undefined && { body }),
+    ...(own && { key: tenant.secret }),
+  });
+  expect(change.status, change.text).toBeLessThan(300);
+  const acknowledgedMs = performance.now();
+  expect(await read(changer, tenant), 'in the process that made the change').toMatchObject(refusal);
+
+  let admitted = 0;
+  let answer = await read(observer, tenant);
+  while (answer.status === 200 && performance.now() - acknowledgedMs < 10 * boundMs) {
+    admitted += 1;
+    answer = await read(observer, tenant);
+  }
+  const tookMs = performance.now() - acknowledgedMs;
+  expect(answer).toMatchObject(refusal);
+  for (let n = 0; n < 5; n += 1) {
+    expect(await read(observer, tenant), 'and it stays so').toMatchObject(refusal);
+  }
+  return { tookMs, admitted };
+}
+
+describe.each(withdrawals)('$what', (withdrawal) => {
+  test.runIf(engine === 'embedded')('is refused from the next request on', async () => {
+    expect(await measure(withdrawal)).toMatchObject({ admitted: 0 });
+  });
+
+  test.runIf(engine === 'postgres')('is refused by the other process within a second', async () => {
+    expect((await measure(withdrawal)).tookMs).toBeLessThan(boundMs);
+  });
+
+  test.runIf(engine === 'postgres')('also when the connection for notices was just cut', async () => {
+    const { tookMs } = await measure(withdrawal, cutNotices);
+    expect(tookMs).toBeLessThan(boundMs);
+  });
+});
+
+test('a reinstated org is admitted again within a second', async () => {
+  const tenant = await newTenant();
+  const act = (action: string) => changer.request('POST', `/v1/admin/orgs/${tenant.orgId}/${action}`);
+  expect((await act('suspend')).status).toBe(200);
+  await vi.waitFor(async () => expect((await read(observer, tenant)).code).toBe('org_suspended'), boundMs);
+  expect((await act('reinstate')).status).toBe(200);
+  await vi.waitFor(async () => expect((await read(observer, tenant)).status).toBe(200), boundMs);
+});
+
+/** Ends the one backend on which the observer listens, and nothing else of it. */
+async function cutNotices(): Promise<void> {
+  const client = new pg.Client(place.databaseUrl);
+  await client.connect();
+  try {
+    // Its last statement is the sign of life that it asks for several times a second, once it listens.
+    await vi.waitFor(async () => {
+      const { rows } = await client.query(
+        `SELECT pg_terminate_backend(pid) AS done FROM pg_stat_activity
+          WHERE application_name = $1 AND query = 'SELECT 1'`,
+        [observerName],
+      );
+      expect(rows).toEqual([{ done: true }]);
+    });
+  } finally {
+    await client.end();
+  }
+}

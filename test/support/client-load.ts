@@ -1,0 +1,66 @@
+/** Clients that read and write without pause, and retry what was not acknowledged, while something goes wrong. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { oneEffect, orgEffects, readBooks, verifyChains } from './books.ts';
+import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
+import type { Place } from './test-database.ts';
+
+const clients = 8;
+const backOffMs = 20;
+
+export interface Load {
+  /** Every answer so far, in the order of their arrival. */
+  readonly answers: readonly ServiceAnswer[];
+  /** Each client ends once its last write is acknowledged. Returns the names of all the orgs written. */
+  stop(): Promise<string[]>;
+}
+
+export function startLoad(service: ServiceProcess, prefix: string): Load {
+  const answers: ServiceAnswer[] = [];
+  const names: string[] = [];
+  let stopped = false;
+  async function ask(method: string, path: string, request?: object): Promise<ServiceAnswer> {
+    const answer = await service.request(method, path, request);
+    answers.push(answer);
+    return answer;
+  }
+  async function client(number: number): Promise<void> {
+    for (let n = 0; !stopped; n += 1) {
+      const name = `${prefix} ${number}.${n}`;
+      names.push(name);
+      const write = { body: { name }, idempotencyKey: name };
+      while ((await ask('POST', '/v1/admin/orgs', write)).status !== 201) {
+        await ask('GET', '/v1/admin/orgs?limit=1');
+        await pause(backOffMs);
+      }
+    }
+  }
+  const done = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
+  return {
+    answers,
+    async stop() {
+      stopped = true;
+      await done;
+      return names;
+    },
+  };
+}
+
+/**
+ * What clients may see of a database that went away and came back: success, 503, and, while the reservation of
+ * a write that was cut off is not old enough, that it is still in flight. Nothing took longer than the bound.
+ */
+export function expectOnlyUnavailability(answers: readonly ServiceAnswer[], boundMs: number): void {
+  const seen = new Set(answers.map(({ status, code }) => `${status} ${code ?? ''}`.trim()));
+  seen.delete('409 idempotency_key_processing');
+  expect(seen).toEqual(new Set(['200', '201', '503 service_unavailable']));
+  expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(boundMs);
+}
+
+/** Each of these orgs, and no other, is there once, with one audit entry and one event. */
+export async function expectEachOnce(place: Place, names: readonly string[]): Promise<void> {
+  await readBooks(place, async (db) => {
+    expect(await orgEffects(db)).toEqual(new Map(names.map((name) => [name, oneEffect])));
+    expect((await verifyChains(db)).faults).toEqual([]);
+  });
+}

@@ -1,0 +1,72 @@
+/** The test's side of `faulty-server.ts`: starts it, arms faults, and waits for them to be reached. */
+import { fileURLToPath } from 'node:url';
+import type { FaultPoint } from '../../src/platform/faults.ts';
+import { spawnNode } from './child-process.ts';
+import type { Order, Report } from './faulty-server.ts';
+import { type ServiceProcess, serviceOf } from './service-process.ts';
+
+export interface Held {
+  /** Resolves when a request waits at the point. */
+  readonly reached: Promise<unknown>;
+  goOn(): void;
+}
+
+export interface FaultyService extends ServiceProcess {
+  /** The next request of this route to reach this point waits there. */
+  holdAt(point: FaultPoint, routeId: string): Promise<Held>;
+  /** The next request of this route to reach this point meets an unexpected error. */
+  throwAt(point: FaultPoint, routeId: string, message: string): Promise<void>;
+  /** Ends the embedded engine's thread; resolves when it is gone. */
+  endDatabaseThread(): Promise<{ readonly backAgain: Promise<unknown> }>;
+  /** Freezes the whole process, as a long pause of its machine would. */
+  freeze(): void;
+  thaw(): void;
+}
+
+const entry = fileURLToPath(new URL('./faulty-server.ts', import.meta.url));
+let lastId = 0;
+
+export async function startFaulty(env: Record<string, string>): Promise<FaultyService> {
+  const spawned = spawnNode(['--import', 'tsx', entry], env, true);
+  const { child } = spawned;
+  const service = await serviceOf(spawned);
+
+  const order = (message: Order) => void child.send(message);
+  const report = (kind: Report['kind'], id?: number) =>
+    new Promise<void>((resolve) => {
+      const hear = (message: Report) => {
+        if (message.kind === kind && (id === undefined || ('id' in message && message.id === id))) {
+          child.off('message', hear);
+          resolve();
+        }
+      };
+      child.on('message', hear);
+    });
+
+  async function arm(point: FaultPoint, routeId: string, throws?: string): Promise<Held> {
+    lastId += 1;
+    const id = lastId;
+    const armed = report('armed', id);
+    const reached = report('reached', id);
+    order({ kind: 'arm', id, point, routeId, throws });
+    await armed;
+    return { reached, goOn: () => order({ kind: 'go_on', id }) };
+  }
+
+  return {
+    ...service,
+    holdAt: (point, routeId) => arm(point, routeId),
+    async throwAt(point, routeId, message) {
+      await arm(point, routeId, message);
+    },
+    async endDatabaseThread() {
+      const ended = report('database_thread_ended');
+      const backAgain = report('database_thread_ready');
+      order({ kind: 'end_database_thread' });
+      await ended;
+      return { backAgain };
+    },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+  };
+}

@@ -1,0 +1,196 @@
+/** Values for a JSON schema: mostly what it asks for, sometimes a little wrong, sometimes hostile. */
+import fc from 'fast-check';
+
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+const hostileTexts = [
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '\udc00x',
+  '__proto__',
+  'constructor',
+  "'; DROP TABLE orgs; --",
+  '%00',
+  '{{7*7}}',
+  '\u202e\u2066',
+  '\ufeff',
+  '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}',
+  '1e999',
+  'NaN',
+  '-1',
+  '9007199254740993',
+  'null',
+  '*',
+  '\r\nX-Injected: yes',
+  'a'.repeat(201),
+  'é'.repeat(5_000),
+];
+export const hostileText = fc.oneof(
+  fc.constantFrom(...hostileTexts),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+);
+
+const times = [
+  '2030-01-01T00:00:00Z',
+  '2026-11-15T12:00:01.5+00:00',
+  '2199-12-31T23:59:59Z',
+  '2199-12-31T23:59:59-23:59',
+  '1900-01-01T00:00:00+23:59',
+  '2030-12-31T23:59:60Z',
+  '2030-12-31T23:59:59+01',
+  '2030-02-30T00:00:00Z',
+  '2030-01-01 00:00:00Z',
+  '2030-01-01t00:00:00z',
+  '+275760-09-13T00:00:00.000Z',
+  '2030-01-01T00:00:00.123456789012345678901234567890Z',
+];
+
+/** Names whose schema says less than their handler asks for. */
+const hints: Readonly<Record<string, readonly string[]>> = {
+  timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns', 'utc', 'Mars/Olympus', '+01:00', 'Etc/GMT+12'],
+  cidrs: [
+    '127.0.0.1',
+    '127.0.0.0/8',
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.0/33',
+    '2001:db8::/32',
+    '::ffff:10.0.0.1',
+    'fe80::1%eth0',
+    '1.2.3',
+  ],
+};
+
+/** A cursor as the service makes them, for some list, with any value inside. */
+const forgedCursor = fc
+  .tuple(
+    fc.constantFrom('created_at', '-created_at', 'name', '-name', 'id'),
+    fc.oneof(
+      fc.constantFrom<unknown>(
+        ...times,
+        '-100000-01-01T00:00:00Z',
+        '-100000-01-01T00:00:00Z',
+        '0',
+        'now',
+        'infinity',
+        null,
+        1,
+        '\ud800',
+      ),
+      hostileText,
+    ),
+    fc.oneof(fc.constantFrom<unknown>('org_0', '', null, {}), hostileText),
+  )
+  .map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'));
+
+export function valueFor(schema: JsonSchema, name = ''): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 12, arbitrary: valid(schema, name) },
+    { weight: 1, arbitrary: hostileText },
+    { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+  );
+}
+
+function valid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
+  if (schema.enum !== undefined) {
+    return fc.constantFrom(...schema.enum);
+  }
+  const [type] = [schema.type].flat();
+  switch (type) {
+    case 'string':
+      return validText(schema, name);
+    case 'integer':
+    case 'number':
+      return fc.oneof(
+        fc.integer({ min: schema.minimum ?? -5, max: schema.maximum ?? 1_000 }),
+        fc.constantFrom(
+          0,
+          -1,
+          1.5,
+          1e300,
+          Number.MAX_SAFE_INTEGER,
+          schema.maximum ?? 0,
+          (schema.maximum ?? 0) + 1,
+        ),
+      );
+    case 'boolean':
+      return fc.boolean();
+    case 'array':
+      return fc.oneof(
+        { weight: 9, arbitrary: fc.uniqueArray(valueFor(schema.items ?? {}, name), { maxLength: 4 }) },
+        {
+          weight: 1,
+          arbitrary: fc.array(valueFor(schema.items ?? {}, name), { minLength: 30, maxLength: 60 }),
+        },
+      );
+    case 'object':
+      return objectFor(schema);
+    default:
+      return fc.jsonValue({ maxDepth: 2 });
+  }
+}
+
+function validText(schema: JsonSchema, name: string): fc.Arbitrary<string> {
+  if (name === 'cursor') {
+    return forgedCursor;
+  }
+  const hinted = hints[name];
+  if (hinted !== undefined) {
+    return fc.constantFrom(...hinted);
+  }
+  if (schema.format === 'date-time') {
+    return fc.oneof(
+      fc
+        .date({ min: new Date('2026-12-01'), max: new Date('2190-01-01'), noInvalidDate: true })
+        .map((d) => d.toISOString()),
+      fc.constantFrom(...times),
+    );
+  }
+  if (schema.pattern !== undefined) {
+    return fc.stringMatching(new RegExp(schema.pattern), { maxLength: schema.maxLength ?? 20 });
+  }
+  return fc.string({
+    unit: 'grapheme',
+    minLength: schema.minLength ?? 0,
+    maxLength: Math.min(schema.maxLength ?? 30, 30),
+  });
+}
+
+/** Most often every required field is there and nothing else that is unknown. */
+function objectFor({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<object> {
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, valueFor(schema, name)]),
+  );
+  const unknown = fc.dictionary(
+    fc.oneof(hostileText, fc.constantFrom('id', 'org_id', 'role')),
+    fc.jsonValue(),
+    {
+      maxKeys: 2,
+    },
+  );
+  return fc.oneof(
+    { weight: 14, arbitrary: fc.record(fields, { requiredKeys: [...required] }) },
+    { weight: 1, arbitrary: fc.record(fields, { requiredKeys: [] }) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.record(fields, { requiredKeys: [...required] }), unknown)
+        .map(([a, b]) => ({ ...a, ...b })),
+    },
+  );
+}

@@ -1,0 +1,175 @@
+/**
+ * A client without manners: it writes any bytes to a socket and reads what comes back as HTTP responses.
+ * HTTP clients proper refuse to send most of what the server has to survive.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { Answer } from './contract-check.ts';
+
+export interface RawAnswer extends Answer {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Reader {
+  readonly method: string;
+  resolve(answer: RawAnswer): void;
+  reject(error: Error): void;
+}
+
+export interface RawOptions {
+  /** Nothing is read before the first `answer()`: a client that sends everything first. */
+  readonly readLate?: boolean;
+}
+
+export class RawClient {
+  readonly #socket: Socket;
+  readonly #readers: Reader[] = [];
+  #received = Buffer.alloc(0);
+  #ended: Error | undefined;
+
+  static async open(port: number, { readLate = false }: RawOptions = {}): Promise<RawClient> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    // Before the connection stands, so that not a byte is taken from the kernel.
+    socket.pause();
+    await once(socket, 'connect');
+    return new RawClient(socket, readLate);
+  }
+
+  private constructor(socket: Socket, readLate: boolean) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (bytes) => {
+      this.#received = Buffer.concat([this.#received, bytes as Buffer]);
+      this.#serve();
+    });
+    socket.on('end', () => this.#end(new Error('the server closed the connection')));
+    socket.on('error', (error) => this.#end(error));
+    socket.on('close', () => this.#end(new Error('the connection is closed')));
+    // Listening for data makes a stream flow.
+    if (readLate) {
+      socket.pause();
+    } else {
+      socket.resume();
+    }
+  }
+
+  /** Resolves once the kernel has taken the bytes. Never rejects: what the server did shows in the answer. */
+  send(...parts: (string | Uint8Array)[]): Promise<void> {
+    const bytes = Buffer.concat(parts.map((part) => Buffer.from(part as Uint8Array)));
+    return new Promise((resolve) => {
+      this.#socket.write(bytes, () => resolve());
+    });
+  }
+
+  /** Says that nothing more will come, and goes on reading. */
+  halfClose(): this {
+    this.#socket.end();
+    return this;
+  }
+
+  /** The next response, interim ones (100) included. `method` is that of the request: HEAD has no body. */
+  answer(method = 'GET'): Promise<RawAnswer> {
+    this.#socket.resume();
+    return new Promise((resolve, reject) => {
+      this.#readers.push({ method, resolve, reject });
+      this.#serve();
+    });
+  }
+
+  /** Every response until the server closes; fails when it resets the connection instead. */
+  async answersUntilClosed(): Promise<RawAnswer[]> {
+    const answers: RawAnswer[] = [];
+    for (;;) {
+      try {
+        answers.push(await this.answer());
+      } catch (error) {
+        this.destroy();
+        if ((error as NodeJS.ErrnoException).code !== undefined || this.#received.length > 0) {
+          throw new Error(`${(error as Error).message}, after ${answers.length} answers`, { cause: error });
+        }
+        return answers;
+      }
+    }
+  }
+
+  /** Bytes that came and belong to no response yet. */
+  get unread(): string {
+    return this.#received.toString('latin1');
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    this.#serve();
+  }
+
+  #serve(): void {
+    for (let reader = this.#readers[0]; reader !== undefined; reader = this.#readers[0]) {
+      const parsed = parseAnswer(this.#received, reader.method);
+      if (parsed !== undefined) {
+        this.#received = this.#received.subarray(parsed.length);
+        this.#readers.shift();
+        reader.resolve(parsed.answer);
+      } else if (this.#ended !== undefined) {
+        this.#readers.shift();
+        reader.reject(this.#ended);
+      } else {
+        return;
+      }
+    }
+  }
+}
+
+/** One exchange on a connection of its own, which the client ends after sending. */
+export async function exchange(port: number, ...parts: (string | Uint8Array)[]): Promise<RawAnswer[]> {
+  const client = await RawClient.open(port);
+  void client.send(...parts);
+  return client.halfClose().answersUntilClosed();
+}
+
+/** A request with the headers that any proper client sends; lines of `headers` are written as they are. */
+export function rawRequest(
+  method: string,
+  target: string,
+  headers: readonly string[] = [],
+  body = '',
+): string {
+  return [`${method} ${target} HTTP/1.1`, 'Host: test', ...headers, '', body].join('\r\n');
+}
+
+function parseAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd === -1) {
+    return undefined;
+  }
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const status = /^HTTP\/1\.1 (\d{3}) [\x20-\x7e]+$/.exec(statusLine)?.[1];
+  if (status === undefined) {
+    throw new Error(`this is not a status line: ${JSON.stringify(statusLine)}`);
+  }
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    if (colon < 1 || name in headers) {
+      throw new Error(`this header is malformed or repeated: ${JSON.stringify(line)}`);
+    }
+    headers[name] = line.slice(colon + 1).trim();
+  }
+  const hasBody = method !== 'HEAD' && Number(status) >= 200 && status !== '204';
+  if (hasBody && headers['content-length'] === undefined) {
+    throw new Error('a response without a length');
+  }
+  const bodyStart = headEnd + 4;
+  const length = bodyStart + (hasBody ? Number(headers['content-length']) : 0);
+  if (bytes.length < length) {
+    return undefined;
+  }
+  return {
+    answer: { status: Number(status), headers, text: bytes.toString('utf8', bodyStart, length) },
+    length,
+  };
+}
