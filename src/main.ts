@@ -18,6 +18,11 @@ const program = new Command('purser')
   .addCommand(checkCommand())
   .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');
 
+// A reader that has seen enough (`purser config | head`) is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

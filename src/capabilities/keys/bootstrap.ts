@@ -58,7 +58,7 @@ export async function bootstrapOperator(options: BootstrapOptions): Promise<Boot
 }
 
 async function writeSecretFile(dataDir: string, secret: string): Promise<string> {
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const file = join(dataDir, 'operator-key');
   await writeFile(`${file}.new`, `${secret}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);

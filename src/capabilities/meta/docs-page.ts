@@ -54,9 +54,9 @@ h1 { margin: 0 0 .2rem; } a { color: var(--accent); }
 section { border-top: 1px solid var(--line); padding: 1.2rem 0; } section h3 { margin: 0 0 .3rem; }
 .call { font-family: ui-monospace, monospace; background: var(--soft); padding: .35rem .6rem; border-radius: .4rem; overflow-wrap: anywhere; }
 .call b { color: var(--accent); } code { font-family: ui-monospace, monospace; font-size: .92em; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem; margin: .4rem 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); }
-th { font-weight: 600; } td:first-child { white-space: nowrap; }
+table { border-collapse: collapse; table-layout: fixed; width: 100%; font-size: .92rem; margin: .4rem 0 1rem; }
+td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); }
+td { overflow-wrap: anywhere; } td:first-child { width: 12rem; } td:nth-child(2):not(:last-child) { width: 13rem; }
 h4 { margin: .8rem 0 0; font-size: .95rem; }
 @media (max-width: 56rem) { body { display: block; padding: 1rem; } nav { position: static; max-height: none; } }
 `;
@@ -92,7 +92,7 @@ function renderReference({ info, tags, paths }: OpenApi): string {
   }));
   const menu = groups.map(
     (group) =>
-      `<h2>${escapeHtml(group.name)}</h2><ul>${group.entries
+      `<h2>${escapeHtml(group.name.replaceAll('_', ' '))}</h2><ul>${group.entries
         .map((entry) => `<li><a href="#${entry.operationId}">${escapeHtml(entry.summary)}</a></li>`)
         .join('')}</ul>`,
   );

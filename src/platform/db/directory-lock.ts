@@ -38,7 +38,8 @@ interface Holder {
 }
 
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  await mkdir(directory, { recursive: true });
+  // What is in it is nobody else's business: key digests, and the first operator key.
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'lock');
   const me: Holder = { pid: process.pid, host: hostname(), started: processStart(process.pid) ?? '' };
   const draft = `${path}.${process.pid}`;

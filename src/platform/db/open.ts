@@ -1,4 +1,5 @@
 /** Opens the engine that the settings name: PostgreSQL where there is a URL, else the embedded one. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
@@ -17,8 +18,12 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
     return openPostgres({ url: settings.databaseUrl, connections: settings.databaseConnections, log });
   }
   const lock = await lockDirectory(settings.dataDir);
+  const directory = join(settings.dataDir, 'database');
+  if (!existsSync(directory)) {
+    log.info({ directory }, 'making the embedded database; this takes a few seconds, once');
+  }
   try {
-    const db = await openPglite({ directory: join(settings.dataDir, 'database'), log });
+    const db = await openPglite({ directory, log });
     return {
       ...db,
       async close() {

@@ -1,5 +1,5 @@
 /** Reads a request's body, bounded in bytes, as sent and after decompression. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
@@ -20,7 +20,12 @@ export interface BodyRules {
 }
 
 /** Returns the body as an object; `{}` when it may be left out and was. */
-export async function readJsonBody(request: IncomingMessage, rules: BodyRules): Promise<object> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rules: BodyRules,
+): Promise<object> {
+  invite(request, response, rules.limitBytes);
   const bytes = await readBytes(request, rules.limitBytes);
   const contentType = request.headers['content-type'];
   if (bytes.length === 0 && rules.optional) {
@@ -34,6 +39,27 @@ export async function readJsonBody(request: IncomingMessage, rules: BodyRules): 
     );
   }
   return parseJsonObject(bytes);
+}
+
+const invited = new WeakSet<IncomingMessage>();
+
+/**
+ * A client that waits for permission to send its body gets it only now, when everything before has passed, and not
+ * at all for a body that it declares too large.
+ */
+function invite(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
+  if (request.headers.expect !== undefined && declaredBytes(request) <= limitBytes) {
+    response.writeContinue();
+    invited.add(request);
+  }
+}
+
+export function isInvited(request: IncomingMessage): boolean {
+  return invited.has(request);
+}
+
+function declaredBytes(request: IncomingMessage): number {
+  return Number(request.headers['content-length'] ?? 0);
 }
 
 /** Bodies whose framing broke while they arrived, and what is to be answered for it. */
@@ -51,7 +77,7 @@ export function isBroken(request: IncomingMessage): boolean {
 }
 
 async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
+  if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
   }
   const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';

@@ -20,13 +20,14 @@ import type { RequestMetrics } from '../metrics.ts';
 import { admitCaller, type Caller, type Credential } from './access.ts';
 import { clientAddress } from './address.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
-import { type BodyRules, readJsonBody } from './body.ts';
+import { readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
 import { parseQueryString } from './query-string.ts';
-import { asRefusal, jsonReply, type Reply, refusalReply, sendReply } from './reply.ts';
+import { asRefusal, jsonReply, type Reply, refusalReply } from './reply.ts';
 import type { Call, Change, Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
+import { sendReply } from './send.ts';
 import { newTraceId } from './trace-id.ts';
 
 export interface PipelineDependencies {
@@ -151,7 +152,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     const query = parseQueryString(match.queryString);
     const body =
       route.kind === 'write'
-        ? await readBody(request, response, {
+        ? await readJsonBody(request, response, {
             limitBytes: settings.bodyLimitBytes,
             optional: route.bodyOptional,
           })
@@ -294,16 +295,4 @@ function bearerToken(request: IncomingMessage): string {
     throw refuse('unauthorized', 'A bearer token is required.');
   }
   return match[1];
-}
-
-/**
- * A client that waits for permission to send its body gets it only now, when everything before has passed, and not
- * at all for a body that it declares too large.
- */
-function readBody(request: IncomingMessage, response: ServerResponse, rules: BodyRules): Promise<object> {
-  const declaredBytes = Number(request.headers['content-length'] ?? 0);
-  if (request.headers.expect !== undefined && declaredBytes <= rules.limitBytes) {
-    response.writeContinue();
-  }
-  return readJsonBody(request, rules);
 }

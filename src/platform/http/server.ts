@@ -9,7 +9,8 @@ import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import type { Log } from '../log.ts';
 import { breakBody } from './body.ts';
 import type { RequestHandler } from './pipeline.ts';
-import { closeAfter, closeGently, refusalReply } from './reply.ts';
+import { refusalReply } from './reply.ts';
+import { closeAfter, closeGently } from './send.ts';
 import { newTraceId } from './trace-id.ts';
 
 const headersWithinMs = 20_000;

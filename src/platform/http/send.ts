@@ -1,0 +1,88 @@
+/**
+ * Writes an answer. The plain case is two calls; the rest is for clients that are answered while they are still
+ * sending, who must receive the answer and not a reset.
+ */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { isBroken, isInvited } from './body.ts';
+import type { Reply } from './reply.ts';
+
+/** How long a client that was answered early may go on sending before its connection is cut. */
+const lingerMs = 10_000;
+
+export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (response.destroyed || response.headersSent) {
+    return;
+  }
+  const length = reply.status === 204 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  const headers = { ...reply.headers, ...length };
+  if (!isStillSending(request)) {
+    response.writeHead(reply.status, headers);
+    response.end(reply.body);
+  } else if (mayBeReused(request)) {
+    answerEarly(request, response, { ...reply, headers });
+  } else {
+    answerLast(request, response, { ...reply, headers });
+  }
+}
+
+function isStillSending({ complete, readableEnded, headers }: IncomingMessage): boolean {
+  const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  return hasBody && !complete && !readableEnded;
+}
+
+/** What follows on this connection can be told from the body only if that body is sure to come, and whole. */
+function mayBeReused(request: IncomingMessage): boolean {
+  return !isBroken(request) && (request.headers.expect === undefined || isInvited(request));
+}
+
+interface SizedReply extends Omit<Reply, 'headers'> {
+  readonly headers: OutgoingHttpHeaders;
+}
+
+/**
+ * The client is still sending. It gets the whole answer now, but the response ends with the request: until then
+ * Node would not read on, or would close the connection under a client that asked for that, and a connection
+ * that is closed with bytes unread is reset, which may take the answer along.
+ */
+function answerEarly(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
+  response.writeHead(reply.status, reply.headers);
+  response.flushHeaders();
+  response.write(reply.body);
+  request.once('end', () => response.end());
+  request.resume();
+  const linger = setTimeout(() => request.socket.destroy(), lingerMs);
+  linger.unref();
+  response.once('close', () => clearTimeout(linger));
+}
+
+/** The rest of the body never comes, or cannot be found: this is the last answer on the connection. */
+function answerLast(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
+  response.writeHead(reply.status, { ...reply.headers, connection: 'close' });
+  response.write(reply.body);
+  request.resume();
+  closeAfter(response, request.socket);
+}
+
+/** Closes once this response, which is written whole, is on its way behind those of all requests before it. */
+export function closeAfter(response: ServerResponse, socket: Duplex): void {
+  const close = () => closeGently(socket);
+  if (response.writableFinished) {
+    close();
+  } else if (response.writableEnded || response.req.method === 'HEAD' || response.statusCode === 204) {
+    response.prependListener('finish', close);
+    response.end();
+  } else {
+    // Not by ending it: Node would then cut the connection at once.
+    response.write('', close);
+  }
+}
+
+/** Says that no more will come and reads on for a while, because closing with bytes unread is a reset. */
+export function closeGently(socket: Duplex): void {
+  socket.end();
+  socket.resume();
+  const linger = setTimeout(() => socket.destroy(), lingerMs);
+  linger.unref();
+  socket.once('close', () => clearTimeout(linger));
+}
