@@ -28,7 +28,10 @@ CREATE TABLE IF NOT EXISTS keys (
   scopes text[] NOT NULL,
   not_before timestamptz(3),
   expires_at timestamptz(3),
+  -- Set: gone, whatever any process's clock says.
   revoked_at timestamptz(3),
+  -- The end of the overlap with a successor.
+  ends_at timestamptz(3),
   rotated_from text,
   created_at timestamptz(3) NOT NULL,
   CONSTRAINT keys_pkey PRIMARY KEY (id),

@@ -2,7 +2,7 @@
 import type { Tracer } from '@opentelemetry/api';
 import { recordChange } from './capabilities/audit/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
-import { docsPage, metaRoutes, operationGroups } from './capabilities/meta/index.ts';
+import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './platform/clock.ts';
@@ -54,7 +54,7 @@ export function createApp(deps: AppDependencies): App {
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
     ...metaRoutes(openApi),
   ];
-  const pages = [...healthPages(db, metrics, isDraining), docsPage(openApi)];
+  const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];
 
   const handler = createPipeline({
     router: buildRouter(routes, pages),

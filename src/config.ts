@@ -2,9 +2,8 @@
  * Every setting: its name, meaning, default and how its text becomes a value. The only reader of the
  * environment; the rest of the program gets one frozen `Config`.
  */
-import { BlockList } from 'node:net';
 import { resolve } from 'node:path';
-import { parseCidr } from './platform/http/address.ts';
+import { type AddressList, addressList, parseCidr } from './platform/http/address.ts';
 import { isWellFormedKey } from './platform/http/key-format.ts';
 
 interface Setting<Value> {
@@ -65,7 +64,7 @@ const settings = {
     meaning: 'Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed, separated by commas.',
     fallback: '',
     parse: parseProxies,
-  } as Setting<BlockList | undefined>,
+  } as Setting<AddressList | undefined>,
   bodyLimitBytes: whole(
     'SVC_BODY_LIMIT_BYTES',
     String(32 * 1024 * 1024),
@@ -113,12 +112,18 @@ const settings = {
     url(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       undefined,
-      'Where to send traces by OTLP over HTTP. Unset: none are made. The other standard `OTEL_*` settings are honoured.',
+      'Where to send traces by OTLP over HTTP. Unset: none are made. `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and the standard settings of sampler, batches and exporter are honoured.',
     ),
   ),
   otlpTracesEndpoint: optional(
     url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', undefined, 'The same, for traces alone.'),
   ),
+  otelDisabled: {
+    name: 'OTEL_SDK_DISABLED',
+    meaning: '`true`: no traces are made, whatever else is set.',
+    fallback: 'false',
+    parse: (value) => value.toLowerCase() === 'true',
+  } as Setting<boolean>,
   bootstrapOperatorKey: optional({
     name: 'SVC_BOOTSTRAP_OPERATOR_KEY',
     meaning:
@@ -137,17 +142,28 @@ const settings = {
 type Settings = typeof settings;
 export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> };
 
-export class BadSetting extends Error {
-  constructor(name: string, wanted: string) {
-    // The value itself is left out: it may be a secret.
-    super(`${name} is not usable: it has to be ${wanted}`);
-    this.name = 'BadSetting';
+/** Names every setting that is not usable. The values themselves are left out: they may be secrets. */
+export class BadSettings extends Error {
+  constructor(faults: readonly { readonly name: string; readonly wanted: string }[]) {
+    super(faults.map(({ name, wanted }) => `${name} is not usable: it has to be ${wanted}`).join('\n'));
+    this.name = 'BadSettings';
   }
 }
 
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const values = Object.entries(settings).map(([key, setting]) => [key, read(setting, env)]);
-  return Object.freeze(Object.fromEntries(values)) as Config;
+  const values: Record<string, unknown> = {};
+  const faults: { name: string; wanted: string }[] = [];
+  for (const [key, setting] of Object.entries(settings)) {
+    try {
+      values[key] = read(setting, env);
+    } catch (error) {
+      faults.push({ name: setting.name, wanted: (error as Error).message });
+    }
+  }
+  if (faults.length > 0) {
+    throw new BadSettings(faults);
+  }
+  return Object.freeze(values) as Config;
 }
 
 /** Settings whose name starts like ours but is none of ours: most likely a typing error. */
@@ -179,14 +195,7 @@ export function describeSettings(env: NodeJS.ProcessEnv = process.env): SettingR
 function read(setting: Setting<unknown>, env: NodeJS.ProcessEnv): unknown {
   const given = env[setting.name];
   const value = given === undefined || given === '' ? setting.fallback : given;
-  if (value === undefined) {
-    return undefined;
-  }
-  try {
-    return setting.parse(value);
-  } catch (error) {
-    throw new BadSetting(setting.name, (error as Error).message);
-  }
+  return value === undefined ? undefined : setting.parse(value);
 }
 
 function text(name: string, fallback: string, meaning: string): Setting<string> {
@@ -253,19 +262,12 @@ function parseOrigin(value: string): string {
 }
 
 /** Undefined when there are none, so that the usual request need not ask. */
-function parseProxies(value: string): BlockList | undefined {
-  if (list(value).length === 0) {
-    return undefined;
+function parseProxies(value: string): AddressList | undefined {
+  const items = list(value);
+  if (items.some((item) => parseCidr(item) === undefined)) {
+    throw new Error('a list of IP addresses or CIDR ranges');
   }
-  const proxies = new BlockList();
-  for (const item of list(value)) {
-    const cidr = parseCidr(item);
-    if (cidr === undefined) {
-      throw new Error('a list of IP addresses or CIDR ranges');
-    }
-    proxies.addSubnet(cidr.address, cidr.prefix, cidr.family);
-  }
-  return proxies;
+  return items.length === 0 ? undefined : addressList(items);
 }
 
 function matching(value: string, pattern: RegExp, wanted: string): string {

@@ -6,6 +6,8 @@ import { configCommand } from './commands/config.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { serveCommand } from './commands/serve.ts';
+import type { FieldError } from './contract/errors.ts';
+import { Refusal } from './contract/refusal.ts';
 import { version } from './version.ts';
 
 const program = new Command('purser')
@@ -18,6 +20,9 @@ const program = new Command('purser')
   .addCommand(checkCommand())
   .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');
 
+// What we write is nobody else's business: key digests, secrets, the database.
+process.umask(0o077);
+
 // A reader that has seen enough (`purser config | head`) is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
@@ -26,6 +31,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`purser: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`purser: ${describe(error)}\n`);
   process.exitCode = 1;
+}
+
+function describe(error: unknown): string {
+  if (error instanceof Refusal && 'fields' in error.details) {
+    const fields = error.details.fields as FieldError[];
+    return fields.map(({ field, message }) => `${field}: ${message}`).join('\n        ');
+  }
+  return error instanceof Error ? error.message : String(error);
 }

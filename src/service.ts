@@ -1,5 +1,6 @@
 /** A running service: opens the database, migrates, listens, and drains when told to stop. */
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from './app.ts';
@@ -10,6 +11,7 @@ import type { Database } from './platform/db/database.ts';
 import { migrate, readMigrations } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { type Faults, noFaults } from './platform/faults.ts';
+import { drainable } from './platform/http/drain.ts';
 import { createHttpServer } from './platform/http/server.ts';
 import { createIds } from './platform/ids.ts';
 import { startJobs } from './platform/jobs.ts';
@@ -29,8 +31,6 @@ export interface ServiceOptions {
   readonly clock?: Clock;
   readonly faults?: Faults;
 }
-
-const idleSweepMs = 50;
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const db = await openDatabase(options.config, options.log);
@@ -61,12 +61,14 @@ async function startOn(
   });
   if (operator.kind === 'made') {
     log.info({ file: operator.file }, 'made the first operator key; it is in this file');
+  } else if (operator.kind === 'chosen') {
+    log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
   }
 
   let draining = false;
   let address: AddressInfo | undefined;
   const tracing = await startTracing(
-    (config.otlpEndpoint ?? config.otlpTracesEndpoint) !== undefined,
+    !config.otelDisabled && (config.otlpEndpoint ?? config.otlpTracesEndpoint) !== undefined,
     version,
   );
   const app = createApp({
@@ -81,9 +83,8 @@ async function startOn(
     isDraining: () => draining,
   });
   const server = createHttpServer(app.handler, log);
-  server.listen(config.port, config.host);
-  await once(server, 'listening');
-  address = server.address() as AddressInfo;
+  const connections = drainable(server);
+  address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);
   const url = localUrl(config.host, address.port);
   log.info({ url, engine: db.engine, version }, `Purser is listening on ${url}`);
@@ -91,18 +92,7 @@ async function startOn(
   async function drain(): Promise<void> {
     draining = true;
     log.info('draining: no new connections, waiting for requests in flight');
-    const closed = once(server, 'close');
-    server.close();
-    const deadline = Date.now() + config.drainSeconds * 1_000;
-    const sweep = setInterval(() => {
-      // A kept-alive connection becomes idle when its last answer is out.
-      server.closeIdleConnections();
-      if (Date.now() > deadline) {
-        server.closeAllConnections();
-      }
-    }, idleSweepMs);
-    await closed;
-    clearInterval(sweep);
+    await connections.drain(config.drainSeconds * 1_000);
     await jobs.stop();
     await db.close();
     await Promise.race([tracing.stop(), pause(2_000, undefined, { ref: false })]).catch(() => undefined);
@@ -117,6 +107,16 @@ async function startOn(
       return stopping;
     },
   };
+}
+
+async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(`cannot listen on ${host}:${port} (SVC_HOST, SVC_PORT): ${(error as Error).message}`);
+  }
+  return server.address() as AddressInfo;
 }
 
 function localUrl(host: string, port: number): string {

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { loadConfig } from '../config.ts';
+import { loadConfig, unknownSettings } from '../config.ts';
 import { pendingMigrations, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { createLog } from '../platform/log.ts';
@@ -14,6 +15,13 @@ export function checkCommand(): Command {
 async function check(): Promise<void> {
   const config = loadConfig();
   print('settings    ok');
+  for (const name of unknownSettings()) {
+    print(`settings    ${name} is not a setting of Purser`);
+  }
+  if (config.databaseUrl === undefined && !existsSync(config.dataDir)) {
+    print(`database    none yet; \`serve\` will make it in ${config.dataDir}`);
+    return;
+  }
   const db = await openDatabase(config, createLog('silent'));
   try {
     const [row] = await db.query<{ version: string }>(

@@ -1,17 +1,27 @@
 import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
 import { recordChange } from '../capabilities/audit/index.ts';
-import { listKeys, minted, mintKey, revoked, revokeKey, viewKey } from '../capabilities/keys/index.ts';
+import {
+  listKeys,
+  MintKey,
+  MintOperatorKey,
+  minted,
+  mintKey,
+  revoked,
+  revokeKey,
+  viewKey,
+} from '../capabilities/keys/index.ts';
 import { findOrg } from '../capabilities/orgs/index.ts';
 import { loadConfig } from '../config.ts';
+import { refuseFields } from '../contract/refusal.ts';
 import { systemClock } from '../platform/clock.ts';
-import type { Transaction } from '../platform/db/database.ts';
-import { migrate, readMigrations } from '../platform/db/migrate.ts';
-import { type Caller, orgRoles, platformTenant, type Role, scopes } from '../platform/http/access.ts';
+import type { Database, Transaction } from '../platform/db/database.ts';
+import { type Caller, type OrgRole, orgRoles, platformTenant, scopes } from '../platform/http/access.ts';
 import { generateKey } from '../platform/http/key-format.ts';
 import type { Change } from '../platform/http/route.ts';
+import { compileBody } from '../platform/http/validation.ts';
 import { createIds, type Ids } from '../platform/ids.ts';
-import { print, withDatabase } from './with-database.ts';
+import { print, withMigratedDatabase } from './with-database.ts';
 
 export function keysCommand(): Command {
   return new Command('keys')
@@ -31,9 +41,9 @@ function generateCommand(): Command {
 interface CreateOptions {
   readonly org?: string;
   readonly name: string;
-  readonly role: Role;
-  readonly scopes: string[];
-  readonly expiresAt?: Date;
+  readonly role?: OrgRole;
+  readonly scopes?: string[];
+  readonly expiresAt?: string;
 }
 
 function createCommand(): Command {
@@ -41,39 +51,58 @@ function createCommand(): Command {
     .description('Mint a key and print it, once: an operator key, or with --org a key in that organization.')
     .option('--org <id>', 'the organization; without it an operator key is made')
     .option('--name <name>', 'what the key is for', 'made by the command line')
-    .addOption(new Option('--role <role>', 'the role in the organization').choices(orgRoles).default('owner'))
-    .option('--scopes <list>', 'scopes separated by commas, or "all"', parseScopes, [...scopes])
-    .option('--expires-at <time>', 'RFC 3339; without it the key does not expire', parseTime)
-    .action(async ({ org, name, role, scopes, expiresAt }: CreateOptions) => {
-      const secret = await withDatabase(async (db, config) => {
-        await migrate(db, await readMigrations());
-        const orgId = org ?? null;
-        if (orgId !== null && (await findOrg(db, orgId)) === undefined) {
-          throw new Error(`there is no organization ${orgId}`);
-        }
-        const minting = { ids: createIds(systemClock), environment: config.keyEnvironment };
-        const draft =
-          orgId === null
-            ? ({ orgId, name, role: 'operator', scopes: [], expiresAt } as const)
-            : { orgId, name, role, scopes, expiresAt };
-        return db.transaction(async (tx) => {
-          const now = systemClock.now();
-          const { body, changes } = minted(await mintKey(tx, minting, now, draft), now);
-          const action = orgId === null ? 'operator_keys.mint' : 'keys.mint';
-          await recordChanges(tx, minting.ids, now, action, changes);
-          return body.secret;
-        });
-      });
-      print(secret);
+    .addOption(new Option('--role <role>', 'the role in the organization (default: owner)').choices(orgRoles))
+    .option('--scopes <list>', 'scopes separated by commas (default: all)', parseScopes)
+    .option('--expires-at <time>', 'RFC 3339 with offset; without it the key does not expire')
+    .action(create);
+}
+
+async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOptions): Promise<void> {
+  if (org === undefined && (role !== undefined || wanted !== undefined)) {
+    throw new Error('--role and --scopes are for keys of an organization: name it with --org');
+  }
+  const body = { name, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
+  const inOrg = { ...body, role: role ?? 'owner', scopes: wanted ?? [...scopes] } as const;
+  // The same rules as over HTTP, so that the API can always show what was made here.
+  const faults = org === undefined ? compileBody(MintOperatorKey)(body) : compileBody(MintKey)(inOrg);
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+  const secret = await withMigratedDatabase(async (db, config) => {
+    await requireOrg(db, org);
+    const minting = { ids: createIds(systemClock), environment: config.keyEnvironment };
+    const validity = { expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
+    const draft =
+      org === undefined
+        ? ({ orgId: null, name, role: 'operator', scopes: [], ...validity } as const)
+        : { orgId: org, name, role: inOrg.role, scopes: inOrg.scopes, ...validity };
+    return db.transaction(async (tx) => {
+      const now = systemClock.now();
+      const outcome = minted(await mintKey(tx, minting, now, draft), now);
+      const action = org === undefined ? 'operator_keys.mint' : 'keys.mint';
+      await recordChanges(tx, minting.ids, now, action, outcome.changes);
+      return outcome.body.secret;
     });
+  });
+  process.stderr.write(
+    org === undefined ? 'made an operator key:\n' : `made a key of role ${inOrg.role} in ${org}:\n`,
+  );
+  print(secret);
+}
+
+async function requireOrg(db: Database, orgId: string | undefined): Promise<void> {
+  if (orgId !== undefined && (await findOrg(db, orgId)) === undefined) {
+    throw new Error(`there is no organization ${orgId}`);
+  }
 }
 
 function listCommand(): Command {
   return new Command('list')
-    .description('List keys, one JSON object a line: the operators’, or with --org those of an organization.')
+    .description("List keys, one JSON object a line: the operators', or with --org those of an organization.")
     .option('--org <id>', 'the organization')
     .action(({ org }: { org?: string }) =>
-      withDatabase(async (db) => {
+      withMigratedDatabase(async (db) => {
+        await requireOrg(db, org);
         const now = systemClock.now();
         let cursor: string | null | undefined;
         do {
@@ -94,7 +123,7 @@ function revokeCommand(): Command {
     .argument('<key-id>', 'such as key_…')
     .option('--org <id>', 'the organization of the key; without it an operator key is meant')
     .action((keyId: string, { org }: { org?: string }) =>
-      withDatabase(async (db) => {
+      withMigratedDatabase(async (db) => {
         const now = systemClock.now();
         const orgId = org ?? null;
         await db.transaction(async (tx) => {
@@ -134,12 +163,4 @@ function parseScopes(text: string): string[] {
     throw new Error(`there is no scope ${unknown.join(', ')}; the scopes are ${scopes.join(', ')}`);
   }
   return wanted;
-}
-
-function parseTime(text: string): Date {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) {
-    throw new Error(`${text} is not a time`);
-  }
-  return time;
 }

@@ -8,10 +8,15 @@ export function serveCommand(): Command {
     .description(
       'Run the service (the default). The embedded database is used unless SVC_DATABASE_URL is set.',
     )
+    .argument('[unexpected]')
     .action(serve);
 }
 
-async function serve(): Promise<void> {
+async function serve(unexpected: string | undefined): Promise<void> {
+  if (unexpected !== undefined) {
+    // The default command would take any word for its argument.
+    throw new Error(`there is no command ${unexpected}; see \`purser --help\``);
+  }
   const config = loadConfig();
   const log = createLog(config.logLevel);
   for (const name of unknownSettings()) {
@@ -19,8 +24,11 @@ async function serve(): Promise<void> {
   }
   const service = await startService({ config, log });
 
-  const stop = (signal: string) => {
-    process.once(signal, () => process.exit(1));
+  const stop = () => {
+    for (const signal of ['SIGTERM', 'SIGINT']) {
+      process.removeAllListeners(signal);
+      process.once(signal, () => process.exit(1));
+    }
     service.stop().then(
       // What may still be under way, such as retries to a trace collector that is away, is not worth waiting for.
       () => process.exit(),

@@ -1,6 +1,7 @@
 /** What commands other than `serve` need: the settings and, for as long as they work, the database. */
 import { type Config, loadConfig } from '../config.ts';
 import type { Database } from '../platform/db/database.ts';
+import { migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { createLog } from '../platform/log.ts';
 
@@ -14,6 +15,16 @@ export async function withDatabase<Result>(
   } finally {
     await db.close();
   }
+}
+
+/** For commands that read or write what migrations make. */
+export function withMigratedDatabase<Result>(
+  work: (db: Database, config: Config) => Promise<Result>,
+): Promise<Result> {
+  return withDatabase(async (db, config) => {
+    await migrate(db, await readMigrations());
+    return work(db, config);
+  });
 }
 
 export function print(line: string): void {

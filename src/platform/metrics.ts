@@ -29,7 +29,7 @@ export function createMetrics(db: Database): Metrics {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
-  const pool = new Gauge({
+  new Gauge({
     name: 'svc_database_connections',
     help: 'Database connections in use and idle, and callers waiting for one.',
     labelNames: ['state'],
@@ -41,7 +41,6 @@ export function createMetrics(db: Database): Metrics {
       this.set({ state: 'waiting' }, waiting);
     },
   });
-  pool.reset();
 
   return {
     contentType: registry.contentType,

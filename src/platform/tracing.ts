@@ -17,17 +17,18 @@ export async function startTracing(enabled: boolean, version: string): Promise<T
   const [
     { BatchSpanProcessor, NodeTracerProvider },
     { OTLPTraceExporter },
-    { defaultResource, resourceFromAttributes },
+    { defaultResource, detectResources, envDetector, resourceFromAttributes },
   ] = await Promise.all([
     import('@opentelemetry/sdk-trace-node'),
     import('@opentelemetry/exporter-trace-otlp-proto'),
     import('@opentelemetry/resources'),
   ]);
-  // The exporter, the processor and the default resource read `OTEL_*` themselves.
+  // The exporter, the processor and the sampler read `OTEL_*` themselves; the last resource merged wins.
+  const ours = resourceFromAttributes({ 'service.name': 'purser', 'service.version': version });
   const provider = new NodeTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': 'purser', 'service.version': version }).merge(
-      defaultResource(),
-    ),
+    resource: defaultResource()
+      .merge(ours)
+      .merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   return { tracer: provider.getTracer('purser', version), stop: () => provider.shutdown() };

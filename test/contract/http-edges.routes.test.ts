@@ -24,7 +24,7 @@ async function ask(method: string, target: string, headers: readonly string[] = 
 
 describe('what nobody declared is 404, whatever the credentials', () => {
   it.each([
-    ['GET', '/'],
+    ['POST', '/'],
     ['GET', '/v1'],
     ['GET', '/v1/'],
     ['GET', '/v2'],
@@ -85,8 +85,8 @@ describe('addresses', () => {
     ['__proto__=1', '__proto__:unknown_field'],
     ['constructor=1', 'constructor:unknown_field'],
     ['limit=', 'limit:invalid_type'],
-    ['limit=1e999', 'limit:out_of_range'],
-    ['limit=-Infinity', 'limit:out_of_range'],
+    ['limit=1e999', 'limit:invalid_type'],
+    ['limit=-Infinity', 'limit:invalid_type'],
     ['limit=NaN', 'limit:invalid_type'],
     ['limit=1.5', 'limit:invalid_type'],
     ['limit=0', 'limit:out_of_range'],

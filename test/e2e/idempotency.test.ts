@@ -142,13 +142,17 @@ describe('the scope of a key', () => {
   test('is the tenant and the method as well', async () => {
     const other = await makePlace({ migrated: true });
     await readBooks(other, async (db) => {
-      const request = { tenantId: 'a', method: 'POST', path: '/p', query: {}, body: { n: 1 }, key: 'k' };
+      const caller = { tenantId: 'a', keyId: 'k', role: 'admin', scopes: new Set(['keys:write']) } as const;
+      const path = { template: '/p/{id}', params: { id: '1' } };
+      const request = { caller, method: 'POST', path, query: {}, body: { n: 1 }, key: 'k' };
       const kind = async (part: object) => (await reserve(db, { ...request, ...part }, 60)).kind;
       expect(await kind({})).toBe('mine');
       await expect(kind({})).rejects.toMatchObject({ code: 'idempotency_key_processing' });
-      expect(await kind({ tenantId: 'b', body: { n: 2 } })).toBe('mine');
+      expect(await kind({ caller: { ...caller, tenantId: 'b' }, body: { n: 2 } })).toBe('mine');
       expect(await kind({ method: 'PUT', body: { n: 3 } })).toBe('mine');
-      expect(await kind({ path: '/q', body: { n: 4 } })).toBe('mine');
+      expect(await kind({ path: { ...path, params: { id: '2' } }, body: { n: 4 } })).toBe('mine');
+      const weaker = { ...caller, role: 'viewer' };
+      await expect(kind({ caller: weaker })).rejects.toMatchObject({ code: 'idempotency_key_conflict' });
       await expect(kind({ query: { x: '1' } })).rejects.toMatchObject({ code: 'idempotency_key_conflict' });
     });
     await other.remove();

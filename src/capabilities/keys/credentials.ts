@@ -77,7 +77,8 @@ function toCredential(row: CredentialRow): Credential {
     scopes: new Set(row.scopes),
     notBefore: row.not_before,
     expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
+    revoked: row.revoked_at !== null,
+    endsAt: row.ends_at,
     org:
       row.org_id === null
         ? null

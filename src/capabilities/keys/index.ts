@@ -4,3 +4,4 @@ export { mintKey, revokeKey, viewKey } from './keys.ts';
 export { minted, revoked } from './outcomes.ts';
 export { listKeys } from './queries.ts';
 export { keyRoutes } from './routes.ts';
+export { MintKey, MintOperatorKey } from './schema.ts';

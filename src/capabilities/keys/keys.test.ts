@@ -63,6 +63,22 @@ describe('minting', () => {
     expect(equal.status).toBe(201);
   });
 
+  test('nor is given such a key as a replay of what someone stronger minted', async () => {
+    const admin = await world.mintKey(org, 'admin', ['keys:write']);
+    const mint = (key: string) =>
+      world.request('POST', `/v1/orgs/${org.id}/keys`, {
+        key,
+        body: { name: 'x', role: 'owner', scopes: [] },
+        headers: { 'idempotency-key': 'guessable' },
+      });
+    const first = await mint(org.ownerKey);
+    expect(first.status).toBe(201);
+    expect((await mint(org.ownerKey)).text).toBe(first.text);
+    const weaker = await mint(admin.secret);
+    expect(weaker.json.error.code).toBe('idempotency_key_conflict');
+    expect(weaker.text).not.toContain(first.json.secret);
+  });
+
   test('an unknown scope, a repeated scope and a wrong role are field errors', async () => {
     const { json } = await keys('POST', '', org.ownerKey, { name: '', role: 'king', scopes: ['runs:fly'] });
     expect(json.error.details.fields).toEqual([
@@ -145,6 +161,14 @@ describe('revoking', () => {
   });
 });
 
+test('a revocation holds in a process whose clock is behind', async () => {
+  const key = await world.mintKey(org, 'viewer', ['org:read']);
+  await keys('DELETE', `/${key.id}`, org.ownerKey);
+  world.clock.advanceSeconds(-3_600);
+  expect(await codeOf(key.secret)).toBe('gone');
+  world.clock.advanceSeconds(3_600);
+});
+
 describe('rotating', () => {
   test('makes a successor, and the old key ends after the overlap', async () => {
     const old = await world.mintKey(org, 'member', ['org:read']);
@@ -177,6 +201,14 @@ describe('rotating', () => {
     const wider = await world.mintKey(org, 'viewer', ['audit:read']);
     expect((await keys('POST', `/${owner.id}/rotate`, admin.secret)).json.error.code).toBe('forbidden');
     expect((await keys('POST', `/${wider.id}/rotate`, admin.secret)).json.error.code).toBe('forbidden');
+  });
+
+  test('the successor of a key that is not valid yet is not valid yet either', async () => {
+    const later = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
+    const validity = { not_before: later(1_000), expires_at: later(2_000) };
+    const old = await world.mintKey(org, 'viewer', [], validity);
+    const { json } = await keys('POST', `/${old.id}/rotate`, org.ownerKey);
+    expect(json).toMatchObject({ ...validity, status: 'not_yet_valid' });
   });
 
   test('the successor of a key that expires lasts as long as the old one was meant to', async () => {

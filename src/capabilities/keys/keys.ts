@@ -7,7 +7,7 @@ import { type Caller, outranks, type Role } from '../../platform/http/access.ts'
 import { generateKey, keyDigest, keyHint } from '../../platform/http/key-format.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { announceKeyChange } from './notices.ts';
-import { insertKey, type KeyRow, lockKey, setRevoked } from './queries.ts';
+import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
 
 /** The last instant that a timestamp of the API can name. */
@@ -36,7 +36,7 @@ export interface NewKey {
 }
 
 export function keyStatus(key: KeyRow, now: Date): KeyStatus {
-  if (key.revoked_at !== null && key.revoked_at <= now) {
+  if (key.revoked_at !== null || (key.ends_at !== null && key.ends_at <= now)) {
     return 'revoked';
   }
   if (key.expires_at !== null && key.expires_at <= now) {
@@ -56,7 +56,7 @@ export function viewKey(key: KeyRow, now: Date): KeyView {
     status: keyStatus(key, now),
     not_before: key.not_before?.toISOString() ?? null,
     expires_at: key.expires_at?.toISOString() ?? null,
-    revoked_at: key.revoked_at?.toISOString() ?? null,
+    revoked_at: (key.revoked_at ?? key.ends_at)?.toISOString() ?? null,
     rotated_from: key.rotated_from,
     created_at: key.created_at.toISOString(),
   };
@@ -86,6 +86,7 @@ export async function mintKey(
     not_before: draft.notBefore ?? null,
     expires_at: draft.expiresAt ?? null,
     revoked_at: null,
+    ends_at: null,
     rotated_from: draft.rotatedFrom ?? null,
     created_at: now,
   };
@@ -119,23 +120,36 @@ export async function rotateKey(
 ): Promise<Rotation> {
   const before = await requireLockedKey(tx, orgId, keyId);
   checkMayMint(caller, before.role, before.scopes);
-  if (before.revoked_at !== null) {
+  if (before.revoked_at !== null || before.ends_at !== null) {
     throw refuse('conflict', 'The key was revoked or rotated already.');
   }
-  const lifetimeMs =
-    before.expires_at === null ? undefined : before.expires_at.getTime() - before.created_at.getTime();
-  const inherited =
-    lifetimeMs === undefined ? undefined : new Date(Math.min(now.getTime() + lifetimeMs, latestExpiryMs));
+  const { notBefore, expiresAt } = inheritedValidity(before, now);
   const created = await mintKey(tx, minting, now, {
     orgId,
     name: before.name,
     role: before.role,
     scopes: before.scopes,
-    expiresAt: request.expires_at === undefined ? inherited : new Date(request.expires_at),
+    notBefore,
+    expiresAt: request.expires_at === undefined ? expiresAt : new Date(request.expires_at),
     rotatedFrom: before.id,
   });
-  const old = await revokeAt(tx, before, new Date(now.getTime() + (request.overlap_seconds ?? 0) * 1_000));
+  const overlapMs = (request.overlap_seconds ?? 0) * 1_000;
+  const end = overlapMs === 0 ? { revoked_at: now } : { ends_at: new Date(now.getTime() + overlapMs) };
+  const old = await endKey(tx, before, end);
   return { ...created, before, old };
+}
+
+/** A key that is not valid yet passes its time on; one that is in use passes on how long it was meant to last. */
+function inheritedValidity(key: KeyRow, now: Date): Pick<KeyDraft, 'notBefore' | 'expiresAt'> {
+  if (key.not_before !== null && key.not_before > now) {
+    return { notBefore: key.not_before, expiresAt: key.expires_at ?? undefined };
+  }
+  if (key.expires_at === null) {
+    return {};
+  }
+  const validFrom = key.not_before ?? key.created_at;
+  const lifetimeMs = key.expires_at.getTime() - validFrom.getTime();
+  return { expiresAt: new Date(Math.min(now.getTime() + lifetimeMs, latestExpiryMs)) };
 }
 
 export interface Revocation {
@@ -154,14 +168,19 @@ export async function revokeKey(
   if (outranks(before.role, caller.role)) {
     throw refuse('forbidden', `A key of role ${caller.role} cannot revoke one of role ${before.role}.`);
   }
-  const after = keyStatus(before, now) === 'revoked' ? before : await revokeAt(tx, before, now);
+  const after = keyStatus(before, now) === 'revoked' ? before : await endKey(tx, before, { revoked_at: now });
   return { before, after };
 }
 
-async function revokeAt(tx: Transaction, key: KeyRow, at: Date): Promise<KeyRow> {
-  await setRevoked(tx, key.org_id, key.id, at);
+async function endKey(
+  tx: Transaction,
+  key: KeyRow,
+  end: Partial<Pick<KeyRow, 'revoked_at' | 'ends_at'>>,
+): Promise<KeyRow> {
+  const ended = { ...key, ...end };
+  await updateEnd(tx, ended);
   await announceKeyChange(tx, key.digest);
-  return { ...key, revoked_at: at };
+  return ended;
 }
 
 async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: string): Promise<KeyRow> {

@@ -14,29 +14,35 @@ export interface KeyRow {
   readonly scopes: readonly string[];
   readonly not_before: Date | null;
   readonly expires_at: Date | null;
-  /** In the future for a rotated key that still overlaps with its successor. */
+  /** Set: gone, whatever this process's clock says. */
   readonly revoked_at: Date | null;
+  /** Set for a rotated key that overlaps with its successor: gone from then on. */
+  readonly ends_at: Date | null;
   readonly rotated_from: string | null;
   readonly created_at: Date;
 }
 
-const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, rotated_from, created_at`;
+const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at`;
 
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
-  await tx.query(`INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, [
-    key.org_id,
-    key.id,
-    key.digest,
-    key.hint,
-    key.name,
-    key.role,
-    key.scopes,
-    key.not_before,
-    key.expires_at,
-    key.revoked_at,
-    key.rotated_from,
-    key.created_at,
-  ]);
+  await tx.query(
+    `INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      key.org_id,
+      key.id,
+      key.digest,
+      key.hint,
+      key.name,
+      key.role,
+      key.scopes,
+      key.not_before,
+      key.expires_at,
+      key.revoked_at,
+      key.ends_at,
+      key.rotated_from,
+      key.created_at,
+    ],
+  );
 }
 
 /** `orgId` null stands for the operators' keys. */
@@ -64,17 +70,11 @@ export async function lockKey(
   return row;
 }
 
-export async function setRevoked(
-  tx: Queryable,
-  orgId: string | null,
-  keyId: string,
-  at: Date,
-): Promise<void> {
-  await tx.query('UPDATE keys SET revoked_at = $3 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2', [
-    orgId,
-    keyId,
-    at,
-  ]);
+export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
+  await tx.query(
+    'UPDATE keys SET revoked_at = $3, ends_at = $4 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2',
+    [key.org_id, key.id, key.revoked_at, key.ends_at],
+  );
 }
 
 export interface CredentialRow extends KeyRow {
@@ -119,13 +119,13 @@ export async function listKeys(
 
 /** The same order as in `keyStatus`: revoked before expired before not yet valid. */
 function statusConditions(status: KeyStatus | undefined, now: Date): Condition[] {
-  const standing: Condition = ['coalesce(revoked_at > ?, true)', now];
+  const standing: Condition = ['revoked_at IS NULL AND coalesce(ends_at > ?, true)', now];
   const lasting: Condition = ['coalesce(expires_at > ?, true)', now];
   switch (status) {
     case undefined:
       return [];
     case 'revoked':
-      return [['revoked_at <= ?', now]];
+      return [['(revoked_at IS NOT NULL OR ends_at <= ?)', now]];
     case 'expired':
       return [standing, ['expires_at <= ?', now]];
     case 'not_yet_valid':

@@ -77,6 +77,17 @@ export function docsPage(openApi: () => object): Page {
   };
 }
 
+/** Someone who opens the bare address in a browser is looking for this. */
+export const rootPage: Page = {
+  path: '/',
+  handler: async () => ({
+    status: 302,
+    contentType: 'text/plain; charset=utf-8',
+    body: 'The API is under /v1, its reference at /docs.\n',
+    headers: { location: '/docs' },
+  }),
+};
+
 interface Entry extends Operation {
   readonly method: string;
   readonly path: string;

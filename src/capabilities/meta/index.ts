@@ -1,4 +1,4 @@
-export { docsPage } from './docs-page.ts';
+export { docsPage, rootPage } from './docs-page.ts';
 export { errorsMarkdown } from './errors-markdown.ts';
 export { operationGroups } from './groups.ts';
 export { metaRoutes } from './routes.ts';

@@ -34,3 +34,8 @@ export async function putAllowList(
   }
   return changeOrg(tx, orgId, now, () => ({ ip_allow_list: cidrs }));
 }
+
+/** The way back for an org that has locked itself out. */
+export async function clearAllowList(tx: Transaction, now: Date, orgId: string): Promise<OrgChange> {
+  return changeOrg(tx, orgId, now, () => ({ ip_allow_list: [] }));
+}

@@ -35,6 +35,14 @@ describe('creating', () => {
     expect(second.json.slug).toMatch(/^twice-[0-9a-z]{8}$/);
   });
 
+  test('many of one name at once all get a slug', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => admin('POST', '', { name: 'At once' })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
+    expect(new Set(answers.map(({ json }) => json.slug)).size).toBe(12);
+  });
+
   test('a name without a single letter still gets a slug', async () => {
     const { json } = await admin('POST', '', { name: '日本' });
     expect(json.slug).toBe('org');
@@ -76,18 +84,20 @@ describe('changing', () => {
     expect((await admin('GET', `/${org.id}`)).json).toEqual(json);
   });
 
-  test('an owner changes name and time zone, and nothing else', async () => {
+  test('an owner changes name, slug and time zone, and nothing else', async () => {
     const org = await world.createOrg();
     const { json } = await world.request('PATCH', `/v1/orgs/${org.id}`, {
       key: org.ownerKey,
-      body: { name: 'Renamed', timezone: 'Asia/Tokyo' },
+      body: { name: 'Renamed', slug: 'renamed', timezone: 'Asia/Tokyo' },
     });
-    expect(json).toMatchObject({ name: 'Renamed', timezone: 'Asia/Tokyo' });
+    expect(json).toMatchObject({ name: 'Renamed', slug: 'renamed', timezone: 'Asia/Tokyo' });
     const refused = await world.request('PATCH', `/v1/orgs/${org.id}`, {
       key: org.ownerKey,
-      body: { slug: 'mine' },
+      body: { home_region: 'eu' },
     });
-    expect(refused.json.error.details.fields).toMatchObject([{ field: 'slug', code: 'unknown_field' }]);
+    expect(refused.json.error.details.fields).toMatchObject([
+      { field: 'home_region', code: 'unknown_field' },
+    ]);
   });
 
   test('an org that does not exist is not found', async () => {
@@ -143,8 +153,20 @@ describe('the IP allow-list', () => {
     expect(lockout.json.error.code).toBe('conflict');
     expect((await put(['203.0.113.0/24'], '192.0.2.1', true)).status).toBe(200);
     expect(await from('192.0.2.1')).toBe(403);
+    // IPv6 ranges do not let IPv4 in.
+    expect((await put(['::/0'], '203.0.113.5')).json.error.code).toBe('conflict');
     expect((await put([], '203.0.113.5')).json).toEqual({ cidrs: [] });
     expect(await from('192.0.2.1')).toBe(200);
+  });
+
+  test('an operator lets an org in again that has locked itself out', async () => {
+    const org = await world.createOrg();
+    const path = `/v1/orgs/${org.id}/ip-allow-list`;
+    const body = { cidrs: ['192.0.2.1'], force: true };
+    expect((await world.request('PUT', path, { key: org.ownerKey, body })).status).toBe(200);
+    expect((await world.request('GET', path, { key: org.ownerKey })).json.error.code).toBe('ip_not_allowed');
+    expect((await admin('DELETE', `/${org.id}/ip-allow-list`)).status).toBe(204);
+    expect((await world.request('GET', path, { key: org.ownerKey })).json).toEqual({ cidrs: [] });
   });
 
   test('names every entry that is no address', async () => {
@@ -209,6 +231,8 @@ describe('listing', () => {
     ['?limit=0', 'limit', 'out_of_range'],
     ['?limit=201', 'limit', 'out_of_range'],
     ['?limit=ten', 'limit', 'invalid_type'],
+    ['?limit=0x5', 'limit', 'invalid_type'],
+    ['?limit=1e999', 'limit', 'invalid_type'],
     ['?status=asleep', 'status', 'invalid_value'],
     ['?color=red', 'color', 'unknown_field'],
     ['?name=A&name=B', 'name', 'invalid_type'],
@@ -219,6 +243,24 @@ describe('listing', () => {
     expect(status).toBe(422);
     expect(json.error.details.fields).toMatchObject([{ field, code }]);
   });
+
+  test('the longest name makes a cursor that its own list takes', async () => {
+    for (const name of ['😀'.repeat(100), '😀'.repeat(99).concat('aa'), `${'\u0001'.repeat(199)}a`]) {
+      expect((await lister.createOrg(name)).id).toMatch(/^org_/);
+    }
+    const { json } = await list('?limit=1&sort=-name');
+    expect((await list(`?limit=1&sort=-name&cursor=${json.next_cursor}`)).status).toBe(200);
+  });
+
+  test.each(['0000-01-01T00:00:00Z', '-100000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', 'x'])(
+    'a forged cursor with the time %s is refused',
+    async (time) => {
+      const cursor = Buffer.from(JSON.stringify(['-created_at', time, 'x'])).toString('base64url');
+      expect((await list(`?cursor=${cursor}`)).json.error.details.fields).toMatchObject([
+        { field: 'cursor' },
+      ]);
+    },
+  );
 
   test('a cursor serves only the order it was made for', async () => {
     const { json } = await list('?limit=1&sort=name');

@@ -18,8 +18,11 @@ export interface OrgRow {
 
 const columns = `id, name, slug, timezone, home_region, status, suspension_reason, ip_allow_list, created_at, updated_at`;
 
-export async function insertOrg(tx: Queryable, org: OrgRow): Promise<void> {
-  await tx.query(`INSERT INTO orgs (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
+/** False when the slug is taken. */
+export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
+  const statement = `INSERT INTO orgs (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                     ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
+  const inserted = await tx.query(statement, [
     org.id,
     org.name,
     org.slug,
@@ -31,6 +34,7 @@ export async function insertOrg(tx: Queryable, org: OrgRow): Promise<void> {
     org.created_at,
     org.updated_at,
   ]);
+  return inserted.length > 0;
 }
 
 export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | undefined> {
@@ -61,10 +65,6 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
       org.updated_at,
     ],
   );
-}
-
-export async function slugExists(db: Queryable, slug: string): Promise<boolean> {
-  return (await db.query('SELECT 1 AS one FROM orgs WHERE slug = $1', [slug])).length > 0;
 }
 
 export async function listOrgs(db: Queryable, query: Static<typeof OrgFilters>): Promise<PageOf<OrgRow>> {

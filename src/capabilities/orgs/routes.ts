@@ -1,9 +1,9 @@
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
-import { page } from '../../platform/http/schemas.ts';
+import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { putAllowList } from './ip-allow-list.ts';
+import { clearAllowList, putAllowList } from './ip-allow-list.ts';
 import { createOrg, type OrgChange, patchOrg, reinstateOrg, suspendOrg, viewOrg } from './orgs.ts';
 import { findOrg, listOrgs, type OrgRow } from './queries.ts';
 import {
@@ -138,6 +138,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       body: PatchOwnOrg,
       success: 200,
       response: OrgView,
+      errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         return outcome(await patchOrg(tx, params.id, now, body), 'org.updated');
       },
@@ -171,13 +172,21 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
           callerAddress: address,
         };
         const { before, after } = await putAllowList(tx, now, request);
-        const change = {
-          tenantId: params.id,
-          target: { kind: 'ip_allow_list', id: params.id },
-          before: { cidrs: before.ip_allow_list },
-          after: { cidrs: after.ip_allow_list },
-        };
-        return { body: { cidrs: [...after.ip_allow_list] }, changes: [change] };
+        return { body: { cidrs: [...after.ip_allow_list] }, changes: [allowListChange(before, after)] };
+      },
+    }),
+    write({
+      id: 'orgs.ip_allow_list.clear',
+      method: 'DELETE',
+      path: '/v1/admin/orgs/{org_id}/ip-allow-list',
+      summary: 'Clear the IP allow-list of an organization as an operator',
+      description: 'For an org that has locked itself out: afterwards any address may call.',
+      access: operator,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const { before, after } = await clearAllowList(tx, now, params.org_id);
+        return { body: {}, changes: [allowListChange(before, after)] };
       },
     }),
   ];
@@ -187,4 +196,14 @@ function outcome({ before, after }: OrgChange, event: string): { body: OrgView; 
   const target = { kind: 'org', id: after.id };
   const body = viewOrg(after);
   return { body, changes: [{ tenantId: after.id, target, before: viewOrg(before), after: body, event }] };
+}
+
+function allowListChange(before: OrgRow, after: OrgRow): Change {
+  return {
+    tenantId: after.id,
+    target: { kind: 'ip_allow_list', id: after.id },
+    before: { cidrs: before.ip_allow_list },
+    after: { cidrs: after.ip_allow_list },
+    event: 'org.ip_allow_list_updated',
+  };
 }

@@ -42,7 +42,7 @@ export const CreateOrg = closed({
   name,
   slug: Type.Optional(slug),
   timezone: Type.Optional(timezone),
-  home_region: Type.Optional(region),
+  home_region: Type.Optional(nullable(region)),
 });
 export type CreateOrg = Static<typeof CreateOrg>;
 
@@ -50,8 +50,8 @@ export type CreateOrg = Static<typeof CreateOrg>;
 export const PatchOrg = partial({ name, slug, timezone, home_region: nullable(region) });
 export type PatchOrg = Static<typeof PatchOrg>;
 
-/** What an org's owner may change. The slug is part of sign-in addresses, and the region is the operator's. */
-export const PatchOwnOrg = partial({ name, timezone });
+/** What an org's owner may change; where the data live is for the operator to say. */
+export const PatchOwnOrg = partial({ name, slug, timezone });
 
 export const SuspendOrg = closed({ reason: Type.Optional(reason) });
 

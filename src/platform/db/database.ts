@@ -28,10 +28,18 @@ export interface DatabaseStats {
   readonly waiting: number;
 }
 
+export interface TransactionOptions {
+  /** Its statements may take as long as they need: migrations, and waiting for another process's. */
+  readonly patient?: boolean;
+}
+
 export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgres';
   /** Commits when `work` resolves and rolls back when it throws. Deadlocks are retried, so `work` may run again. */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>;
   listen(channel: string, listener: NoticeListener): void;
   /** False while a notice that was sent could still be missing: what was remembered must not be trusted. */
   noticesAreCurrent(): boolean;
@@ -68,14 +76,19 @@ export function isRetryable(error: unknown): boolean {
 
 const unavailableStates = new Set([
   '25006', // read-only transaction: a replica, or a primary that was demoted
+  '25P03', // idle in a transaction for too long
+  '53000', // out of some resource
   '53100', // disk full
   '53200', // out of memory
   '53300', // too many connections
+  '53400', // a configured limit
   '55P03', // lock not available in time
   '57014', // statement timeout
   '57P01', // shut down by an administrator
   '57P02', // crash of another backend
   '57P03', // starting up or shutting down
+  '57P04', // the database was dropped
+  '57P05', // idle for too long
   '58030', // I/O error
 ]);
 

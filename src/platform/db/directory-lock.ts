@@ -1,12 +1,14 @@
 /**
  * Keeps a second process out of an embedded data directory: two of them would ruin it.
  *
- * The lock is a file that names its holder: host, process id, and the instant that process started, so that a
- * process id used again (in a container it is always 1) is not mistaken for the holder. A holder on another host
- * (another container on the same volume) cannot be looked up; it is alive while it keeps touching the file.
+ * The lock is a file that names its holder: process id, the instant that process started, and the realm in which
+ * that id means something (boot and process namespace), so that an id used again (in a container it is always 1) is
+ * not mistaken for the holder. A holder in another realm (another host, or another container on the same volume)
+ * cannot be looked up; it is alive while it keeps touching the file. A holder that finds its lock taken, because
+ * it was frozen for longer than that, ends at once.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +36,7 @@ export class DirectoryInUse extends Error {
 interface Holder {
   readonly pid: number;
   readonly host: string;
+  readonly realm: string;
   readonly started: string;
 }
 
@@ -41,7 +44,12 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   // What is in it is nobody else's business: key digests, and the first operator key.
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'lock');
-  const me: Holder = { pid: process.pid, host: hostname(), started: processStart(process.pid) ?? '' };
+  const me: Holder = {
+    pid: process.pid,
+    host: hostname(),
+    realm: processRealm(),
+    started: processStart(process.pid) ?? '',
+  };
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, JSON.stringify(me));
   try {
@@ -49,14 +57,29 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   } finally {
     await rm(draft, { force: true });
   }
-  const touching = setInterval(() => void touch(path), touchEveryMs);
+  const touching = setInterval(async () => {
+    if (await isHeldBy(path, me)) {
+      await touch(path);
+    } else {
+      process.stderr.write(
+        `purser: another process has taken over ${directory}; stopping before it is ruined\n`,
+      );
+      process.exit(1);
+    }
+  }, touchEveryMs);
   touching.unref();
   return {
     async release() {
       clearInterval(touching);
-      await rm(path, { force: true });
+      if (await isHeldBy(path, me)) {
+        await rm(path, { force: true });
+      }
     },
   };
+}
+
+async function isHeldBy(path: string, holder: Holder): Promise<boolean> {
+  return JSON.stringify(await readHolder(path)) === JSON.stringify(holder);
 }
 
 /** `link` is the atomic step: it fails when the lock exists. */
@@ -74,9 +97,9 @@ async function acquire(directory: string, path: string, draft: string): Promise<
     if (holder === undefined) {
       continue;
     }
-    if (holder.host !== hostname()) {
+    if (holder.realm !== processRealm()) {
       await waitForSilence(directory, path, holder);
-    } else if (processStart(holder.pid) === holder.started && holder.pid !== process.pid) {
+    } else if (processStart(holder.pid) === holder.started) {
       throw new DirectoryInUse(directory, holder);
     }
     await removeStale(path, holder);
@@ -106,8 +129,7 @@ async function removeStale(path: string, stale: Holder): Promise<void> {
     return;
   }
   try {
-    const now = await readHolder(path);
-    if (now !== undefined && JSON.stringify(now) === JSON.stringify(stale)) {
+    if (await isHeldBy(path, stale)) {
       await unlink(path);
     }
   } finally {
@@ -135,12 +157,24 @@ async function touch(path: string): Promise<void> {
   await utimes(path, now, now).catch(() => undefined);
 }
 
+/** Where a process id means something: this boot of this host, and this container. */
+function processRealm(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
+  }
+}
+
 /** Something that tells two processes with the same id apart; undefined when there is no such process. */
 function processStart(pid: number): string | undefined {
   try {
-    // The 22nd field is the start time; the second, the command's name, may hold spaces and parentheses.
+    // The second field, the command's name, may hold spaces and parentheses; after it the first is the state and
+    // the twentieth the start time. A zombie is dead; only its parent has not noticed.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
   } catch {
     return existsSync('/proc/self/stat') ? undefined : processStartByPs(pid);
   }

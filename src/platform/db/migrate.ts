@@ -23,6 +23,8 @@ interface AppliedRow {
 /** An arbitrary number that only Purser's migrations use. */
 const lockId = 7_077_370_601;
 
+const patiently = { patient: true };
+
 export class MigrationMismatch extends Error {
   constructor(message: string) {
     super(message);
@@ -77,7 +79,7 @@ async function createLedger(db: Database): Promise<void> {
       checksum text NOT NULL,
       applied_at timestamptz(3) NOT NULL DEFAULT now()
     )`);
-  });
+  }, patiently);
 }
 
 async function applyOnce(db: Database, { version, name, sql, checksum }: Migration): Promise<boolean> {
@@ -94,12 +96,10 @@ async function applyOnce(db: Database, { version, name, sql, checksum }: Migrati
       checksum,
     ]);
     return true;
-  });
+  }, patiently);
 }
 
 async function lock(tx: Queryable): Promise<void> {
-  // A migration may take longer than an ordinary statement, and so may waiting for another process's.
-  await tx.query(`SET LOCAL statement_timeout = '10min'`);
   await tx.query('SELECT pg_advisory_xact_lock($1)', [lockId]);
 }
 

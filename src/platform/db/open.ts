@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
-import { lockDirectory } from './directory-lock.ts';
+import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
 import { openPglite } from './pglite.ts';
 import { openPostgres } from './postgres.ts';
 
@@ -15,9 +15,16 @@ export interface DatabaseSettings {
 
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   if (settings.databaseUrl !== undefined) {
-    return openPostgres({ url: settings.databaseUrl, connections: settings.databaseConnections, log });
+    const { databaseUrl: url, databaseConnections: connections } = settings;
+    return openPostgres({ url, connections, log }).catch((error: Error) => {
+      throw new Error(`cannot reach the database (SVC_DATABASE_URL): ${error.message}`, { cause: error });
+    });
   }
-  const lock = await lockDirectory(settings.dataDir);
+  const lock = await lockDirectory(settings.dataDir).catch((error: Error) => {
+    throw error instanceof DirectoryInUse
+      ? error
+      : new Error(`cannot use the data directory (SVC_DATA_DIR): ${error.message}`, { cause: error });
+  });
   const directory = join(settings.dataDir, 'database');
   if (!existsSync(directory)) {
     log.info({ directory }, 'making the embedded database; this takes a few seconds, once');

@@ -59,10 +59,10 @@ export class Thread {
     });
   }
 
-  ask(sql: string, params?: readonly unknown[]): Promise<object[]> {
+  ask(sql: string, params: readonly unknown[] | undefined, patient: boolean): Promise<object[]> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const tooLong = setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
+    const tooLong = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
     return new Promise<object[]>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
       this.#worker.postMessage(params === undefined ? { id, sql } : { id, sql, params: params.map(toText) });

@@ -7,7 +7,13 @@
  * survives that as it survives `kill -9`.
  */
 import type { Log } from '../log.ts';
-import { type Database, DatabaseUnavailable, type Queryable, retryTransaction } from './database.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  type Queryable,
+  retryTransaction,
+  type TransactionOptions,
+} from './database.ts';
 import { Thread } from './pglite-thread.ts';
 import { NoticeBoard, runTransaction } from './transaction.ts';
 import { Turns } from './turns.ts';
@@ -51,14 +57,14 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
   }
 
   /** Stays with one thread: the next one would run the rest of a broken transaction as if it were whole. */
-  function connect(): Queryable {
+  function connect({ patient = false }: TransactionOptions = {}): Queryable {
     const lent = thread;
     return {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
         if (lent === undefined || lent !== thread) {
           throw new DatabaseUnavailable('the embedded database is not running');
         }
-        return lent.ask(sql, params) as Promise<Row[]>;
+        return lent.ask(sql, params, patient) as Promise<Row[]>;
       },
     };
   }
@@ -68,12 +74,12 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
   return {
     engine: 'embedded',
     query: (sql, params) => turns.take(() => connect().query(sql, params)),
-    transaction: (work) =>
+    transaction: (work, options) =>
       retryTransaction(() =>
         turns.take(() =>
           runTransaction(
             {
-              connection: connect(),
+              connection: connect(options),
               // There is no other process to tell.
               sendNotice: async () => undefined,
               deliverNotice: (notice) => board.deliver(notice),
@@ -86,7 +92,7 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
     noticesAreCurrent: () => true,
     stats: () => ({
       connections: thread === undefined ? 0 : 1,
-      idle: turns.busy ? 0 : 1,
+      idle: thread === undefined || turns.busy ? 0 : 1,
       waiting: turns.waiting,
     }),
     async close() {

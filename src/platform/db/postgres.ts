@@ -7,6 +7,7 @@ import {
   type Queryable,
   retryTransaction,
   stateMeansUnavailable,
+  type TransactionOptions,
 } from './database.ts';
 import { PostgresNotices } from './postgres-notices.ts';
 import { NoticeBoard, runTransaction } from './transaction.ts';
@@ -42,7 +43,10 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
   const board = new NoticeBoard();
   const notices = new PostgresNotices(settings, board, log);
 
-  async function withConnection<Result>(use: (connection: Queryable) => Promise<Result>): Promise<Result> {
+  async function withConnection<Result>(
+    use: (connection: Queryable) => Promise<Result>,
+    { patient = false }: TransactionOptions = {},
+  ): Promise<Result> {
     if (pool.waitingCount >= waitingCallersMax) {
       throw new DatabaseUnavailable('too many callers are waiting for a database connection');
     }
@@ -61,9 +65,11 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
     client.on('error', lost);
     const connection: Queryable = {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
+        if (broken) {
+          throw new DatabaseUnavailable('the connection was lost');
+        }
         try {
-          const result =
-            params === undefined ? await client.query(sql) : await client.query(sql, [...params]);
+          const result = await client.query(queryConfig(sql, params, patient));
           return result.rows as Row[];
         } catch (error) {
           if (isConnectionFault(error)) {
@@ -89,19 +95,26 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
   return {
     engine: 'postgres',
     query: (sql, params) => withConnection((connection) => connection.query(sql, params)),
-    transaction: (work) =>
+    transaction: (work, options) =>
       retryTransaction(() =>
-        withConnection((connection) =>
-          runTransaction(
-            {
-              connection,
-              sendNotice: async (on, { channel, payload }) => {
-                await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
+        withConnection(
+          (connection) =>
+            runTransaction(
+              {
+                connection,
+                sendNotice: async (on, { channel, payload }) => {
+                  await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
+                },
+                deliverNotice: (notice) => board.deliver(notice),
               },
-              deliverNotice: (notice) => board.deliver(notice),
-            },
-            work,
-          ),
+              async (tx) => {
+                if (options?.patient === true) {
+                  await tx.query('SET LOCAL statement_timeout = 0');
+                }
+                return work(tx);
+              },
+            ),
+          options,
         ),
       ),
     listen(channel, listener) {
@@ -114,6 +127,16 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
       closing ??= notices.stop().then(() => pool.end());
       return closing;
     },
+  };
+}
+
+/** Without parameters a text may hold several statements. */
+function queryConfig(sql: string, params: readonly unknown[] | undefined, patient: boolean): pg.QueryConfig {
+  return {
+    text: sql,
+    ...(params !== undefined && { values: [...params] }),
+    // The longest that a timer can wait; zero would mean the connection's own limit.
+    ...(patient && { query_timeout: 2_147_483_647 }),
   };
 }
 

@@ -6,7 +6,7 @@ export interface Notice {
   readonly payload: string;
 }
 
-export interface TransactionOptions {
+export interface TransactionParts {
   /** One connection, used by nobody else meanwhile. */
   readonly connection: Queryable;
   /** Sends a notice to other processes as part of the transaction. */
@@ -16,7 +16,7 @@ export interface TransactionOptions {
 }
 
 export async function runTransaction<Result>(
-  { connection, sendNotice, deliverNotice }: TransactionOptions,
+  { connection, sendNotice, deliverNotice }: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const notices: Notice[] = [];

@@ -1,8 +1,7 @@
 /** Who may call what: roles, scopes, and the order in which a credential is examined. */
 
-import type { BlockList } from 'node:net';
 import { refuse, refuseWith } from '../../contract/refusal.ts';
-import { isListed } from './address.ts';
+import { type AddressList, isListed } from './address.ts';
 
 /** From least to most powerful. */
 export const orgRoles = ['viewer', 'member', 'admin', 'owner'] as const;
@@ -44,7 +43,10 @@ export interface Credential {
   readonly scopes: ReadonlySet<string>;
   readonly notBefore: Date | null;
   readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
+  /** No clock is asked: what was revoked in one process is gone in all, however their clocks differ. */
+  readonly revoked: boolean;
+  /** The end of a rotated key's overlap with its successor. */
+  readonly endsAt: Date | null;
   /** Null for operators, who belong to no org. */
   readonly org: CredentialOrg | null;
 }
@@ -53,7 +55,7 @@ export interface CredentialOrg {
   readonly id: string;
   readonly suspended: boolean;
   /** Null when any address may call. */
-  readonly allowList: BlockList | null;
+  readonly allowList: AddressList | null;
 }
 
 /** The tenant that owns what operators do outside any org. */
@@ -84,7 +86,7 @@ export interface AccessRequest {
 /** Examines a credential in the order of the contract; the first refusal is thrown. */
 export function admitCaller({ credential, access, pathOrgId, address, now }: AccessRequest): Caller {
   const { org } = credential;
-  if (credential.revokedAt !== null && credential.revokedAt <= now) {
+  if (credential.revoked || (credential.endsAt !== null && credential.endsAt <= now)) {
     throw refuse('gone', 'The key was revoked.');
   }
   if (credential.notBefore !== null && now < credential.notBefore) {

@@ -40,6 +40,9 @@ test.each([
   ['10.0.0.0/8/8', undefined],
   ['::/129', undefined],
   ['::ffff:192.0.2.0/24', undefined],
+  ['::ffff:192.0.2.0/120', { address: '192.0.2.0', prefix: 24, family: 'ipv4' }],
+  ['fe80::1%eth0', undefined],
+  ['127.0.0.0/08', undefined],
   ['localhost', undefined],
   ['', undefined],
 ])('parseCidr(%s)', (text, expected) => {
@@ -48,6 +51,7 @@ test.each([
 
 test('an address of one family is never on a list of the other', () => {
   expect(isListed(addressList(['0.0.0.0/0']), '2001:db8::1')).toBe(false);
+  expect(isListed(addressList(['::/0']), '192.0.2.1')).toBe(false);
   expect(isListed(addressList(['::/0']), '2001:db8::1')).toBe(true);
 });
 

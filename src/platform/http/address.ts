@@ -10,41 +10,50 @@ export interface Cidr {
 
 /** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address; undefined when it is neither. */
 export function parseCidr(text: string): Cidr | undefined {
-  const [written = '', prefixText, ...rest] = text.split('/');
-  const mapped = written.toLowerCase().startsWith('::ffff:') && written.includes('.');
+  const [, written = '', prefixText] = /^([0-9a-fA-F.:]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
   const address = plainAddress(written);
   const version = isIP(address);
-  if (version === 0 || rest.length > 0 || (mapped && prefixText !== undefined)) {
+  if (version === 0) {
     return undefined;
   }
   const bits = version === 4 ? 32 : 128;
-  const prefix = prefixText === undefined ? bits : /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : -1;
+  // `::ffff:192.0.2.0/120` counts the bits of the IPv6 form.
+  const mappedBits = isIP(written) === 6 && version === 4 ? 96 : 0;
+  const prefix = prefixText === undefined ? bits : Number(prefixText) - mappedBits;
   if (prefix < 0 || prefix > bits) {
     return undefined;
   }
   return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
 }
 
-export function addressList(cidrs: readonly string[]): BlockList {
-  const list = new BlockList();
+/** One list per family: Node's own lets `::/0` match every IPv4 address. */
+export interface AddressList {
+  readonly ipv4: BlockList;
+  readonly ipv6: BlockList;
+}
+
+/** Of entries that `parseCidr` accepts. */
+export function addressList(cidrs: readonly string[]): AddressList {
+  const list: AddressList = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const text of cidrs) {
     const cidr = parseCidr(text);
     if (cidr !== undefined) {
-      list.addSubnet(cidr.address, cidr.prefix, cidr.family);
+      list[cidr.family].addSubnet(cidr.address, cidr.prefix, cidr.family);
     }
   }
   return list;
 }
 
-export function isListed(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+export function isListed(list: AddressList, address: string): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  return list[family].check(address, family);
 }
 
 /**
  * The socket's address; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
  * Anything further left was written by someone we do not trust.
  */
-export function clientAddress(request: IncomingMessage, trustedProxies: BlockList | undefined): string {
+export function clientAddress(request: IncomingMessage, trustedProxies: AddressList | undefined): string {
   let address = plainAddress(request.socket.remoteAddress ?? '');
   if (trustedProxies === undefined || isIP(address) === 0 || !isListed(trustedProxies, address)) {
     return address;

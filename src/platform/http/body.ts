@@ -41,8 +41,6 @@ export async function readJsonBody(
   return parseJsonObject(bytes);
 }
 
-const invited = new WeakSet<IncomingMessage>();
-
 /**
  * A client that waits for permission to send its body gets it only now, when everything before has passed, and not
  * at all for a body that it declares too large.
@@ -50,12 +48,9 @@ const invited = new WeakSet<IncomingMessage>();
 function invite(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
   if (request.headers.expect !== undefined && declaredBytes(request) <= limitBytes) {
     response.writeContinue();
-    invited.add(request);
+    // What it waited for has happened; from here on it is a client like any other.
+    delete request.headers.expect;
   }
-}
-
-export function isInvited(request: IncomingMessage): boolean {
-  return invited.has(request);
 }
 
 function declaredBytes(request: IncomingMessage): number {
@@ -95,11 +90,16 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
   return collect(request, request.pipe(decompressor), limitBytes);
 }
 
+/** Of all bodies that are being read at this moment. */
+let bytesBeingRead = 0;
+const bytesBeingReadMax = 1_073_741_824;
+
 /** `stream` is the request itself or what decompresses it. */
 function collect(request: IncomingMessage, stream: Readable, limitBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+  // One buffer that grows: a list of chunks would cost hundreds of bytes for each that a client sends one byte of.
+  let bytes = Buffer.alloc(0);
+  let size = 0;
+  const reading = new Promise<Buffer>((resolve, reject) => {
     const fail = (error: Error) => {
       // The rest is read and thrown away by the server, so that the client gets to read the answer.
       request.unpipe();
@@ -117,20 +117,34 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       }
     };
     stream.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limitBytes) {
+      const end = size + chunk.length;
+      if (end > limitBytes) {
         fail(tooLarge(limitBytes));
-      } else {
-        chunks.push(chunk);
+        return;
       }
+      if (end > bytes.length) {
+        const larger = Buffer.allocUnsafe(Math.min(Math.max(2 * end, 4_096), limitBytes));
+        bytesBeingRead += larger.length - bytes.length;
+        bytes.copy(larger, 0, 0, size);
+        bytes = larger;
+      }
+      if (bytesBeingRead > bytesBeingReadMax) {
+        fail(refuse('service_unavailable', 'Too many large bodies are being read at once.'));
+        return;
+      }
+      chunk.copy(bytes, size);
+      size = end;
     });
-    stream.on('end', () => resolve(Buffer.concat(chunks, size)));
+    stream.on('end', () => resolve(bytes.subarray(0, size)));
     const damaged = () => fail(refuseField('body', 'invalid_body', 'The body ended early or is damaged.'));
     stream.on('error', damaged);
     request.on('error', damaged);
     request.on('aborted', damaged);
     request.on(brokenEvent, brokenOff);
     brokenOff();
+  });
+  return reading.finally(() => {
+    bytesBeingRead -= bytes.length;
   });
 }
 

@@ -14,14 +14,16 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { refuse, refuseField } from '../../contract/refusal.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import type { Queryable } from '../db/database.ts';
+import type { Caller } from './access.ts';
 
 const storedForHours = 72;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
 export interface IdempotentRequest {
-  readonly tenantId: string;
+  readonly caller: Caller;
   readonly method: string;
-  readonly path: string;
+  /** The route and what its path named, so that two spellings of one path are one path. */
+  readonly path: { readonly template: string; readonly params: unknown };
   readonly query: unknown;
   readonly body: unknown;
   readonly key: string;
@@ -43,15 +45,17 @@ export type Reserved =
   | { readonly kind: 'mine'; readonly reservation: Reservation }
   | { readonly kind: 'replay'; readonly answer: StoredAnswer };
 
-export function checkIdempotencyKey(header: string): string {
-  if (!keyForm.test(header)) {
+/** `lines` are the header's values as they were sent, one a line. */
+export function checkIdempotencyKey(lines: readonly string[]): string {
+  const [key] = lines;
+  if (key === undefined || lines.length > 1 || !keyForm.test(key)) {
     throw refuseField(
       'Idempotency-Key',
       'invalid_format',
       'This has to be 1 to 255 printable ASCII characters.',
     );
   }
-  return header;
+  return key;
 }
 
 /** Reserves the key, or tells what became of it. */
@@ -60,8 +64,10 @@ export async function reserve(
   request: IdempotentRequest,
   takeoverSeconds: number,
 ): Promise<Reserved> {
-  const { tenantId } = request;
-  const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body }));
+  const { tenantId, role, scopes } = request.caller;
+  // An answer may hold a secret that only a caller of this power may be given, so a weaker one gets no replay.
+  const power = { role, scopes: [...scopes].sort() };
+  const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
   const reservation: Reservation = {
     tenantId,
@@ -117,7 +123,8 @@ export async function release(db: Queryable, { tenantId, keyDigest, fence }: Res
 /** Removes some keys that are past their time; returns how many. */
 export async function deleteExpired(db: Queryable, limit: number): Promise<number> {
   const deleted = await db.query(
-    `DELETE FROM idempotency_keys WHERE (tenant_id, key_digest) IN (
+    // The age is asked twice: a key that is reserved anew while this waits for its row must stay.
+    `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (tenant_id, key_digest) IN (
        SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
      ) RETURNING 1 AS one`,
     [limit],

@@ -6,6 +6,7 @@ import { type TProperties, Type } from 'typebox';
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../db/database.ts';
 import { choice, closed } from './schemas.ts';
+import { isInstant } from './validation.ts';
 
 const pageSize = { fallback: 50, max: 200 };
 
@@ -24,7 +25,7 @@ export function listParameters<Filters extends TProperties>(sorts: SortFields, f
   return closed({
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSize.max, default: pageSize.fallback })),
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1_000, description: '`next_cursor` of the page before.' }),
+      Type.String({ minLength: 1, maxLength: 4_000, description: '`next_cursor` of the page before.' }),
     ),
     sort: Type.Optional(choice(words, 'A field, or `-field` for the opposite order.')),
     ...filters,
@@ -100,9 +101,4 @@ function decodeCursor(cursor: string, sort: string, type: SortFields[string] | u
     // Falls through to the refusal: whatever it was, we did not make it.
   }
   throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
-}
-
-/** JavaScript also reads years of six digits, which no column can hold. */
-function isInstant(text: string): boolean {
-  return /^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -41,6 +41,12 @@ export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsU
           description: 'Locates the request in the logs of the service.',
           schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
         },
+        Replayed: {
+          description:
+            '`true` when the answer of an earlier request with the same `Idempotency-Key` is repeated.',
+          schema: { type: 'string' },
+        },
+        Authenticate: { description: 'How to authenticate.', schema: { type: 'string' } },
         RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
       },
     },
@@ -138,7 +144,10 @@ function responses(route: Route): Json {
   const traced = { 'x-svc-trace-id': { $ref: '#/components/headers/TraceId' } };
   const success = {
     description: 'Success.',
-    headers: traced,
+    headers: {
+      ...traced,
+      ...(route.kind === 'write' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Replayed' } }),
+    },
     ...(route.response !== undefined && { content: { 'application/json': { schema: route.response } } }),
   };
   const byStatus = new Map<number, ErrorCode[]>();
@@ -153,9 +162,13 @@ function responses(route: Route): Json {
       String(status),
       {
         description: codes.map((code) => `\`${code}\`: ${errorCatalog[code].meaning}`).join('\n\n'),
-        headers: codes.includes('rate_limited')
-          ? { ...traced, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
-          : traced,
+        headers: {
+          ...traced,
+          ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/Authenticate' } }),
+          ...(codes.includes('rate_limited') && {
+            'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+          }),
+        },
         content: { 'application/json': { schema: oneOf(codes) } },
       },
     ]);

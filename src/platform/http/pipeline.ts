@@ -1,14 +1,15 @@
 /**
  * The way of a request, in the order that the contract promises; the first refusal wins:
  *
- *   route → token → key standing → address → org standing → tenant → scope → role
- *     → body size → parse → validation → idempotency → handler
+ *   route → token → key standing → address → org standing → tenant → (residency → support scope) → scope → role
+ *     → (request rate) → body size → parse → validation → idempotency → handler
+ *
+ * The steps in parentheses have their place here and no capability yet; so has a session beside the token.
  *
  * Everything that leaves goes out as a `Reply`, through one function.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BlockList } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 import { refuse, refuseFields, refuseWith } from '../../contract/refusal.ts';
@@ -18,7 +19,7 @@ import type { Faults } from '../faults.ts';
 import type { Log } from '../log.ts';
 import type { RequestMetrics } from '../metrics.ts';
 import { admitCaller, type Caller, type Credential } from './access.ts';
-import { clientAddress } from './address.ts';
+import { type AddressList, clientAddress } from './address.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
 import { readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
@@ -47,7 +48,7 @@ export interface PipelineDependencies {
 }
 
 export interface PipelineSettings {
-  readonly trustedProxies: BlockList | undefined;
+  readonly trustedProxies: AddressList | undefined;
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
   readonly idempotencyTakeoverSeconds: number;
@@ -84,8 +85,10 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
       reply = await answer(exchange);
     } catch (error) {
       const refusal = asRefusal(error);
-      if (refusal !== error) {
+      if (refusal.code === 'internal') {
         log.error({ traceId: exchange.traceId, err: error }, 'a request failed unexpectedly');
+      } else if (refusal !== error) {
+        log.warn({ traceId: exchange.traceId, reason: String(error) }, 'a dependency is away');
       }
       reply = refusalReply(refusal);
     }
@@ -215,19 +218,18 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     handler: WriteHandler,
     call: Call,
   ): Promise<Reply> {
-    const key = request.headers['idempotency-key'];
-    if (key === undefined) {
+    if (request.headers['idempotency-key'] === undefined) {
       return jsonReply(route.success, await commit(route, handler, call));
     }
     const reserved = await reserve(
       db,
       {
-        tenantId: call.caller.tenantId,
+        caller: call.caller,
         method: route.method,
-        path: (request.url ?? '').split('?', 1)[0] ?? '',
+        path: { template: route.path, params: call.params },
         query: call.query,
         body: call.body,
-        key: checkIdempotencyKey(String(key)),
+        key: checkIdempotencyKey(headerLines(request, 'idempotency-key')),
       },
       settings.idempotencyTakeoverSeconds,
     );
@@ -287,6 +289,11 @@ function checkEnvelopeOfRequest(request: IncomingMessage): void {
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw refuse('bad_request', 'The Expect header asks for something unknown.');
   }
+}
+
+/** A header's values as they were sent: Node joins the lines of a header that was sent twice. */
+function headerLines({ rawHeaders }: IncomingMessage, name: string): string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
 function bearerToken(request: IncomingMessage): string {

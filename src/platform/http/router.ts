@@ -79,11 +79,16 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
 }
 
 /** What the types cannot say; a declaration that breaks it never gets to serve a request. */
-function checkDeclaration({ id, path, query, body }: Route): void {
+function checkDeclaration({ id, path, access, query, body }: Route): void {
   for (const schema of [query, body] as ({ readonly additionalProperties?: boolean } | undefined)[]) {
     if (schema !== undefined && schema.additionalProperties !== false) {
       throw new Error(`${id} would let unknown fields through: its query and body have to be closed objects`);
     }
+  }
+  if (path.startsWith('/v1/orgs/') && (!/^\/v1\/orgs\/\{id\}(\/|$)/.test(path) || access.kind !== 'org')) {
+    throw new Error(
+      `${id} would escape the tenant check: below /v1/orgs a path starts with /v1/orgs/{id}, for org access`,
+    );
   }
   if (!path.startsWith('/v1/')) {
     throw new Error(`${id} is outside /v1; what is not JSON under /v1 is a page`);

@@ -25,13 +25,17 @@ export function nullable<Schema extends TSchema & { type: string }>(schema: Sche
 }
 
 export const id = Type.String({ maxLength: 100 });
-export const name = Type.String({ minLength: 1, maxLength: 200 });
+export const name = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '\\S',
+  description: 'Up to 200 characters, not all of them blank.',
+});
 export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
 
-/** RFC 3339 with offset. The years are bounded so that every store and client can hold the instant. */
+/** RFC 3339 with offset. The format bounds the years, so that every store and client can hold the instant. */
 export const timestamp = Type.String({
   format: 'date-time',
-  pattern: '^(19|20|21)\\d\\d-',
   description: 'RFC 3339 with offset.',
 });
 

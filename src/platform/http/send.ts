@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { isBroken, isInvited } from './body.ts';
+import { isBroken } from './body.ts';
 import type { Reply } from './reply.ts';
 
-/** How long a client that was answered early may go on sending before its connection is cut. */
+/** How long a connection is kept for a client that was answered while sending, and has gone silent since. */
 const lingerMs = 10_000;
 
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
@@ -33,7 +33,7 @@ function isStillSending({ complete, readableEnded, headers }: IncomingMessage): 
 
 /** What follows on this connection can be told from the body only if that body is sure to come, and whole. */
 function mayBeReused(request: IncomingMessage): boolean {
-  return !isBroken(request) && (request.headers.expect === undefined || isInvited(request));
+  return !isBroken(request) && request.headers.expect === undefined;
 }
 
 interface SizedReply extends Omit<Reply, 'headers'> {
@@ -50,10 +50,11 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, reply: 
   response.flushHeaders();
   response.write(reply.body);
   request.once('end', () => response.end());
-  request.resume();
-  const linger = setTimeout(() => request.socket.destroy(), lingerMs);
-  linger.unref();
-  response.once('close', () => clearTimeout(linger));
+  // Only silence is cut off here; how long a request may take as a whole is the server's to bound.
+  const cut = setTimeout(() => request.socket.destroy(), lingerMs);
+  cut.unref();
+  request.on('data', () => cut.refresh());
+  response.once('close', () => clearTimeout(cut));
 }
 
 /** The rest of the body never comes, or cannot be found: this is the last answer on the connection. */

@@ -1,7 +1,7 @@
 /** Compiles schemas and turns what the validator finds into the contract's field errors, one per offending field. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { TSchema } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import type { FieldError, FieldErrorCode } from '../../contract/errors.ts';
 
 const options = {
@@ -22,7 +22,7 @@ const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 /** In UTC, which is how we give times back: an offset must not carry one out of the years that schemas allow. */
 const years = { first: 1900, last: 2199 };
 
-function isInstant(text: string): boolean {
+export function isInstant(text: string): boolean {
   const year = new Date(text).getUTCFullYear();
   return dateTime.test(text) && calendar.validate(text) && year >= years.first && year <= years.last;
 }
@@ -64,15 +64,25 @@ function holdsAtMost(max: number, value: unknown): boolean {
   return fits(value);
 }
 
-export function compileQuery(schema: TSchema): Validator {
+export function compileQuery(schema: TObject): Validator {
   const check = validator(queries.compile(schema));
-  // Text such as `1e999` becomes an infinite number, which the library then exempts from every range.
-  return (value) => [...check(value), ...Object.entries(value as object).flatMap(infinite)];
-}
-
-function infinite([field, value]: [string, unknown]): FieldError[] {
-  const isInfinite = typeof value === 'number' && !Number.isFinite(value);
-  return isInfinite ? [{ field, code: 'out_of_range', message: 'This is not a finite number.' }] : [];
+  const integers = Object.entries(schema.properties).flatMap(
+    ([name, { type }]: [string, { type?: unknown }]) => (type === 'integer' ? [name] : []),
+  );
+  return (value) => {
+    const query = value as Record<string, unknown>;
+    // The library would take `0x5`, ` 5` and `1e999` for numbers as well.
+    const unclear = integers.filter(
+      (name) => typeof query[name] === 'string' && !/^-?\d+$/.test(query[name]),
+    );
+    const faults = unclear.map(
+      (field) => ({ field, code: 'invalid_type', message: 'This has to be integer.' }) as const,
+    );
+    const clear = Object.fromEntries(Object.entries(query).filter(([name]) => !unclear.includes(name)));
+    const others = check(clear);
+    Object.assign(query, clear);
+    return [...faults, ...others];
+  };
 }
 
 function validator(validate: ValidateFunction): Validator {
@@ -116,7 +126,7 @@ interface Explanation {
   readonly message: string;
 }
 
-function explain({ keyword, params, schema }: ErrorObject): Explanation {
+function explain({ keyword, params, parentSchema }: ErrorObject): Explanation {
   switch (keyword) {
     case 'required':
       return { code: 'required', message: 'This field is required.' };
@@ -147,7 +157,10 @@ function explain({ keyword, params, schema }: ErrorObject): Explanation {
     case 'format':
       return { code: 'invalid_format', message: `This has to be a ${params.format} with offset.` };
     case 'pattern':
-      return { code: 'invalid_format', message: `This has to match ${schema}.` };
+      return {
+        code: 'invalid_format',
+        message: parentSchema?.description ?? 'This does not have the right form.',
+      };
     case 'uniqueItems':
       return { code: 'invalid_value', message: 'The items have to be different from each other.' };
     default:
