@@ -1,6 +1,7 @@
 /** A body full of mistakes is answered by a list of them, but never by one that outgrows the service. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { RawClient } from '../support/raw-socket.ts';
 
 const answerBytesMax = 2 ** 21;
 let world: World;
@@ -37,4 +38,25 @@ it.each([
 ])('beyond that the list of %s ends early', async (_, raw) => {
   expect((await put(raw)).length).toBeGreaterThan(0);
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
+});
+
+it('a body in chunks of one byte costs little more than its bytes', { timeout: 120_000 }, async () => {
+  const { port } = await world.listen();
+  const client = await RawClient.open(port);
+  const name = 'x'.repeat(1_000_000);
+  const chunks = [...`{"name":"${name}"}`].map((character) => `1\r\n${character}\r\n`).join('');
+  const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().external;
+  const before = memory();
+  let peak = before;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, memory());
+  }, 10);
+  await client.send(
+    `PATCH /v1/orgs/${org.id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${org.ownerKey}\r\n`,
+    `content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+  );
+  expect((await client.answer()).status).toBe(422);
+  clearInterval(watch);
+  client.destroy();
+  expect(peak - before).toBeLessThan(200 * 2 ** 20);
 });

@@ -1,7 +1,8 @@
 /** The process as an operator meets it: first start, bad starts, faults, traces, and the end. */
+import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -142,6 +143,17 @@ test('SIGTERM lets a request in flight finish, takes no new ones, and loses noth
   expect((await next.request('GET', `${orgs}?name=Last%20call`)).json.data).toHaveLength(1);
 });
 
+test('SIGTERM does not wait for connections that have nothing to say', async () => {
+  const service = await startPurser({ ...settings, SVC_DRAIN_SECONDS: '60' });
+  const silent = connect(Number(new URL(service.url).port), '127.0.0.1');
+  await once(silent, 'connect');
+  silent.on('error', () => undefined);
+  const toldMs = performance.now();
+  expect(await service.end('SIGTERM')).toEqual(hasStopped);
+  expect(performance.now() - toldMs).toBeLessThan(10_000);
+  silent.destroy();
+});
+
 test('an unexpected fault tells the client a trace id, and the log the rest', async () => {
   const service = await startFaulty(settings);
   const inside = 'the inner workings of table tb_x1';
@@ -184,7 +196,11 @@ test('with the standard setting, spans that name the route go to the collector',
   await vi.waitFor(() => expect(collector.listening).toBe(true));
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
 
-  const service = await startPurser({ ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const service = await startPurser({
+    ...settings,
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_SERVICE_NAME: 'the-books',
+  });
   const answer = await service.request('GET', `${orgs}/org_missing`);
   expect(answer.status).toBe(404);
   // What is still buffered goes out with the drain, so the end of the process is the moment to look.
@@ -194,6 +210,7 @@ test('with the standard setting, spans that name the route go to the collector',
   const sent = Buffer.concat(received.map(({ body }) => body)).toString('latin1');
   expect(sent).toContain(`GET ${orgs}/{org_id}`);
   expect(sent).toContain('http.route');
+  expect(sent).toContain('the-books');
   expect(sent).toContain(answer.headers['x-svc-trace-id']);
   expect(sent).not.toContain('org_missing');
   expect(sent).not.toContain(operatorKey);
