@@ -24,14 +24,6 @@ export function createCredentials(db: Database): Credentials {
   /** Counts announcements: a row that was read before one must not be remembered after it. */
   let announcements = 0;
 
-  function forgetWhere(matches: (digest: string, credential: Credential) => boolean): void {
-    announcements += 1;
-    for (const [digest, credential] of remembered) {
-      if (matches(digest, credential)) {
-        remembered.delete(digest);
-      }
-    }
-  }
   onKeyChange(db, (digest) => {
     announcements += 1;
     if (digest === null) {
@@ -40,7 +32,14 @@ export function createCredentials(db: Database): Credentials {
       remembered.delete(digest);
     }
   });
-  onOrgChange(db, (orgId) => forgetWhere((_, { org }) => orgId === null || org?.id === orgId));
+  onOrgChange(db, (orgId) => {
+    announcements += 1;
+    for (const [digest, { org }] of remembered) {
+      if (orgId === null || org?.id === orgId) {
+        remembered.delete(digest);
+      }
+    }
+  });
 
   return {
     async find(token) {

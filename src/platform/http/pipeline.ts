@@ -11,47 +11,38 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 import { refuse, refuseFields, refuseWith } from '../../contract/refusal.ts';
 import type { Clock } from '../clock.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import type { Faults } from '../faults.ts';
-import type { Log } from '../log.ts';
 import type { RequestMetrics } from '../metrics.ts';
 import { admitCaller, type Caller, type Credential } from './access.ts';
 import { type AddressList, clientAddress } from './address.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
 import { readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
-import { checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
 import { parseQueryString } from './query-string.ts';
 import { asRefusal, jsonReply, type Reply, refusalReply } from './reply.ts';
-import type { Call, Change, Route } from './route.ts';
+import type { Call, Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
 import { newTraceId } from './trace-id.ts';
+import { createWriter, type WriterDependencies } from './write.ts';
 
-export interface PipelineDependencies {
+export interface PipelineDependencies extends WriterDependencies {
   readonly router: Router;
-  readonly db: Database;
   readonly clock: Clock;
-  readonly log: Log;
-  readonly faults: Faults;
   readonly metrics: RequestMetrics;
   readonly tracer: Tracer;
   readonly backoff: AuthBackoff;
-  readonly settings: PipelineSettings;
+  readonly settings: PipelineSettings & WriterDependencies['settings'];
   /** Finds what belongs to a token; undefined when there is none. */
   findCredential(token: string): Promise<Credential | undefined>;
-  /** Writes a change's audit entry and events, in the change's transaction. */
-  recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
 }
 
 export interface PipelineSettings {
   readonly trustedProxies: AddressList | undefined;
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
-  readonly idempotencyTakeoverSeconds: number;
 }
 
 /** What is learned about a request on its way, for the log. */
@@ -67,7 +58,8 @@ interface Exchange {
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function createPipeline(deps: PipelineDependencies): RequestHandler {
-  const { router, db, clock, log, faults, metrics, tracer, settings } = deps;
+  const { router, clock, log, faults, metrics, tracer, settings } = deps;
+  const answerWrite = createWriter(deps);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now();
@@ -92,7 +84,6 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
       }
       reply = refusalReply(refusal);
     }
-    const route = exchange.endpoint?.template ?? 'unmatched';
     const headers = {
       ...reply.headers,
       ...corsHeaders(request, settings.corsOrigins),
@@ -101,7 +92,13 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     };
     sendReply(request, response, { ...reply, headers });
 
-    const durationMs = performance.now() - startedMs;
+    observe(exchange, reply, span, performance.now() - startedMs);
+  }
+
+  /** What is left of a request once it is answered: a metric, a span, a line in the log. */
+  function observe(exchange: Exchange, reply: Reply, span: Span, durationMs: number): void {
+    const { request } = exchange;
+    const route = exchange.endpoint?.template ?? 'unmatched';
     metrics.observe(request.method ?? '', route, reply.status, durationMs / 1_000);
     span.updateName(`${request.method} ${route}`);
     span.setAttributes({
@@ -179,7 +176,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     } as Call;
     return route.run.kind === 'read'
       ? answerRead(route, route.run.handler, call)
-      : answerWrite(request, route, route.run.handler, call);
+      : answerWrite(route, route.run.handler, call, headerLines(request, 'idempotency-key'));
   }
 
   async function identify(
@@ -212,73 +209,11 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     return jsonReply(route.success, JSON.stringify(await handler(call)));
   }
 
-  async function answerWrite(
-    request: IncomingMessage,
-    route: Route,
-    handler: WriteHandler,
-    call: Call,
-  ): Promise<Reply> {
-    if (request.headers['idempotency-key'] === undefined) {
-      return jsonReply(route.success, await commit(route, handler, call));
-    }
-    const reserved = await reserve(
-      db,
-      {
-        caller: call.caller,
-        method: route.method,
-        path: { template: route.path, params: call.params },
-        query: call.query,
-        body: call.body,
-        key: checkIdempotencyKey(headerLines(request, 'idempotency-key')),
-      },
-      settings.idempotencyTakeoverSeconds,
-    );
-    if (reserved.kind === 'replay') {
-      return jsonReply(reserved.answer.status, reserved.answer.body, { 'idempotent-replayed': 'true' });
-    }
-    const { reservation } = reserved;
-    try {
-      const text = await commit(route, handler, call, (tx, body) =>
-        storeAnswer(tx, reservation, { status: route.success, body }),
-      );
-      return jsonReply(route.success, text);
-    } catch (error) {
-      // If even this fails, the reservation grows old and is taken over.
-      await release(db, reservation).catch((err) =>
-        log.warn({ traceId: call.traceId, err }, 'a key stays reserved'),
-      );
-      throw error;
-    }
-  }
-
-  /** The change, its audit entries, its events and its stored answer: one transaction. Returns the answer's text. */
-  async function commit(
-    route: Route,
-    handler: WriteHandler,
-    call: Call,
-    store: (tx: Transaction, body: string) => Promise<void> = async () => undefined,
-  ): Promise<string> {
-    await faults('handler', route.id);
-    const text = await db.transaction(async (tx) => {
-      const { body, changes } = await handler(call, tx);
-      for (const change of changes) {
-        await deps.recordChange(tx, call, route.id, change);
-      }
-      const text = route.response === undefined ? '' : JSON.stringify(body);
-      await store(tx, text);
-      await faults('write.before_commit', route.id);
-      return text;
-    });
-    await faults('write.after_commit', route.id);
-    return text;
-  }
-
   return handle;
 }
 
 type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
-type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
 
 /** What Node leaves to us to refuse, see `server.ts`. */
 function checkEnvelopeOfRequest(request: IncomingMessage): void {
