@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { loadConfig, unknownSettings } from '../config.ts';
 import { pendingMigrations, readMigrations } from '../platform/db/migrate.ts';
@@ -18,7 +19,7 @@ async function check(): Promise<void> {
   for (const name of unknownSettings()) {
     print(`settings    ${name} is not a setting of Purser`);
   }
-  if (config.databaseUrl === undefined && !existsSync(config.dataDir)) {
+  if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'database'))) {
     print(`database    none yet; \`serve\` will make it in ${config.dataDir}`);
     return;
   }

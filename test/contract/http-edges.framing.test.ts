@@ -35,6 +35,7 @@ describe('what is not well-formed is 400, and nothing else follows it', () => {
     'a raw byte above ASCII in the target': rawRequest('GET', '/v1/orgs/\xff'),
     'a control character in the target': rawRequest('GET', '/v1/orgs/\x01'),
     'a missing Host': 'GET /v1/meta/errors HTTP/1.1\r\n\r\n',
+    'two Hosts': 'GET /v1/meta/errors HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n',
     'NUL in a header': rawRequest('GET', '/v1/meta/errors', ['X-A: a\0b']),
     'a control character in a header': rawRequest('GET', '/v1/meta/errors', ['X-A: a\x01b']),
     'a blank in a header name': rawRequest('GET', '/v1/meta/errors', ['X A: b']),

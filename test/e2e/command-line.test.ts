@@ -1,4 +1,6 @@
 /** The command line as it is shipped: every command does what its help says. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
 import { readBooks, verifyChains } from '../support/books.ts';
@@ -98,9 +100,13 @@ describe.runIf(engine === 'embedded')('without a database', () => {
 
 test('check says what is missing and changes nothing; migrate mends it', async () => {
   await useNewPlace(false);
-  expect(await purser('check')).toMatch(
-    new RegExp(`^settings +ok\ndatabase +ok: ${engine}, PostgreSQL.*\nmigrations +1 to apply`),
-  );
+  // Where there is no embedded database yet, looking must not make one.
+  const before =
+    engine === 'embedded'
+      ? 'database +none yet'
+      : 'database +ok: postgres, PostgreSQL.*\\nmigrations +1 to apply';
+  expect(await purser('check')).toMatch(new RegExp(`^settings +ok\\n${before}`));
+  expect(existsSync(join(place?.dataDir ?? '', 'database'))).toBe(false);
   expect(await purser('migrate', '--dry-run')).toBe('missing 0001_foundation.sql\n');
   expect(await purser('migrate')).toBe('applied 0001_foundation.sql\n');
   expect(await purser('migrate')).toBe('The database is up to date.\n');

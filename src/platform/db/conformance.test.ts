@@ -1,7 +1,7 @@
 /** What both engines promise. Run by both test projects. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
-import { type Database, insertMany, isUniqueViolation } from './database.ts';
+import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import { type Database, DatabaseUnavailable, insertMany, isUniqueViolation } from './database.ts';
 import { migrate, readMigrations } from './migrate.ts';
 
 let place: Place;
@@ -149,6 +149,17 @@ describe('transactions', () => {
       }
     });
     expect(attempts).toBe(3);
+  });
+});
+
+// The embedded engine allows any statement half a minute, which is too long to wait for here.
+describe.runIf(engine === 'postgres')('a statement that takes longer than a request may', () => {
+  const slow = (options?: { patient: boolean }) =>
+    db.transaction(async (tx) => tx.query('SELECT pg_sleep(8)', []), options);
+
+  test('is cut off, unless the transaction is a patient one, like a migration', async () => {
+    await expect(slow()).rejects.toThrow(DatabaseUnavailable);
+    await expect(slow({ patient: true })).resolves.toHaveLength(1);
   });
 });
 

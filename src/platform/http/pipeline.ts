@@ -220,6 +220,10 @@ function checkEnvelopeOfRequest(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     throw refuse('bad_request', 'The Host header is missing.');
   }
+  if (headerLines(request, 'host').length > 1) {
+    // A proxy in front may have believed the other one.
+    throw refuse('bad_request', 'The Host header was sent more than once.');
+  }
   const { expect } = request.headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw refuse('bad_request', 'The Expect header asks for something unknown.');
