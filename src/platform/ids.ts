@@ -5,7 +5,26 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
-export type IdPrefix = 'org' | 'key' | 'evt' | 'aud';
+export type IdPrefix =
+  | 'org'
+  | 'key'
+  | 'evt'
+  | 'aud'
+  | 'prc'
+  | 'bud'
+  | 'cap'
+  | 'clm'
+  | 'crp'
+  | 'ppd'
+  | 'top'
+  | 'pln'
+  | 'plm'
+  | 'chn'
+  | 'rlp'
+  | 'dec'
+  | 'run'
+  | 'ent'
+  | 'adj';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

@@ -1,7 +1,9 @@
 /** The life of an organization: created, changed, suspended, reinstated. */
-import { refuse, refuseField } from '../../contract/refusal.ts';
+import { refuse } from '../../contract/refusal.ts';
 import { isUniqueViolation, type Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
+import { announceLimits } from '../../platform/ledger/notices.ts';
+import { checkTimezone } from '../../platform/time-zone.ts';
 import { announceOrgChange } from './notices.ts';
 import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
@@ -89,20 +91,11 @@ export async function changeOrg(
   const after: OrgRow = { ...before, ...decide(before), updated_at: now };
   await refusingTakenSlug(updateOrg(tx, after));
   await announceOrgChange(tx, orgId);
-  return { before, after };
-}
-
-function checkTimezone(timezone: string): string {
-  try {
-    // Offsets such as `+01:00` pass here too, but a zone without daylight saving rules is not what people mean.
-    new Intl.DateTimeFormat('en', { timeZone: timezone });
-    if (/^[A-Za-z]/.test(timezone)) {
-      return timezone;
-    }
-  } catch {
-    // Falls through to the refusal.
+  if (before.timezone !== after.timezone) {
+    // The windows of its limits begin and end elsewhere from now on.
+    await announceLimits(tx, orgId);
   }
-  throw refuseField('timezone', 'invalid_value', 'This is not an IANA time zone.');
+  return { before, after };
 }
 
 function slugOf(name: string): string {

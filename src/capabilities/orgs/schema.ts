@@ -9,6 +9,7 @@ import {
   partial,
   reason,
   timestamp,
+  timezone,
 } from '../../platform/http/schemas.ts';
 
 const slug = Type.String({
@@ -16,11 +17,6 @@ const slug = Type.String({
   maxLength: 63,
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   description: 'Lowercase letters, digits and single hyphens; unique among all orgs.',
-});
-const timezone = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  description: 'An IANA time zone, such as `Europe/Berlin`.',
 });
 const region = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' });
 const status = choice(['active', 'suspended']);

@@ -39,6 +39,22 @@ export const timestamp = Type.String({
   description: 'RFC 3339 with offset.',
 });
 
+/** An amount of money as it travels. */
+export const usd = Type.String({
+  format: 'usd',
+  description: 'US dollars as a decimal string: at most 9 decimals, no sign, no exponent, below 9 billion.',
+});
+export const signedUsd = Type.String({
+  format: 'signed-usd',
+  description: 'US dollars as a decimal string, at most 9 decimals, no exponent; below zero with a `-`.',
+});
+
+export const timezone = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'An IANA time zone, such as `Europe/Berlin`.',
+});
+
 export function page<Item extends TSchema>(item: Item) {
   return closed({
     data: Type.Array(item),

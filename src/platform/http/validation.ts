@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import type { FieldError, FieldErrorCode } from '../../contract/errors.ts';
+import { parseSignedUsd, parseUsd } from '../../kernel/money.ts';
 
 const options = {
   allErrors: true,
@@ -29,6 +30,8 @@ export function isInstant(text: string): boolean {
 
 for (const ajv of [bodies, hastyBodies, queries]) {
   ajv.addFormat('date-time', isInstant);
+  ajv.addFormat('usd', (text) => parseUsd(text) !== undefined);
+  ajv.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
 }
 
 /** Returns every offending field; none when the value is valid. A query validator also fills in defaults. */
@@ -155,7 +158,6 @@ function explain({ keyword, params, parentSchema }: ErrorObject): Explanation {
     case 'exclusiveMaximum':
       return { code: 'out_of_range', message: `This has to be ${params.comparison} ${params.limit}.` };
     case 'format':
-      return { code: 'invalid_format', message: `This has to be a ${params.format} with offset.` };
     case 'pattern':
       return {
         code: 'invalid_format',

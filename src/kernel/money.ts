@@ -1,0 +1,38 @@
+/** Exact money: whole nanodollars inside, decimal strings outside. No float is ever in between. */
+
+export const nanosPerUsd = 1_000_000_000n;
+
+/** Amounts stay below nine billion dollars, so that they and their sums with a counter fit a 64-bit integer. */
+export const maxNanos = 9_000_000_000n * nanosPerUsd - 1n;
+
+const decimal = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
+
+/** Undefined for whatever is not a plain, non-negative decimal of at most nine places below nine billion. */
+export function parseUsd(text: string): bigint | undefined {
+  const match = decimal.exec(text);
+  if (match === null) {
+    return undefined;
+  }
+  const [, whole = '', fraction = ''] = match;
+  const nanos = BigInt(whole) * nanosPerUsd + BigInt(fraction.padEnd(9, '0'));
+  return nanos <= maxNanos ? nanos : undefined;
+}
+
+/** The same for an amount that may be below zero, as corrections are. */
+export function parseSignedUsd(text: string): bigint | undefined {
+  if (!text.startsWith('-')) {
+    return parseUsd(text);
+  }
+  const nanos = parseUsd(text.slice(1));
+  return nanos === undefined ? undefined : -nanos;
+}
+
+/** The shortest decimal that says exactly this. */
+export function formatUsd(nanos: bigint): string {
+  if (nanos < 0n) {
+    return `-${formatUsd(-nanos)}`;
+  }
+  const whole = (nanos / nanosPerUsd).toString();
+  const rest = nanos % nanosPerUsd;
+  return rest === 0n ? whole : `${whole}.${rest.toString().padStart(9, '0').replace(/0+$/, '')}`;
+}

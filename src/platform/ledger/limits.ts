@@ -1,0 +1,199 @@
+/**
+ * The rows of limits. Capabilities write them through these functions and give them their shape on the wire; the ledger
+ * reads them all. Every change moves the org's version and is announced, so that the next decision obeys it.
+ */
+import type { Limit, LimitKind, Match, Span, Unit } from '../../kernel/limits.ts';
+import type { Period } from '../../kernel/windows.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { type Condition, type ListQuery, type PageOf, type SortFields, selectPage } from '../http/list.ts';
+import { announceLimits } from './notices.ts';
+
+export interface LimitRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly kind: LimitKind;
+  readonly name: string | null;
+  readonly unit: Unit;
+  readonly match: Match;
+  /** A calendar window; with `window_seconds` a fixed one; with neither the limit counts for ever. */
+  readonly period: Period | null;
+  readonly window_seconds: number | null;
+  /** Null: the org's. */
+  readonly timezone: string | null;
+  /** In the limit's unit; nanodollars for usd. */
+  readonly capacity: bigint;
+  readonly burst: bigint | null;
+  readonly enforcement: 'block' | 'alert';
+  readonly alert_thresholds: readonly number[];
+  readonly expires_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const columns = `org_id, id, kind, name, unit, match, period, window_seconds, timezone, capacity, burst, enforcement,
+                 alert_thresholds, expires_at, created_at, updated_at`;
+
+/** A row with what most limits leave at its default. */
+export function newLimit(
+  row: Pick<LimitRow, 'org_id' | 'id' | 'kind' | 'unit' | 'capacity'> & Partial<LimitRow>,
+  now: Date,
+): LimitRow {
+  return {
+    name: null,
+    match: {},
+    period: null,
+    window_seconds: null,
+    timezone: null,
+    burst: null,
+    enforcement: 'block',
+    alert_thresholds: [],
+    expires_at: null,
+    created_at: now,
+    updated_at: now,
+    ...row,
+  };
+}
+
+export function toLimit(row: LimitRow): Limit {
+  return {
+    id: row.id,
+    kind: row.kind,
+    unit: row.unit,
+    match: row.match,
+    span: spanOf(row),
+    capacity: row.capacity,
+    burst: row.burst ?? row.capacity,
+    enforcement: row.enforcement,
+    thresholds: row.alert_thresholds,
+    createdAtMs: row.created_at.getTime(),
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+  };
+}
+
+function spanOf({ period, window_seconds, timezone }: LimitRow): Span {
+  if (period !== null) {
+    return { kind: 'calendar', period, timezone };
+  }
+  return window_seconds === null ? { kind: 'lifetime' } : { kind: 'fixed', seconds: window_seconds };
+}
+
+/** Throws the unique violation of `limits_one_of_a_kind` or `limits_customer_period` where there may be only one. */
+export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO limits (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    [
+      row.org_id,
+      row.id,
+      row.kind,
+      row.name,
+      row.unit,
+      JSON.stringify(row.match),
+      row.period,
+      row.window_seconds,
+      row.timezone,
+      row.capacity,
+      row.burst,
+      row.enforcement,
+      row.alert_thresholds,
+      row.expires_at,
+      row.created_at,
+      row.updated_at,
+    ],
+  );
+  await announceLimits(tx, row.org_id);
+}
+
+/** What may be changed of a limit. Whom it counts may not: that would be another limit. */
+export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void> {
+  await tx.query(
+    `UPDATE limits SET name = $3, period = $4, window_seconds = $5, timezone = $6, capacity = $7, burst = $8,
+                       enforcement = $9, alert_thresholds = $10, expires_at = $11, updated_at = $12
+      WHERE org_id = $1 AND id = $2`,
+    [
+      row.org_id,
+      row.id,
+      row.name,
+      row.period,
+      row.window_seconds,
+      row.timezone,
+      row.capacity,
+      row.burst,
+      row.enforcement,
+      row.alert_thresholds,
+      row.expires_at,
+      row.updated_at,
+    ],
+  );
+  await announceLimits(tx, row.org_id);
+}
+
+export async function endLimit(tx: Transaction, { org_id, id }: LimitRow, now: Date): Promise<void> {
+  await tx.query('UPDATE limits SET ended_at = $3 WHERE org_id = $1 AND id = $2', [org_id, id, now]);
+  await announceLimits(tx, org_id);
+}
+
+export async function findLimit(
+  db: Queryable,
+  orgId: string,
+  kind: LimitKind,
+  id: string,
+): Promise<LimitRow | undefined> {
+  const [row] = await db.query<LimitRow>(
+    `SELECT ${columns} FROM limits WHERE org_id = $1 AND id = $2 AND kind = $3 AND ended_at IS NULL`,
+    [orgId, id, kind],
+  );
+  return row;
+}
+
+/** Locks the row, so that what was read is still true when it is changed. */
+export async function lockLimit(
+  tx: Transaction,
+  orgId: string,
+  kind: LimitKind,
+  id: string,
+): Promise<LimitRow | undefined> {
+  const [row] = await tx.query<LimitRow>(
+    `SELECT ${columns} FROM limits WHERE org_id = $1 AND id = $2 AND kind = $3 AND ended_at IS NULL FOR UPDATE`,
+    [orgId, id, kind],
+  );
+  return row;
+}
+
+/** All live limits of some kinds, oldest first. */
+export async function findLimits(
+  db: Queryable,
+  orgId: string,
+  kinds: readonly LimitKind[],
+): Promise<LimitRow[]> {
+  return db.query<LimitRow>(
+    `SELECT ${columns} FROM limits WHERE org_id = $1 AND kind = ANY($2) AND ended_at IS NULL ORDER BY created_at, id`,
+    [orgId, kinds],
+  );
+}
+
+export interface LimitListing {
+  readonly orgId: string;
+  readonly kind: LimitKind;
+  readonly where?: readonly Condition[];
+  readonly sorts: SortFields;
+  readonly defaultSort: string;
+  readonly query: ListQuery;
+}
+
+export async function listLimits(
+  db: Queryable,
+  { orgId, kind, where = [], sorts, defaultSort, query }: LimitListing,
+): Promise<PageOf<LimitRow>> {
+  return selectPage<LimitRow>(db, {
+    select: `SELECT ${columns} FROM limits`,
+    where: [['org_id = ?', orgId], ['ended_at IS NULL AND kind = ?', kind], ...where],
+    sorts,
+    defaultSort,
+    query,
+  });
+}
+
+/** All that is live, for the ledger. */
+export async function selectLiveLimits(db: Queryable, orgId: string): Promise<LimitRow[]> {
+  return db.query<LimitRow>(`SELECT ${columns} FROM limits WHERE org_id = $1 AND ended_at IS NULL`, [orgId]);
+}
