@@ -1,0 +1,282 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  affordableOutputTokens,
+  costOf,
+  discounted,
+  maxTokens,
+  type Rates,
+  type TokenCounts,
+  worstCaseCost,
+} from './prices.ts';
+
+const nothing: Rates = {
+  inputNanosPerMillion: 0n,
+  cachedInputNanosPerMillion: null,
+  cacheWriteNanosPerMillion: null,
+  outputNanosPerMillion: null,
+  audioInputNanosPerMillion: null,
+  audioOutputNanosPerMillion: null,
+  imageNanosEach: null,
+  requestNanosEach: null,
+};
+const usd = 1_000_000_000n;
+/** $3 in, $0.30 cached, $3.75 cache write, $15 out per million. */
+const sonnet: Rates = {
+  ...nothing,
+  inputNanosPerMillion: 3n * usd,
+  cachedInputNanosPerMillion: 300_000_000n,
+  cacheWriteNanosPerMillion: 3_750_000_000n,
+  outputNanosPerMillion: 15n * usd,
+};
+const none: TokenCounts = {
+  inputTokens: 0n,
+  cachedInputTokens: 0n,
+  cacheWriteTokens: 0n,
+  outputTokens: 0n,
+};
+
+describe('the cost of a run', () => {
+  test('charges each part of the input at its own rate, and the rest as input', () => {
+    const counts = {
+      inputTokens: 1_000n,
+      cachedInputTokens: 600n,
+      cacheWriteTokens: 100n,
+      outputTokens: 50n,
+    };
+    // 300 × 3000 + 600 × 300 + 100 × 3750 + 50 × 15000 nanodollars
+    expect(costOf(sonnet, counts)).toBe(2_205_000n);
+  });
+
+  test('charges parts without a rate as what they are a part of', () => {
+    const plain = { ...nothing, inputNanosPerMillion: 2n * usd, outputNanosPerMillion: 8n * usd };
+    const parts = {
+      inputTokens: 1_000n,
+      cachedInputTokens: 200n,
+      cacheWriteTokens: 300n,
+      audioInputTokens: 400n,
+      outputTokens: 100n,
+      audioOutputTokens: 60n,
+    };
+    const whole = { ...none, inputTokens: 1_000n, outputTokens: 100n };
+    expect(costOf(plain, parts)).toBe(costOf(plain, whole));
+    expect(costOf(plain, whole)).toBe(2_800_000n);
+  });
+
+  test('charges audio, images and the request itself', () => {
+    const rates = {
+      ...sonnet,
+      audioInputNanosPerMillion: 32n * usd,
+      audioOutputNanosPerMillion: 64n * usd,
+      imageNanosEach: 40_000_000n,
+      requestNanosEach: 5_000_000n,
+    };
+    const counts = {
+      ...none,
+      inputTokens: 10n,
+      audioInputTokens: 10n,
+      outputTokens: 3n,
+      audioOutputTokens: 1n,
+      images: 2n,
+    };
+    expect(costOf(rates, counts)).toBe(320_000n + 30_000n + 64_000n + 80_000_000n + 5_000_000n);
+    expect(costOf(rates, none)).toBe(5_000_000n);
+  });
+
+  test('has no charge for units that the model does not have', () => {
+    expect(costOf(nothing, { ...none, outputTokens: 5n, images: 3n })).toBe(0n);
+  });
+
+  test('charges the parts where they exceed their total', () => {
+    expect(costOf(sonnet, { ...none, inputTokens: 1n, cachedInputTokens: 1_000n })).toBe(300_000n);
+  });
+
+  test('is rounded once, up', () => {
+    const rates = { ...nothing, inputNanosPerMillion: 1n, outputNanosPerMillion: 1n };
+    expect(costOf(rates, { ...none, inputTokens: 1n })).toBe(1n);
+    expect(costOf(rates, { ...none, inputTokens: 1n, outputTokens: 1n })).toBe(1n);
+    expect(costOf(rates, { ...none, inputTokens: 1_000_000n })).toBe(1n);
+    expect(costOf(rates, { ...none, inputTokens: 1_000_001n })).toBe(2n);
+  });
+
+  test('is exact far beyond what a float can hold', () => {
+    const rates = { ...nothing, inputNanosPerMillion: 1_000_000n };
+    expect(costOf(rates, { ...none, inputTokens: 9_007_199_254_740_993n })).toBe(9_007_199_254_740_993n);
+  });
+});
+
+describe('the worst case', () => {
+  test('takes the dearest rate of each direction', () => {
+    // 1000 × 3750 + 100 × 15000
+    expect(worstCaseCost(sonnet, 1_000n, 100n)).toBe(5_250_000n);
+    const spoken = {
+      ...sonnet,
+      audioInputNanosPerMillion: 32n * usd,
+      audioOutputNanosPerMillion: 64n * usd,
+      requestNanosEach: 1n,
+    };
+    expect(worstCaseCost(spoken, 1_000n, 100n)).toBe(32_000_000n + 6_400_000n + 1n);
+  });
+});
+
+describe('the clamp', () => {
+  test('is the last number of tokens that fits', () => {
+    const budget = worstCaseCost(sonnet, 1_000n, 100n);
+    expect(affordableOutputTokens(sonnet, 1_000n, budget)).toBe(100n);
+    expect(affordableOutputTokens(sonnet, 1_000n, budget - 1n)).toBe(99n);
+  });
+
+  test('is zero where the budget covers the input alone, or not even that', () => {
+    const input = worstCaseCost(sonnet, 1_000n, 0n);
+    expect(affordableOutputTokens(sonnet, 1_000n, input)).toBe(0n);
+    expect(affordableOutputTokens(sonnet, 1_000n, input - 1n)).toBe(0n);
+    expect(affordableOutputTokens({ ...sonnet, requestNanosEach: 1n }, 1_000n, input)).toBe(0n);
+  });
+
+  test('has no end where output is free', () => {
+    for (const outputNanosPerMillion of [0n, null]) {
+      const rates = { ...sonnet, outputNanosPerMillion };
+      expect(affordableOutputTokens(rates, 1_000n, worstCaseCost(rates, 1_000n, 0n))).toBe(maxTokens);
+    }
+    expect(affordableOutputTokens({ ...nothing, outputNanosPerMillion: 1n }, 0n, usd * usd)).toBe(maxTokens);
+  });
+});
+
+describe('a discount', () => {
+  test('reduces every rate there is, rounding up to what can be shown', () => {
+    const rates = { ...sonnet, imageNanosEach: 3n, requestNanosEach: 1n };
+    expect(discounted(rates, 1_250n)).toEqual({
+      ...nothing,
+      inputNanosPerMillion: 2_625_000_000n,
+      cachedInputNanosPerMillion: 262_500_000n,
+      cacheWriteNanosPerMillion: 3_281_250_000n,
+      outputNanosPerMillion: 13_125_000_000n,
+      imageNanosEach: 3n,
+      requestNanosEach: 1n,
+    });
+  });
+
+  test('of nothing changes nothing, and of all leaves nothing', () => {
+    expect(discounted(sonnet, 0n)).toEqual(sonnet);
+    expect(costOf(discounted(sonnet, 10_000n), { ...none, inputTokens: 5n, outputTokens: 5n })).toBe(0n);
+  });
+});
+
+/** Small and zero rates are where rounding shows, so they are drawn often. */
+const rate = fc.oneof(fc.constant(0n), fc.bigInt(1n, 50n), fc.bigInt(1n, 10n ** 12n));
+const rateIfAny = fc.option(rate);
+const anyRates: fc.Arbitrary<Rates> = fc.record({
+  inputNanosPerMillion: rate,
+  cachedInputNanosPerMillion: rateIfAny,
+  cacheWriteNanosPerMillion: rateIfAny,
+  outputNanosPerMillion: rateIfAny,
+  audioInputNanosPerMillion: rateIfAny,
+  audioOutputNanosPerMillion: rateIfAny,
+  imageNanosEach: rateIfAny,
+  requestNanosEach: rateIfAny,
+});
+const tokens = fc.bigInt(0n, 3_000_000n);
+/** Drawn as parts, so that no part exceeds its total. */
+const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
+  .record({
+    plain: tokens,
+    cachedInputTokens: tokens,
+    cacheWriteTokens: tokens,
+    audioInputTokens: tokens,
+    written: tokens,
+    audioOutputTokens: tokens,
+  })
+  .map(({ plain, written, ...parts }) => ({
+    ...parts,
+    inputTokens: plain + parts.cachedInputTokens + parts.cacheWriteTokens + parts.audioInputTokens,
+    outputTokens: written + parts.audioOutputTokens,
+    images: 0n,
+  }));
+const basisPoints = fc.bigInt(0n, 10_000n);
+
+describe('for any rates and counts', () => {
+  test('the cost is the exact sum, less than one nanodollar above it and never below', () => {
+    fc.assert(
+      fc.property(anyRates, anyCounts, fc.bigInt(0n, 9n), (rates, counts, images) => {
+        // Token by token, in millionths of a nanodollar: the definition, written another way.
+        const input = rates.inputNanosPerMillion;
+        const output = rates.outputNanosPerMillion ?? 0n;
+        let exact = counts.inputTokens * input + counts.outputTokens * output;
+        exact += counts.cachedInputTokens * ((rates.cachedInputNanosPerMillion ?? input) - input);
+        exact += counts.cacheWriteTokens * ((rates.cacheWriteNanosPerMillion ?? input) - input);
+        exact += counts.audioInputTokens * ((rates.audioInputNanosPerMillion ?? input) - input);
+        exact += counts.audioOutputTokens * ((rates.audioOutputNanosPerMillion ?? output) - output);
+        exact += 1_000_000n * (images * (rates.imageNanosEach ?? 0n) + (rates.requestNanosEach ?? 0n));
+        const above = costOf(rates, { ...counts, images }) * 1_000_000n - exact;
+        expect(above).toBeGreaterThanOrEqual(0n);
+        expect(above).toBeLessThan(1_000_000n);
+      }),
+    );
+  });
+
+  test('more tokens never cost less', () => {
+    const one = fc.constantFrom('plain', 'cached', 'write', 'audio', 'output', 'audio output', 'image');
+    fc.assert(
+      fc.property(anyRates, anyCounts, one, tokens, (rates, counts, which, more) => {
+        const add = (...names: (keyof TokenCounts)[]) =>
+          Object.fromEntries(names.map((name) => [name, counts[name] + more]));
+        const grown: TokenCounts = {
+          ...counts,
+          ...{
+            plain: () => add('inputTokens'),
+            cached: () => add('inputTokens', 'cachedInputTokens'),
+            write: () => add('inputTokens', 'cacheWriteTokens'),
+            audio: () => add('inputTokens', 'audioInputTokens'),
+            output: () => add('outputTokens'),
+            'audio output': () => add('outputTokens', 'audioOutputTokens'),
+            image: () => add('images'),
+          }[which](),
+        };
+        expect(costOf(rates, grown)).toBeGreaterThanOrEqual(costOf(rates, counts));
+      }),
+    );
+  });
+
+  test('the real cost never exceeds the worst case of its tokens', () => {
+    fc.assert(
+      fc.property(anyRates, anyCounts, tokens, (rates, counts, spare) => {
+        const worst = worstCaseCost(rates, counts.inputTokens, counts.outputTokens + spare);
+        expect(costOf(rates, counts)).toBeLessThanOrEqual(worst);
+      }),
+    );
+  });
+
+  test('the clamp is tight: it fits, and one token more would not', () => {
+    fc.assert(
+      fc.property(anyRates, tokens, fc.bigInt(0n, 10n ** 13n), (rates, inputTokens, spare) => {
+        const budget = worstCaseCost(rates, inputTokens, 0n) + spare;
+        const most = affordableOutputTokens(rates, inputTokens, budget);
+        expect(worstCaseCost(rates, inputTokens, most)).toBeLessThanOrEqual(budget);
+        if (most !== maxTokens) {
+          expect(worstCaseCost(rates, inputTokens, most + 1n)).toBeGreaterThan(budget);
+        }
+      }),
+    );
+  });
+
+  test('what was asked for is affordable with what it was held for', () => {
+    fc.assert(
+      fc.property(anyRates, tokens, tokens, (rates, inputTokens, outputTokens) => {
+        const held = worstCaseCost(rates, inputTokens, outputTokens);
+        expect(affordableOutputTokens(rates, inputTokens, held)).toBeGreaterThanOrEqual(outputTokens);
+      }),
+    );
+  });
+
+  test('a discount never raises a cost, and takes no more than it says', () => {
+    fc.assert(
+      fc.property(anyRates, anyCounts, basisPoints, (rates, counts, points) => {
+        const full = costOf(rates, counts);
+        const reduced = costOf(discounted(rates, points), counts);
+        expect(reduced).toBeLessThanOrEqual(full);
+        // The unrounded cost is above `full - 1`, so this is what must remain at the least.
+        expect(reduced * 10_000n).toBeGreaterThanOrEqual((full - 1n) * (10_000n - points));
+      }),
+    );
+  });
+});
