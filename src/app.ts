@@ -1,6 +1,7 @@
 /** The wiring: every capability, page and job, in order. Nothing happens here; it only says what is there. */
 import type { Tracer } from '@opentelemetry/api';
 import { recordChange } from './capabilities/audit/index.ts';
+import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
@@ -52,6 +53,7 @@ export function createApp(deps: AppDependencies): App {
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
+    ...budgetRoutes({ db, ids }),
     ...metaRoutes(openApi),
   ];
   const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];

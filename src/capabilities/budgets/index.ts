@@ -1,0 +1,2 @@
+export { viewBudget } from './budgets.ts';
+export { budgetRoutes } from './routes.ts';
