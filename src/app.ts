@@ -2,9 +2,12 @@
 import type { Tracer } from '@opentelemetry/api';
 import { recordChange } from './capabilities/audit/index.ts';
 import { budgetRoutes } from './capabilities/budgets/index.ts';
+import { chainRoutes } from './capabilities/chains/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
+import { createPrices, modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
+import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
@@ -54,6 +57,9 @@ export function createApp(deps: AppDependencies): App {
     ...orgRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
     ...budgetRoutes({ db, ids }),
+    ...spendCapRoutes({ db, ids }),
+    ...chainRoutes({ db, ids }),
+    ...modelRoutes({ db, ids, prices: createPrices(db) }),
     ...metaRoutes(openApi),
   ];
   const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];

@@ -73,12 +73,11 @@ export async function findOnlyLimit(
 export interface OnlyLimit {
   readonly kind: LimitKind;
   readonly prefix: IdPrefix;
-  /** What it is to be; undefined: there is to be none. */
-  readonly wanted: (Pick<LimitRow, 'unit' | 'capacity'> & Partial<LimitRow>) | undefined;
+  readonly wanted: Pick<LimitRow, 'unit' | 'capacity'> & Partial<LimitRow>;
 }
 
 /**
- * Makes, replaces or ends the only limit of a kind. While there is one its id stays, and with it what was counted.
+ * Makes or replaces the only limit of a kind. While there is one its id stays, and with it what was counted.
  * Expects `lockOrgLimits`, so that two at once do not both make the first.
  */
 export async function putOnlyLimit(
@@ -87,14 +86,8 @@ export async function putOnlyLimit(
   now: Date,
   orgId: string,
   { kind, prefix, wanted }: OnlyLimit,
-): Promise<{ before: LimitRow | undefined; after: LimitRow | undefined }> {
+): Promise<{ before: LimitRow | undefined; after: LimitRow }> {
   const before = await findOnlyLimit(tx, orgId, kind);
-  if (wanted === undefined) {
-    if (before !== undefined) {
-      await endLimit(tx, before, now);
-    }
-    return { before, after: undefined };
-  }
   if (before === undefined) {
     const after = newLimit({ org_id: orgId, id: ids.next(prefix), kind, ...wanted }, now);
     await insertLimit(tx, after);
@@ -103,6 +96,20 @@ export async function putOnlyLimit(
   const after: LimitRow = { ...before, ...wanted, updated_at: now };
   await updateLimit(tx, after);
   return { before, after };
+}
+
+/** Returns what was ended, if there was one. Expects `lockOrgLimits` as well. */
+export async function endOnlyLimit(
+  tx: Transaction,
+  now: Date,
+  orgId: string,
+  kind: LimitKind,
+): Promise<LimitRow | undefined> {
+  const row = await findOnlyLimit(tx, orgId, kind);
+  if (row !== undefined) {
+    await endLimit(tx, row, now);
+  }
+  return row;
 }
 
 /** Lets one change of an org's limits as a whole go on at a time. Refuses an org that does not exist. */

@@ -1,0 +1,1 @@
+export { chainRoutes } from './routes.ts';

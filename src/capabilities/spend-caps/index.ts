@@ -1,0 +1,1 @@
+export { spendCapRoutes } from './routes.ts';
