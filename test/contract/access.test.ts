@@ -45,7 +45,7 @@ afterAll(() => world.close());
 /** A new path parameter fails here until this test is taught how to make such a resource. */
 async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
   const { id: keyId } = await world.mintKey(org, 'viewer', []);
-  return { id: org.id, org_id: org.id, key_id: keyId };
+  return { id: org.id, org_id: org.id, key_id: keyId, model: 'gpt-4o' };
 }
 
 function pathFor(route: Route, ids: Record<string, string>): string {

@@ -14,5 +14,6 @@ export const operationGroups = {
   plans: 'What organizations may use in a month, as platform operators define it.',
   plan: "The organization's plan.",
   rate_limit_policies: 'How much of what an organization may do in how many seconds.',
+  models: 'Models and what they cost.',
   meta: 'What the service says of itself.',
 } as const;
