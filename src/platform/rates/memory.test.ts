@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { createMemoryRateLimiter } from './memory.ts';
+import type { RateTake } from './rate-limiter.ts';
+
+const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
+  key: `org_1:${key}`,
+  limit: 12n,
+  windowSeconds: 3_600,
+  burst: 12n,
+  amount: 1n,
+  ...more,
+});
+
+/** How many of 100 calls pass at once. */
+function passing(limiter: ReturnType<typeof createMemoryRateLimiter>, take: RateTake, nowMs = 0): number {
+  return Array.from({ length: 100 }, () => limiter.take([take], nowMs)).filter(({ allowed }) => allowed)
+    .length;
+}
+
+test('each of several processes lets its share pass, and follows when their number changes', () => {
+  let processes = 3;
+  const limiter = createMemoryRateLimiter({ share: () => processes });
+  expect(passing(limiter, hourly('a'))).toBe(4);
+  expect(passing(limiter, hourly('b', { rolling: true }))).toBe(4);
+  // A third of twelve an hour is one in a quarter of an hour.
+  expect(limiter.take([hourly('a')], 0)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 900 });
+  processes = 1;
+  expect(limiter.take([hourly('a')], 0)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 300 });
+  expect(passing(limiter, hourly('b', { rolling: true }))).toBe(8);
+});
+
+test('it answers with values, not with promises', () => {
+  const limiter = createMemoryRateLimiter({ share: () => 1 });
+  expect(limiter.take([hourly('a', { amount: 13n })], 0)).toMatchObject({ allowed: false });
+});
+
+test('meters that are as if untouched are forgotten as new ones come', () => {
+  const limiter = createMemoryRateLimiter({ share: () => 1 });
+  for (let minute = 0; minute < 1_000; minute += 1) {
+    // An hour's worth of a unit is back after five minutes.
+    limiter.take([hourly(`key ${minute}`), hourly(`window ${minute}`, { rolling: true })], minute * 60_000);
+  }
+  expect(limiter.size).toBeLessThan(5 + 60 + 2 * 8);
+});
+
+test('there are never more meters than allowed, and the ones that were used most are kept', () => {
+  const limiter = createMemoryRateLimiter({ share: () => 1, metersMax: 50 });
+  const busy = hourly('busy', { amount: 12n });
+  limiter.take([busy], 0);
+  for (let call = 0; call < 5_000; call += 1) {
+    limiter.take([hourly(`key ${call}`)], 0);
+    expect(limiter.size).toBeLessThanOrEqual(50);
+  }
+  expect(limiter.take([busy], 0)).toMatchObject({ allowed: false });
+});

@@ -1,0 +1,256 @@
+/**
+ * The meters of `kernel/rate.ts` as a Redis script: all takes of a request in one atomic step, by Redis's own clock.
+ *
+ * Numbers in Lua are doubles, exact below 2^53. So a bucket's level is kept as whole units and a remainder, products are
+ * taken apart, and windows longer than a day are counted in seconds. What is larger than that (a rate in nanodollars of
+ * more than nine million dollars) is counted in coarser units, rounded to the side of refusing.
+ */
+import { bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
+import { allowed, type RateTake, type RateVerdict } from './rate-limiter.ts';
+
+/**
+ * KEYS: one per take. ARGV: 'take' or 'back', then for each take its sort, limit, burst, window and tick (the window is
+ * in ticks, a tick in milliseconds) and amount.
+ *
+ * A take answers with an empty list if all were allowed. Otherwise nothing was taken, and the list names each refused
+ * one by four numbers: its index, then for a bucket its level, remainder, and how far its time is ahead; for a rolling
+ * window the wait in milliseconds and two zeros.
+ */
+export const rateScript = `
+local time = redis.call('TIME')
+local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+-- math.fmod is exact where a % b, which divides first, is not.
+local function divide(a, b)
+  local rest = math.fmod(a, b)
+  return (a - rest) / b, rest
+end
+
+local meters = {}
+
+local bucket = {}
+function bucket.load(key, take)
+  local raw = redis.call('GET', key)
+  if not raw then
+    return { level = take.burst, rest = 0, at = nowMs, untouched = true }
+  end
+  local level, rest, at, window = unpack(cmsgpack.unpack(raw))
+  return { level = level, rest = window == take.window and rest or 0, at = at }
+end
+function bucket.fill(state, take)
+  local ticks = math.floor((nowMs - state.at) / take.tick)
+  if ticks > 0 then
+    state.at = state.at + ticks * take.tick
+    local windows, part = divide(ticks, take.window)
+    local perTick, left = divide(take.limit, take.window)
+    local more, rest = divide(left * part + state.rest, take.window)
+    state.level = state.level + windows * take.limit + perTick * part + more
+    state.rest = rest
+  end
+  if state.level >= take.burst then
+    state.level = take.burst
+    state.rest = 0
+  end
+end
+function bucket.take(state, take)
+  bucket.fill(state, take)
+  if take.amount > take.burst or state.level < take.amount then
+    return { state.level, state.rest, state.at - nowMs }
+  end
+  state.level = state.level - take.amount
+end
+function bucket.back(state, take)
+  state.level = state.level + take.amount
+  bucket.fill(state, take)
+end
+function bucket.save(key, state, take)
+  local windowMs = take.window * take.tick
+  local fullMs = take.limit > 0 and (take.burst - state.level) / take.limit * windowMs or windowMs
+  local packed = cmsgpack.pack({ state.level, state.rest, state.at, take.window })
+  local keepMs = math.min(math.ceil(fullMs) + take.tick + 1000, 1e14)
+  redis.call('SET', key, packed, 'PX', string.format('%.0f', keepMs))
+end
+
+-- Entries of three numbers: when the first and the last of it came, and how much.
+local rolling = {}
+function rolling.load(key)
+  local raw = redis.call('GET', key)
+  return raw and cmsgpack.unpack(raw) or {}
+end
+function rolling.take(state, take)
+  local windowMs = take.window * take.tick
+  local at = math.max(nowMs, state[#state - 1] or nowMs)
+  local live, total = {}, 0
+  for i = 1, #state, 3 do
+    if state[i + 1] + windowMs > at then
+      live[#live + 1], live[#live + 2], live[#live + 3] = state[i], state[i + 1], state[i + 2]
+      total = total + state[i + 2]
+    end
+  end
+  local never = take.amount > take.limit
+  local excess = never and total or total + take.amount - take.limit
+  if never or excess > 0 then
+    local goneAt = take.limit > 0 and nowMs or nowMs + windowMs
+    for i = 1, #live, 3 do
+      if excess <= 0 then
+        break
+      end
+      excess = excess - live[i + 2]
+      goneAt = live[i + 1] + windowMs
+    end
+    return { goneAt - nowMs, 0, 0 }
+  end
+  local last = #live
+  if last > 0 and (at - live[last - 2]) * ${rollingParts} < windowMs then
+    live[last - 1], live[last] = at, live[last] + take.amount
+  else
+    live[last + 1], live[last + 2], live[last + 3] = at, at, take.amount
+  end
+  for i = 1, math.max(#live, #state) do
+    state[i] = live[i]
+  end
+end
+function rolling.back(state, take)
+  local left = take.amount
+  while left > 0 and #state > 0 do
+    local last = #state
+    local given = math.min(left, state[last])
+    left = left - given
+    state[last] = state[last] - given
+    if state[last] == 0 then
+      state[last], state[last - 1], state[last - 2] = nil, nil, nil
+    end
+  end
+end
+function rolling.save(key, state, take)
+  if #state == 0 then
+    redis.call('DEL', key)
+  else
+    local keepMs = math.max(0, state[#state - 1] - nowMs) + take.window * take.tick + 1000
+    redis.call('SET', key, cmsgpack.pack(state), 'PX', string.format('%.0f', math.min(keepMs, 1e14)))
+  end
+end
+
+local sorts = { bucket = bucket, rolling = rolling }
+local action = ARGV[1]
+local refused = {}
+for i, key in ipairs(KEYS) do
+  local at = 2 + (i - 1) * 6
+  local take = {
+    sort = ARGV[at],
+    limit = tonumber(ARGV[at + 1]),
+    burst = tonumber(ARGV[at + 2]),
+    window = tonumber(ARGV[at + 3]),
+    tick = tonumber(ARGV[at + 4]),
+    amount = tonumber(ARGV[at + 5]),
+  }
+  local sort = sorts[take.sort]
+  local meter = meters[key] or { state = sort.load(key, take) }
+  meters[key] = meter
+  meter.take = take
+  -- What was not there was untouched or is long gone: there is nothing to give back to.
+  if not (action == 'back' and meter.state.untouched) then
+    local why = sort[action](meter.state, take)
+    if why then
+      refused[#refused + 1] = i - 1
+      for _, number in ipairs(why) do
+        refused[#refused + 1] = number
+      end
+    end
+  end
+end
+if #refused == 0 then
+  for key, meter in pairs(meters) do
+    if not (action == 'back' and meter.state.untouched) then
+      sorts[meter.take.sort].save(key, meter.state, meter.take)
+    end
+  end
+end
+return refused
+`;
+
+export interface ScriptCall {
+  readonly keys: string[];
+  readonly args: string[];
+}
+
+const longestInMilliseconds = 86_400;
+
+/** The braces make a cluster keep all keys of an org in one place. */
+export function scriptCall(action: 'take' | 'back', takes: readonly RateTake[]): ScriptCall {
+  const keys: string[] = [];
+  const args: string[] = [action];
+  for (const take of takes) {
+    const { shift, limit, burst, amount } = exact(take);
+    const end = take.key.indexOf(':');
+    const rest = shift === 0n ? take.key.slice(end) : `${take.key.slice(end)}:${shift}`;
+    keys.push(`purser:rate:{${take.key.slice(0, end)}}${rest}`);
+    const { windowTicks, tickMs } = ticks(take.windowSeconds);
+    args.push(take.rolling === true ? 'rolling' : 'bucket');
+    for (const number of [limit, burst, windowTicks, tickMs, amount]) {
+      args.push(number.toString());
+    }
+  }
+  return { keys, args };
+}
+
+export function verdictOf(takes: readonly RateTake[], reply: readonly number[]): RateVerdict {
+  const [first] = reply;
+  if (first === undefined) {
+    return allowed;
+  }
+  let retryAfterSeconds = 1;
+  for (let i = 0; i < reply.length; i += 4) {
+    const [index = 0, ...why] = reply.slice(i, i + 4);
+    const take = takes[index];
+    if (take !== undefined) {
+      retryAfterSeconds = Math.max(retryAfterSeconds, waitSeconds(take, why));
+    }
+  }
+  return { allowed: false, index: first, retryAfterSeconds };
+}
+
+/** A bucket's wait needs more digits than Lua has, so it is computed here. */
+function waitSeconds(take: RateTake, [levelOrWaitMs = 0, rest = 0, aheadMs = 0]: readonly number[]): number {
+  if (take.rolling === true) {
+    return wholeSeconds(levelOrWaitMs);
+  }
+  const { limit, burst, amount } = exact(take);
+  const { windowTicks, tickMs } = ticks(take.windowSeconds);
+  const bucket = {
+    level: (BigInt(levelOrWaitMs) * BigInt(windowTicks) + BigInt(rest)) * BigInt(tickMs),
+    stepsPerUnit: BigInt(windowTicks * tickMs),
+    atMs: aheadMs,
+  };
+  return bucketWaitSeconds({ limit, burst, windowSeconds: take.windowSeconds, shares: 1 }, bucket, amount, 0);
+}
+
+/** So that a product of two numbers below the window stays exact. */
+function ticks(windowSeconds: number): { windowTicks: number; tickMs: number } {
+  return windowSeconds <= longestInMilliseconds
+    ? { windowTicks: windowSeconds * 1_000, tickMs: 1 }
+    : { windowTicks: windowSeconds, tickMs: 1_000 };
+}
+
+const largest = BigInt(Number.MAX_SAFE_INTEGER);
+
+interface ExactTake {
+  /** How many binary digits were dropped. */
+  readonly shift: bigint;
+  readonly limit: bigint;
+  readonly burst: bigint;
+  readonly amount: bigint;
+}
+
+/** The take in units that Lua can count. What may pass at once still may, and what is beyond it still is. */
+function exact({ limit, burst, amount, rolling }: RateTake): ExactTake {
+  let shift = 0n;
+  while (limit >> shift > largest || burst >> shift > largest) {
+    shift += 1n;
+  }
+  const coarse = { shift, limit: limit >> shift, burst: burst >> shift };
+  const [most, coarseMost] = rolling === true ? [limit, coarse.limit] : [burst, coarse.burst];
+  const roundedUp = -(-amount >> shift);
+  const within = roundedUp < coarseMost ? roundedUp : coarseMost;
+  return { ...coarse, amount: amount > most ? coarseMost + 1n : within };
+}

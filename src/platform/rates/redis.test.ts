@@ -1,0 +1,304 @@
+/** What is special about counting in Redis: its script, several processes, outages, clusters. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createClient } from '@redis/client';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { freePort } from '../../../test/support/postgres-cluster.ts';
+import { findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
+import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
+import { createLog } from '../log.ts';
+import type { RateTake } from './rate-limiter.ts';
+import { createRedisRateLimiter, type RedisOptions, type RedisRateLimiter } from './redis.ts';
+import { rateScript, scriptCall, verdictOf } from './redis-script.ts';
+
+const withRedis = describe.runIf(findRedis() !== undefined);
+
+const servers: RedisServer[] = [];
+async function newRedis(options: readonly string[] = []): Promise<RedisServer> {
+  const server = await startRedis(options);
+  servers.push(server);
+  return server;
+}
+const limiters: RedisRateLimiter[] = [];
+function newLimiter(options: Pick<RedisOptions, 'url'> & Partial<RedisOptions>): RedisRateLimiter {
+  const limiter = createRedisRateLimiter({
+    log: createLog('silent'),
+    share: () => 1,
+    retryEveryMs: 50,
+    ...options,
+  });
+  limiters.push(limiter);
+  return limiter;
+}
+async function connected(limiter: RedisRateLimiter): Promise<RedisRateLimiter> {
+  await vi.waitFor(() => expect(limiter.connected).toBe(true), { timeout: 15_000 });
+  return limiter;
+}
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+  await Promise.all(servers.splice(0).map((server) => server.kill()));
+});
+
+const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
+  key: `org_1:${key}`,
+  limit: 50n,
+  windowSeconds: 3_600,
+  burst: 50n,
+  amount: 1n,
+  ...more,
+});
+const patient = { answerWithinMs: 10_000 };
+
+withRedis('the script', () => {
+  const seed = Number(process.env.PURSER_TEST_SEED ?? Date.now() % 2 ** 31);
+  /** The same script, told the time. */
+  const timed = rateScript.replace("redis.call('TIME')", '{ ARGV[#ARGV - 1], ARGV[#ARGV] }');
+  let server: RedisServer;
+  let client: ReturnType<typeof createClient>;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = createClient({ url: server.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    client.destroy();
+    await server.kill();
+  });
+
+  async function run(action: 'take' | 'back', takes: readonly RateTake[], nowMs: number): Promise<number[]> {
+    const { keys, args } = scriptCall(action, takes);
+    const time = [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000 + 999)];
+    return (await client.eval(timed, { keys, arguments: [...args, ...time] })) as number[];
+  }
+
+  const rates = fc.record({
+    limit: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 53n - 1n)),
+    windowSeconds: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constantFrom(3_599, 86_399, 86_400)),
+    burst: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 53n - 1n)),
+    rolling: fc.boolean(),
+  });
+  /** Parts of a burst or of a limit, at times that sometimes run backwards. */
+  const calls = fc.array(
+    fc.record({
+      laterMs: fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: -500, max: 3_000 }),
+        fc.integer({ min: 0, max: 100_000_000 }),
+      ),
+      percent: fc.bigInt(0n, 110n),
+      back: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 25 },
+  );
+
+  test('decides and waits exactly as the kernel does', async () => {
+    let key = 0;
+    await fc.assert(
+      fc.asyncProperty(rates, calls, async ({ rolling, ...rate }, made) => {
+        key += 1;
+        let nowMs = 1_700_000_000_000;
+        let bucket: Bucket | undefined;
+        let window: Rolling | undefined;
+        const whole: Rate = { ...rate, shares: 1 };
+        for (const { laterMs, percent, back } of made) {
+          nowMs += laterMs;
+          const amount = ((rolling ? rate.limit : rate.burst) * percent + 99n) / 100n;
+          const takes = [{ key: `org:${key}`, ...rate, rolling, amount }];
+          const verdict = verdictOf(takes, await run('take', takes, nowMs));
+          const expected = rolling
+            ? rollingWindow.take(whole, window, amount, nowMs)
+            : tokenBucket.take(whole, bucket, amount, nowMs);
+          expect(verdict).toEqual(
+            expected.allowed
+              ? { allowed: true }
+              : { allowed: false, index: 0, retryAfterSeconds: expected.retryAfterSeconds },
+          );
+          if (!expected.allowed) {
+            continue;
+          }
+          if (rolling) {
+            window = expected.state as Rolling;
+          } else {
+            bucket = expected.state as Bucket;
+          }
+          if (back) {
+            await run('back', takes, nowMs);
+            window = window && rollingWindow.giveBack(whole, window, amount, nowMs);
+            bucket = bucket && tokenBucket.giveBack(whole, bucket, amount, nowMs);
+          }
+        }
+      }),
+      { seed, numRuns: 300 },
+    );
+  });
+
+  test('leaves no key without an end', async () => {
+    await client.flushAll();
+    const takes = [hourly('a'), hourly('b', { rolling: true }), hourly('c', { limit: 0n })];
+    await run('take', takes, Date.now());
+    const ends = await Promise.all((await client.keys('*')).map((name) => client.pTTL(name)));
+    expect(ends).toHaveLength(3);
+    for (const end of ends) {
+      expect(end).toBeGreaterThan(0);
+      expect(end).toBeLessThanOrEqual(3_602_000);
+    }
+  });
+});
+
+withRedis('several processes on one Redis', () => {
+  test('together let exactly the limit pass, however many calls come at once', async () => {
+    const { url } = await newRedis();
+    const two = await Promise.all([1, 2].map(() => connected(newLimiter({ url, ...patient }))));
+    const takes = [hourly('shared'), hourly('wide', { limit: 500n, burst: 500n })];
+    const verdicts = await Promise.all(
+      Array.from({ length: 400 }, (_, call) => two[call % 2]?.take(takes, Date.now())),
+    );
+    expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(50);
+    // Refused calls took nothing.
+    const rest = [hourly('wide', { limit: 500n, burst: 500n, amount: 450n })];
+    expect(await two[0]?.take(rest, Date.now())).toEqual({ allowed: true });
+    expect(await two[1]?.take([hourly('wide')], Date.now())).toMatchObject({ allowed: false });
+  });
+
+  test('and so they do on a cluster', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'purser-redis-'));
+    const nodes = await Promise.all(
+      [0, 1].map(async (node) => {
+        const bus = ['--cluster-port', String(await freePort())];
+        const file = ['--dir', directory, '--cluster-config-file', `nodes-${node}.conf`];
+        return newRedis(['--cluster-enabled', 'yes', ...bus, ...file]);
+      }),
+    );
+    await joinCluster(nodes);
+    const two = await Promise.all(
+      nodes.map(({ url }) => connected(newLimiter({ url, ...patient, retryEveryMs: 200 }))),
+    );
+    for (const org of ['org_a', 'org_b', 'org_c', 'org_d']) {
+      const takes = ['one', 'two'].map((key) => ({ ...hourly(key), key: `${org}:${key}` }));
+      const verdicts = await Promise.all(
+        Array.from({ length: 120 }, (_, call) => two[call % 2]?.take(takes, Date.now())),
+      );
+      expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(50);
+    }
+    rmSync(directory, { recursive: true, force: true });
+  });
+});
+
+async function joinCluster(nodes: readonly RedisServer[]): Promise<void> {
+  const clients = nodes.map(({ url }) => createClient({ url }));
+  await Promise.all(clients.map((client) => client.connect()));
+  const [first, second] = clients;
+  await first?.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', '0', '8191']);
+  await second?.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', '8192', '16383']);
+  const bus = await second?.sendCommand(['CONFIG', 'GET', 'cluster-port']);
+  const busPort = String(Array.isArray(bus) ? bus[1] : Object.values(bus as object)[0]);
+  await first?.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', String(nodes[1]?.port), busPort]);
+  await vi.waitFor(
+    async () => {
+      for (const client of clients) {
+        const info = String(await client.sendCommand(['CLUSTER', 'INFO']));
+        expect(info).toContain('cluster_state:ok');
+        expect(info).toContain('cluster_known_nodes:2');
+      }
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  for (const client of clients) {
+    client.destroy();
+  }
+}
+
+withRedis('while Redis is away', () => {
+  const logged = () => {
+    const lines: { level: string; msg: string }[] = [];
+    const log = createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
+    return { log, lines: () => lines.map(({ level }) => level) };
+  };
+  const passing = async (limiter: RedisRateLimiter, take: RateTake, calls = 100) => {
+    const verdicts = await Promise.all(Array.from({ length: calls }, () => limiter.take([take], Date.now())));
+    return verdicts.filter(({ allowed }) => allowed).length;
+  };
+
+  test('killed and started again in the middle: no call fails, each process lets its share pass, one warning', async () => {
+    const server = await newRedis();
+    const { log, lines } = logged();
+    const limiter = await connected(newLimiter({ url: server.url, log, share: () => 5, ...patient }));
+    const inFlight = passing(limiter, hourly('in flight'));
+    await server.kill();
+    // Some were counted in Redis, some here: both at most.
+    expect(await inFlight).toBeLessThanOrEqual(50 + 10);
+    await vi.waitFor(() => expect(limiter.connected).toBe(false));
+    // A value now: nothing is waited for.
+    expect(limiter.take([hourly('alone')], Date.now())).toEqual({ allowed: true });
+    expect(await passing(limiter, hourly('alone'))).toBe(9);
+    expect(lines()).toEqual(['warn']);
+
+    await server.start();
+    await connected(limiter);
+    expect(await passing(limiter, hourly('together'))).toBe(50);
+    expect(lines()).toEqual(['warn', 'info']);
+  });
+
+  test('frozen: calls wait no longer than allowed, and Redis is used again when it answers', async () => {
+    const server = await newRedis();
+    const { log, lines } = logged();
+    const limiter = await connected(
+      newLimiter({ url: server.url, log, share: () => 5, answerWithinMs: 100 }),
+    );
+    server.freeze();
+    const startedMs = performance.now();
+    expect(await passing(limiter, hourly('frozen'))).toBe(10);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(99);
+    expect(limiter.connected).toBe(false);
+    expect(limiter.take([hourly('frozen')], Date.now())).toMatchObject({ allowed: false });
+    server.thaw();
+    await connected(limiter);
+    expect(lines()).toEqual(['warn', 'info']);
+  });
+
+  test('not there at the start: the process counts by itself, and takes to Redis when it comes', async () => {
+    const server = await newRedis();
+    await server.kill();
+    const limiter = newLimiter({ url: server.url });
+    expect(await passing(limiter, hourly('early'))).toBe(50);
+    await server.start();
+    await connected(limiter);
+  });
+
+  test('what was taken here is not given back to Redis', async () => {
+    const server = await newRedis();
+    await server.kill();
+    const limiter = newLimiter({ url: server.url, ...patient });
+    const here = [hourly('given', { amount: 50n })];
+    expect(limiter.take(here, Date.now())).toEqual({ allowed: true });
+    await server.start();
+    await connected(limiter);
+    expect(await limiter.take([hourly('given', { amount: 50n })], Date.now())).toEqual({ allowed: true });
+    limiter.giveBack(here, Date.now());
+    expect(await limiter.take([hourly('given')], Date.now())).toMatchObject({ allowed: false });
+  });
+
+  test('closing does not wait for a Redis that says nothing', async () => {
+    const server = await newRedis();
+    server.freeze();
+    const limiter = newLimiter({ url: server.url });
+    expect(await passing(limiter, hourly('mute'))).toBe(50);
+    const startedMs = performance.now();
+    await limiter.close();
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(limiter.take([hourly('closed')], Date.now())).toEqual({ allowed: true });
+  });
+
+  test('a Redis that cannot write is none', async () => {
+    const primary = await newRedis();
+    const replica = await newRedis(['--replicaof', `127.0.0.1 ${primary.port}`]);
+    const { log, lines } = logged();
+    const limiter = newLimiter({ url: replica.url, log });
+    await vi.waitFor(() => expect(lines()).toEqual(['warn']));
+    expect(limiter.connected).toBe(false);
+    expect(await passing(limiter, hourly('replica'))).toBe(50);
+  });
+});
