@@ -68,6 +68,8 @@ CREATE TABLE IF NOT EXISTS holds (
   CONSTRAINT holds_pkey PRIMARY KEY (org_id, id)
 );
 CREATE INDEX IF NOT EXISTS holds_expiry ON holds (expires_at);
+CREATE INDEX IF NOT EXISTS holds_chain ON holds (org_id, (body #>> '{scope,chain_id}'))
+  WHERE body #>> '{scope,chain_id}' IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS holds_idempotency ON holds (org_id, idempotency_digest)
   WHERE idempotency_digest IS NOT NULL;
 
@@ -147,6 +149,14 @@ CREATE TABLE IF NOT EXISTS usage_rollups (
   value_nanos int8 NOT NULL,
   latency_ms int8 NOT NULL,
   CONSTRAINT usage_rollups_pkey PRIMARY KEY (org_id, bucket, digest)
+);
+
+-- What was spent of limits that have no window: prepaid balances and credit packs.
+CREATE TABLE IF NOT EXISTS limit_tallies (
+  org_id text NOT NULL,
+  limit_id text NOT NULL,
+  settled int8 NOT NULL,
+  CONSTRAINT limit_tallies_pkey PRIMARY KEY (org_id, limit_id)
 );
 
 CREATE TABLE IF NOT EXISTS runs (

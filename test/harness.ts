@@ -7,7 +7,7 @@ import inject from 'light-my-request';
 import { type App, createApp } from '../src/app.ts';
 import { bootstrapOperator } from '../src/capabilities/keys/index.ts';
 import { type Config, loadConfig } from '../src/config.ts';
-import type { Clock } from '../src/platform/clock.ts';
+import type { SharedClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
 import { type OrgRole, type Scope, scopes } from '../src/platform/http/access.ts';
@@ -22,10 +22,13 @@ import { makePlace, openPlace } from './support/test-database.ts';
 
 export { engine } from './support/test-database.ts';
 
-export class FakeClock implements Clock {
+export class FakeClock implements SharedClock {
   #nowMs = Date.parse('2026-11-15T12:00:00.000Z');
   now(): Date {
     return new Date(this.#nowMs);
+  }
+  agreed(): Date {
+    return this.now();
   }
   advanceSeconds(seconds: number): void {
     this.#nowMs += seconds * 1_000;

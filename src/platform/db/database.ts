@@ -116,7 +116,7 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
 }
 
 export type ColumnTypes = Readonly<
-  Record<string, 'text' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
+  Record<string, 'text' | 'text[]' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
 >;
 
 /**

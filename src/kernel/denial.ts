@@ -1,0 +1,188 @@
+/** A refusal as a value: the contract's code and the details that go with it. */
+import type { Limit } from './limits.ts';
+import { formatUsd } from './money.ts';
+import { formatInstant, type Window } from './windows.ts';
+
+export type Denial =
+  | {
+      readonly code: 'plan_limit_exceeded';
+      readonly details: {
+        readonly limit_kind: 'runs' | 'tokens';
+        readonly limit: number;
+        readonly used: number;
+      };
+    }
+  | {
+      readonly code: 'quota_exhausted';
+      readonly details: {
+        readonly quota_kind: 'prepaid' | 'window';
+        readonly unit: string;
+        readonly limit: string | number;
+        readonly used: string | number;
+        readonly window_start: string | null;
+        readonly window_end: string | null;
+      };
+    }
+  | {
+      readonly code: 'spend_cap_exceeded';
+      readonly details: {
+        readonly cap_usd: string;
+        readonly spent_usd: string;
+        readonly held_usd: string;
+        readonly attempted_usd: string;
+        readonly resets_at: string;
+        readonly reason?: 'pre_flight';
+      };
+    }
+  | {
+      readonly code: 'budget_exceeded';
+      readonly details: {
+        readonly budget_id: string;
+        readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'customer';
+        readonly limit_usd: string;
+        readonly spent_usd: string;
+        readonly held_usd: string;
+        readonly attempted_usd: string;
+        readonly period_start: string;
+        readonly period_end: string;
+      };
+    }
+  | {
+      readonly code: 'chain_budget_exceeded';
+      readonly details: {
+        readonly reason: 'cost' | 'depth' | 'tokens';
+        readonly current: string | number;
+        readonly attempted: string | number;
+        readonly limit: string | number;
+      };
+    }
+  | {
+      readonly code: 'credits_exhausted';
+      readonly details: { readonly available_usd: string; readonly attempted_usd: string };
+    };
+
+export interface Overrun {
+  readonly limit: Limit;
+  readonly window: Window;
+  readonly settled: bigint;
+  readonly held: bigint;
+  readonly attempted: bigint;
+  readonly timezone: string;
+  /** Refused before any cost was incurred. */
+  readonly preFlight: boolean;
+}
+
+type CountedKind = Exclude<Limit['kind'], 'rate' | 'credits' | 'chain_depth'>;
+
+export function denialOf(overrun: Overrun): Denial {
+  const { limit, window, settled, held, attempted, timezone } = overrun;
+  const spent = settled + held;
+  const start = formatInstant(window.startMs, timezone);
+  const end = formatInstant(window.endMs, timezone);
+  switch (limit.kind as CountedKind) {
+    case 'plan_runs':
+    case 'plan_tokens':
+      return {
+        code: 'plan_limit_exceeded',
+        details: {
+          limit_kind: limit.kind === 'plan_runs' ? 'runs' : 'tokens',
+          limit: Number(limit.capacity),
+          used: Number(spent),
+        },
+      };
+    case 'prepaid':
+      return {
+        code: 'quota_exhausted',
+        details: {
+          quota_kind: 'prepaid',
+          unit: limit.unit,
+          limit: formatUsd(limit.capacity),
+          used: formatUsd(spent),
+          window_start: null,
+          window_end: null,
+        },
+      };
+    case 'quota':
+      return {
+        code: 'quota_exhausted',
+        details: {
+          quota_kind: 'window',
+          unit: limit.unit,
+          limit: inUnit(limit, limit.capacity),
+          used: inUnit(limit, spent),
+          window_start: start,
+          window_end: end,
+        },
+      };
+    case 'spend_cap':
+      return {
+        code: 'spend_cap_exceeded',
+        details: {
+          cap_usd: formatUsd(limit.capacity),
+          spent_usd: formatUsd(spent),
+          held_usd: formatUsd(held),
+          attempted_usd: formatUsd(attempted),
+          resets_at: end,
+          ...(overrun.preFlight && { reason: 'pre_flight' as const }),
+        },
+      };
+    case 'budget':
+    case 'customer':
+      return {
+        code: 'budget_exceeded',
+        details: {
+          budget_id: limit.id,
+          scope_kind: scopeKindOf(limit),
+          limit_usd: formatUsd(limit.capacity),
+          spent_usd: formatUsd(spent),
+          held_usd: formatUsd(held),
+          attempted_usd: formatUsd(attempted),
+          period_start: start,
+          period_end: end,
+        },
+      };
+    case 'chain_cost':
+    case 'chain_tokens':
+      return {
+        code: 'chain_budget_exceeded',
+        details: {
+          reason: limit.kind === 'chain_cost' ? 'cost' : 'tokens',
+          current: inUnit(limit, spent),
+          attempted: inUnit(limit, attempted),
+          limit: inUnit(limit, limit.capacity),
+        },
+      };
+  }
+}
+
+/** How deep the chain would become; the run that asks is the deepest. */
+export function depthDenial(limit: Limit, depth: number): Denial {
+  return {
+    code: 'chain_budget_exceeded',
+    details: { reason: 'depth', current: depth - 1, attempted: depth, limit: Number(limit.capacity) },
+  };
+}
+
+export function creditsDenial(available: bigint, attempted: bigint): Denial {
+  return {
+    code: 'credits_exhausted',
+    details: { available_usd: formatUsd(available), attempted_usd: formatUsd(attempted) },
+  };
+}
+
+export function scopeKindOf({
+  kind,
+  match,
+}: Limit): 'org' | 'workflow' | 'deployment' | 'department' | 'customer' {
+  if (kind === 'customer') {
+    return 'customer';
+  }
+  return (
+    (['workflow', 'deployment', 'department'] as const).find((field) => match[field] !== undefined) ?? 'org'
+  );
+}
+
+/** Money as a decimal string, everything else as a number. */
+export function inUnit({ unit }: Limit, amount: bigint): string | number {
+  return unit === 'usd' ? formatUsd(amount) : Number(amount);
+}

@@ -1,0 +1,105 @@
+/**
+ * The book of one org in memory: its limits, the counters that are known, and open holds. On the embedded engine it is
+ * the truth and lives as long as the process; on PostgreSQL it is made for one transaction, from what that has locked.
+ */
+import { type Applied, appliedLimits, type Charge, type Counter, countsIn } from '../../kernel/admission.ts';
+import type { OrgLimits, Scope } from '../../kernel/limits.ts';
+import type { Hold } from './hold.ts';
+
+/** A counter that has to be made before the decision, with the charge that asks for it. */
+export interface MissingCounter {
+  readonly applied: Applied;
+  readonly scope: Scope;
+}
+
+export interface OpenHold {
+  hold: Hold;
+  /** It is being settled, voided or expired: nobody else may end it. */
+  ending: boolean;
+}
+
+export class Book {
+  readonly orgId: string;
+  readonly counters = new Map<string, Counter>();
+  readonly holds = new Map<string, OpenHold>();
+  #limits: OrgLimits;
+  /** Every booking since then was counted here, so a window that began later and has no counter is at zero. */
+  #completeSinceMs: number;
+
+  constructor(limits: OrgLimits, completeSinceMs: number) {
+    this.orgId = limits.orgId;
+    this.#limits = limits;
+    this.#completeSinceMs = completeSinceMs;
+  }
+
+  get limits(): OrgLimits {
+    return this.#limits;
+  }
+
+  /** After a change, what was not counted before may have to be: only windows yet to begin are known to be at zero. */
+  changeLimits(limits: OrgLimits, nowMs: number): void {
+    if (limits.version !== this.#limits.version) {
+      this.#completeSinceMs = Math.max(this.#completeSinceMs, nowMs + 1);
+    }
+    this.#limits = limits;
+  }
+
+  /** Those of the counters that nobody can know without asking the database. */
+  missing(applied: readonly Applied[], scope: Scope): MissingCounter[] {
+    const missing: MissingCounter[] = [];
+    for (const one of applied) {
+      if (!this.counters.has(one.key)) {
+        if (one.window.startMs >= this.#completeSinceMs) {
+          this.counters.set(one.key, { settled: 0n, held: 0n, alerted: 0, endMs: one.window.endMs });
+        } else {
+          missing.push({ applied: one, scope });
+        }
+      }
+    }
+    return missing;
+  }
+
+  /** Adds a counter with what is settled, and what the open holds take of it. Returns the holds that now take it too. */
+  addCounter({ limit, key, window }: Applied, settled: bigint, alerted: number): Hold[] {
+    const counter: Counter = { settled, held: 0n, alerted, endMs: window.endMs };
+    const joined: Hold[] = [];
+    for (const open of this.holds.values()) {
+      const { hold } = open;
+      const there = (limit.kind === 'credits' ? hold.packs : hold.takes).find((take) => take.key === key);
+      if (there !== undefined) {
+        counter.held += there.amount;
+      } else if (limit.kind !== 'credits' && countsIn(hold.surface, limit.kind)) {
+        const match = appliedLimits(this.#limits, chargeOf(hold), hold.surface).find(
+          (one) => one.key === key,
+        );
+        if (match !== undefined && match.amount > 0n) {
+          counter.held += match.amount;
+          open.hold = { ...hold, takes: [...hold.takes, { key, amount: match.amount }] };
+          joined.push(open.hold);
+        }
+      }
+    }
+    this.counters.set(key, counter);
+    return joined;
+  }
+
+  /** Forgets the counters of windows that are over, and of all that can be made again once there are too many. */
+  prune(nowMs: number): void {
+    const tooMany = this.counters.size > countersMax;
+    for (const [key, { held, endMs }] of this.counters) {
+      const over = endMs + keptAfterEndMs <= nowMs;
+      if (held === 0n && (over || tooMany)) {
+        this.counters.delete(key);
+        this.#completeSinceMs = Math.max(this.#completeSinceMs, over ? endMs : nowMs + 1);
+      }
+    }
+  }
+}
+
+const countersMax = 50_000;
+/** Late settles still count in the window before. */
+const keptAfterEndMs = 24 * 3_600_000;
+
+export function chargeOf({ scope, amounts, admittedAtMs }: Hold): Charge {
+  return { scope, amounts, depth: null, atMs: admittedAtMs };
+}

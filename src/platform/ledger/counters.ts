@@ -1,0 +1,74 @@
+/** What is settled of a limit in a window, summed from the books for a counter that does not exist yet. */
+import type { Applied } from '../../kernel/admission.ts';
+import { each, type MatchField, type Scope, type Unit } from '../../kernel/limits.ts';
+import type { Queryable } from '../db/database.ts';
+
+/** The rollups' bucket. Every time zone's days begin and end on one. */
+export const bucketMs = 15 * 60_000;
+
+const rollupSum: Record<Unit, string> = {
+  usd: 'usd_nanos',
+  tokens: 'input_tokens + output_tokens',
+  requests: 'requests',
+};
+const entrySum: Record<Unit, string> = { usd: 'usd_nanos', tokens: 'tokens', requests: 'requests' };
+
+export interface Settled {
+  readonly settled: bigint;
+  /** The highest threshold whose event is out. */
+  readonly alerted: number;
+}
+
+export async function readSettled(
+  db: Queryable,
+  orgId: string,
+  applied: Applied,
+  scope: Scope,
+): Promise<Settled> {
+  const source = sourceOf(applied, scope);
+  const params = [orgId, applied.key, ...source.params];
+  const [row] = await db.query<Settled>(
+    `SELECT coalesce((${source.sql}), 0)::int8 AS settled,
+            coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
+    params,
+  );
+  return row ?? { settled: 0n, alerted: 0 };
+}
+
+interface Source {
+  readonly sql: string;
+  /** From $3 on. */
+  readonly params: readonly unknown[];
+}
+
+function sourceOf({ limit, window }: Applied, scope: Scope): Source {
+  if (limit.kind === 'prepaid' || limit.kind === 'credits') {
+    return {
+      sql: 'SELECT settled FROM limit_tallies WHERE org_id = $1 AND limit_id = $3',
+      params: [limit.id],
+    };
+  }
+  if (limit.span.kind === 'lifetime') {
+    return {
+      sql: `SELECT sum(${entrySum[limit.unit]}) FROM ledger_entries WHERE org_id = $1 AND chain_id = $3`,
+      params: [scope.chain_id],
+    };
+  }
+  const conditions: string[] = [];
+  const params: unknown[] = [new Date(window.startMs), new Date(window.endMs)];
+  for (const [field, wanted] of Object.entries(limit.match) as [
+    Exclude<MatchField, 'route_class'>,
+    string,
+  ][]) {
+    params.push(wanted === each ? scope[field] : wanted);
+    conditions.push(` AND ${field} = $${params.length + 2}`);
+  }
+  const aligned = window.startMs % bucketMs === 0 && window.endMs % bucketMs === 0;
+  const { table, column, sum } = aligned
+    ? { table: 'usage_rollups', column: 'bucket', sum: rollupSum[limit.unit] }
+    : { table: 'ledger_entries', column: 'charged_at', sum: entrySum[limit.unit] };
+  return {
+    sql: `SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= $3 AND ${column} < $4${conditions.join('')}`,
+    params,
+  };
+}

@@ -1,0 +1,612 @@
+/**
+ * The ledger of the embedded engine: one process owns the database, so the books of its orgs can live in memory. A
+ * decision asks nobody; its hold is durable in LMDB before it is told. Bookings wait for each other and share a
+ * transaction.
+ *
+ * A counter is what the database says plus what happened since, and "since" must leave no gap: a booking is counted in
+ * memory as soon as its commit is known, before any statement that was sent after it can be answered, because PGlite
+ * has one connection and callers take turns.
+ */
+import { admit, appliedLimits, release } from '../../kernel/admission.ts';
+import { conclude } from '../../kernel/settlement.ts';
+import type { Clock } from '../clock.ts';
+import { type Database, DatabaseUnavailable } from '../db/database.ts';
+import type { Log } from '../log.ts';
+import {
+  addCounters,
+  type Batch,
+  type BatchDependencies,
+  decideBatch,
+  type Prepared,
+  writeBatch,
+} from './batch.ts';
+import { Book, type OpenHold } from './book.ts';
+import type { BookingGroup, GroupResult } from './booking.ts';
+import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
+import type { Hold } from './hold.ts';
+import { beginGeneration } from './hold-generation.ts';
+import { type HoldLog, openHoldLog } from './hold-log.ts';
+import { extendedTo, holdFor, keyName } from './holding.ts';
+import type { Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
+import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
+
+export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where the holds are kept. */
+  readonly directory: string;
+  readonly holdsMax: number;
+  readonly orgLimits?: OrgLimitsCache;
+}
+
+const groupsPerBatch = 2_000;
+const waitingGroupsMax = 20_000;
+const expiriesPerBatch = 1_000;
+
+interface Waiting<Run> {
+  readonly group: BookingGroup<Run>;
+  resolve(result: GroupResult<Run>): void;
+  reject(error: unknown): void;
+}
+
+/** A decision that is made in memory; it may be told once `durable` is. */
+export interface Decided {
+  readonly held: Held;
+  readonly durable: Promise<void>;
+}
+
+export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
+  readonly #options: EmbeddedLedgerOptions<Run>;
+  readonly #holdLog: HoldLog;
+  readonly #orgLimits: OrgLimitsCache;
+  readonly #books = new Map<string, Book>();
+  readonly #keys = new Map<string, Hold>();
+  readonly #expiries = new Expiries();
+  #openHolds = 0;
+  #nowMs = 0;
+  readonly #startedMs: number;
+  #waiting: Waiting<Run>[] = [];
+  #booking: Promise<void> | undefined;
+  /** Holds of this turn of the event loop that are not durable yet. */
+  #fresh: Hold[] = [];
+  #flushing: Promise<void> | undefined;
+  #closed = false;
+
+  static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
+    const holdLog = openHoldLog(options.directory);
+    try {
+      await beginGeneration(options.db, holdLog);
+      const [row] = await options.db.query<{ last_at: Date | null }>(
+        'SELECT max(last_at) AS last_at FROM ledger_orgs',
+        [],
+      );
+      const restored = await restoreHolds(options.db, holdLog);
+      const floorMs = Math.max(
+        row?.last_at?.getTime() ?? 0,
+        ...restored.slice(-1).map(({ admittedAtMs }) => admittedAtMs),
+      );
+      return new EmbeddedLedger(options, holdLog, restored, floorMs);
+    } catch (error) {
+      await holdLog.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: EmbeddedLedgerOptions<Run>,
+    holdLog: HoldLog,
+    restored: readonly Hold[],
+    floorMs: number,
+  ) {
+    this.#options = options;
+    this.#holdLog = holdLog;
+    this.#orgLimits = options.orgLimits ?? createOrgLimits(options.db);
+    this.#nowMs = floorMs;
+    this.#startedMs = this.#now() + 1;
+    for (const hold of restored) {
+      this.#restored.set(hold.orgId, [...(this.#restored.get(hold.orgId) ?? []), hold]);
+      this.#remember(hold);
+    }
+  }
+
+  /** Holds of orgs whose book is not open yet. */
+  readonly #restored = new Map<string, Hold[]>();
+
+  /** Never behind what it was, in this life of the process and those before. */
+  #now(): number {
+    this.#nowMs = Math.max(this.#nowMs, this.#options.clock.now().getTime());
+    return this.#nowMs;
+  }
+
+  async hold(request: HoldRequest): Promise<HoldResult> {
+    for (;;) {
+      const decided = this.decide(request);
+      if (decided === undefined) {
+        await this.#warm(request);
+      } else if ('held' in decided) {
+        await decided.durable;
+        return decided.held;
+      } else {
+        return decided;
+      }
+    }
+  }
+
+  /** Decides at once, or says that something has to be read first. The caller waits for `durable` before it tells. */
+  decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+    const book = this.#freshBook(request.orgId);
+    if (book === undefined) {
+      return undefined;
+    }
+    const replay = request.key && this.#keys.get(keyName(request.orgId, request.key.digest));
+    if (replay?.idempotency != null) {
+      const { fingerprint, answer } = replay.idempotency;
+      return fingerprint === request.key?.fingerprint
+        ? { kind: 'replayed', answer }
+        : { kind: 'key_conflict' };
+    }
+    const { scope, amounts, surface } = request;
+    const nowMs = this.#now();
+    const charge = { scope, amounts, depth: null, atMs: nowMs };
+    const applied = appliedLimits(book.limits, charge, surface);
+    if (book.missing(applied, scope).length > 0) {
+      return undefined;
+    }
+    const admission = admit(book.counters, { limits: book.limits, charge, applied, preFlight: true });
+    if (admission.kind === 'denied') {
+      return admission;
+    }
+    if (this.#openHolds >= this.#options.holdsMax) {
+      throw new DatabaseUnavailable('too many holds are open');
+    }
+    const held = holdFor(this.#options.ids, book, { request, charge, applied, admission });
+    this.#remember(held.hold);
+    return { held, durable: this.#makeDurable(held.hold) };
+  }
+
+  /** Reads what a decision lacked. */
+  async #warm({ orgId, scope, amounts, surface }: HoldRequest): Promise<void> {
+    const book = await this.#openBook(orgId);
+    const charge = { scope, amounts, depth: null, atMs: this.#now() };
+    await addCounters(
+      this.#options.db,
+      book,
+      book.missing(appliedLimits(book.limits, charge, surface), scope),
+    );
+  }
+
+  /** The book of an org with its limits as they are now; undefined when those have to be read. */
+  #freshBook(orgId: string): Book | undefined {
+    const limits = this.#orgLimits.peek(orgId);
+    const book = this.#books.get(orgId);
+    if (limits === undefined || book === undefined) {
+      return undefined;
+    }
+    if (book.limits !== limits) {
+      book.changeLimits(limits, this.#now());
+    }
+    return book;
+  }
+
+  async #openBook(orgId: string): Promise<Book> {
+    const limits = await this.#orgLimits.get(orgId);
+    const there = this.#books.get(orgId);
+    if (there !== undefined) {
+      there.changeLimits(limits, this.#now());
+      return there;
+    }
+    const book = new Book(limits, this.#startedMs);
+    for (const hold of this.#restored.get(orgId) ?? []) {
+      book.holds.set(hold.id, { hold, ending: false });
+    }
+    this.#restored.delete(orgId);
+    this.#books.set(orgId, book);
+    return book;
+  }
+
+  #remember(hold: Hold): void {
+    this.#openHolds += 1;
+    this.#expiries.add(hold);
+    if (hold.idempotency !== null) {
+      this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), hold);
+    }
+  }
+
+  /** All holds of one turn of the event loop become durable together. */
+  #makeDurable(hold: Hold): Promise<void> {
+    this.#fresh.push(hold);
+    this.#flushing ??= new Promise((resolve, reject) => {
+      setImmediate(() => {
+        const holds = this.#fresh;
+        this.#fresh = [];
+        this.#flushing = undefined;
+        this.#holdLog.append(holds).then(resolve, (error) => {
+          this.#options.log.error({ err: error }, 'holds could not be made durable');
+          for (const lost of holds) {
+            this.#forgetHold(lost);
+          }
+          reject(new DatabaseUnavailable('the hold could not be made durable', { cause: error }));
+        });
+      });
+    });
+    return this.#flushing;
+  }
+
+  /** Gives back what a hold takes. Its end is in the database, or it was never told. */
+  #forgetHold(hold: Hold): void {
+    const book = this.#books.get(hold.orgId);
+    const open = book?.holds.get(hold.id);
+    if (book !== undefined && open !== undefined) {
+      release(book.counters, open.hold.takes);
+      release(book.counters, open.hold.packs);
+    }
+    this.#dropHold(hold);
+  }
+
+  #dropHold(hold: Hold): void {
+    if (this.#books.get(hold.orgId)?.holds.delete(hold.id) === true) {
+      this.#openHolds -= 1;
+    }
+    if (hold.idempotency !== null) {
+      this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));
+    }
+  }
+
+  book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
+    if (this.#waiting.length >= waitingGroupsMax) {
+      return Promise.reject(new DatabaseUnavailable('too many bookings are waiting'));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ group, resolve, reject });
+      this.#booking ??= this.#bookAll();
+    });
+  }
+
+  async #bookAll(): Promise<void> {
+    // What arrives in the same turn of the event loop goes along.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, groupsPerBatch);
+      await this.#bookBatch(batch);
+    }
+    this.#booking = undefined;
+  }
+
+  async #bookBatch(waiting: readonly Waiting<Run>[]): Promise<void> {
+    const { db } = this.#options;
+    const groups = waiting.map(({ group }) => group);
+    const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
+    let batch: Batch<Run> | undefined;
+    try {
+      await Promise.all(orgIds.map((orgId) => this.#openBook(orgId)));
+      const nowMs = this.#now();
+      await db.transaction(async (tx) => {
+        batch = await decideBatch(tx, this.#options, {
+          groups,
+          nowMs,
+          bookOf: (orgId) => this.#books.get(orgId) as Book,
+          makeCounters: async (book, missing) => {
+            await addCounters(tx, book, missing);
+          },
+        });
+        if (batch.prepared.length > 0) {
+          await writeBatch(tx, this.#options, batch, nowMs);
+          await advanceClock(tx, orgIds, nowMs);
+        }
+        if (batch.newHolds.length > 0) {
+          // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
+          await this.#holdLog.append(batch.newHolds);
+        }
+      });
+    } catch (error) {
+      this.#bookingFailed(batch, error);
+      await this.#retryApart(waiting, error);
+      return;
+    }
+    this.#conclude(batch?.prepared ?? []);
+    for (const hold of batch?.newHolds ?? []) {
+      this.#remember(hold);
+    }
+    for (const { group, resolve } of waiting) {
+      resolve(batch?.results.get(group) as GroupResult<Run>);
+    }
+  }
+
+  #conclude(prepared: readonly Prepared<Run>[]): void {
+    const ended: string[] = [];
+    for (const { book, booked, ends } of prepared) {
+      if (booked.charged !== null) {
+        conclude(book.counters, booked.charged);
+      }
+      if (ends !== null) {
+        this.#dropHold(ends);
+        ended.push(ends.id);
+      }
+    }
+    this.#holdLog.forget(ended);
+  }
+
+  /** Rolled back for sure: undone at once. Not known: it stays held until the database can be asked. */
+  #bookingFailed(batch: Batch<Run> | undefined, error: unknown): void {
+    if (batch === undefined) {
+      return;
+    }
+    this.#holdLog.forget(batch.newHolds.map(({ id }) => id));
+    if (error instanceof DatabaseUnavailable) {
+      void this.#resolveLater(batch.prepared);
+    } else {
+      for (const { undo } of [...batch.prepared].reverse()) {
+        undo();
+      }
+    }
+  }
+
+  /** One group's fault is not to be the others'. */
+  async #retryApart(waiting: readonly Waiting<Run>[], error: unknown): Promise<void> {
+    if (waiting.length === 1 || error instanceof DatabaseUnavailable) {
+      for (const { reject } of waiting) {
+        reject(error);
+      }
+      return;
+    }
+    for (const one of waiting) {
+      await this.#bookBatch([one]);
+    }
+  }
+
+  /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
+  async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
+    const { db, log } = this.#options;
+    while (!this.#closed) {
+      try {
+        const written = new Set(
+          (
+            await db.query<{ id: string }>(
+              'SELECT run_id AS id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2) UNION ALL SELECT id FROM ledger_entries WHERE org_id = ANY($1) AND charged_at = ANY($3::timestamptz[]) AND id = ANY($4)',
+              [
+                prepared.map(({ book }) => book.orgId),
+                prepared.map(({ booked }) => booked.booking.runId),
+                prepared.map(({ booked }) => new Date(booked.chargedAtMs)),
+                prepared.map(({ booked }) => booked.booking.entryId),
+              ],
+            )
+          ).map(({ id }) => id),
+        );
+        const isNewRun = ({ booked: { booking } }: Prepared<Run>) =>
+          booking.kind !== 'complete' && booking.kind !== 'adjust';
+        for (const one of prepared) {
+          const { booking, charged } = one.booked;
+          const committed = written.has(isNewRun(one) && charged === null ? booking.runId : booking.entryId);
+          if (committed) {
+            this.#conclude([one]);
+            if (booking.kind === 'open' && one.booked.hold !== null) {
+              await this.#holdLog.append([one.booked.hold]);
+              this.#remember(one.booked.hold);
+            }
+          } else {
+            one.undo();
+          }
+        }
+        log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 250).unref());
+      }
+    }
+  }
+
+  async void(orgId: string, holdId: string): Promise<HoldChange> {
+    const book = await this.#openBook(orgId);
+    const open = book.holds.get(holdId);
+    if (open === undefined) {
+      return this.#endedOrUnknown(orgId, holdId);
+    }
+    if (open.ending) {
+      return { kind: 'ended' };
+    }
+    await this.#end([{ hold: open.hold, endedAs: 'voided', runId: null }], [open]);
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  async #endedOrUnknown(orgId: string, holdId: string): Promise<HoldChange> {
+    const ends = await findEnds(this.#options.db, [orgId], [holdId]);
+    return { kind: ends.length > 0 ? 'ended' : 'unknown' };
+  }
+
+  /** The end is in the database, then memory changes, then LMDB forgets. */
+  async #end(ends: readonly HoldEnd[], open: readonly OpenHold[]): Promise<void> {
+    for (const one of open) {
+      one.ending = true;
+    }
+    try {
+      await this.#options.db.transaction((tx) => insertEnds(tx, ends, this.#now()));
+    } catch (error) {
+      const alreadyThere = await this.#endsOf(ends).catch(() => undefined);
+      if (alreadyThere === undefined || alreadyThere.length < ends.length) {
+        for (const one of open) {
+          one.ending = false;
+        }
+        throw error;
+      }
+    }
+    for (const { hold } of ends) {
+      this.#forgetHold(hold);
+    }
+    this.#holdLog.forget(ends.map(({ hold }) => hold.id));
+  }
+
+  #endsOf(ends: readonly HoldEnd[]) {
+    return findEnds(
+      this.#options.db,
+      ends.map(({ hold }) => hold.orgId),
+      ends.map(({ hold }) => hold.id),
+    );
+  }
+
+  async extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
+    const book = await this.#openBook(orgId);
+    const open = book.holds.get(holdId);
+    if (open === undefined) {
+      return this.#endedOrUnknown(orgId, holdId);
+    }
+    if (open.ending) {
+      return { kind: 'ended' };
+    }
+    const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#now(), seconds) };
+    await this.#holdLog.append([hold]);
+    if (open.ending) {
+      return { kind: 'ended' };
+    }
+    open.hold = { ...open.hold, expiresAtMs: hold.expiresAtMs };
+    this.#expiries.add(hold);
+    return { kind: 'changed', hold };
+  }
+
+  async holds(
+    orgId: string,
+    { limit, after }: { limit: number; after: string | undefined },
+  ): Promise<Hold[]> {
+    const book = await this.#openBook(orgId);
+    return [...book.holds.values()]
+      .map(({ hold }) => hold)
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .filter(({ id }) => after === undefined || id > after)
+      .slice(0, limit);
+  }
+
+  async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
+    return (await this.#openBook(orgId)).holds.get(holdId)?.hold;
+  }
+
+  async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {
+    const book = await this.#openBook(orgId);
+    // Inside a turn no booking is half done: those before are concluded, those after have not begun.
+    return this.#options.db.transaction(async (tx) => {
+      const result = (await read(tx)) as Result;
+      return {
+        result,
+        counters: [...book.counters].map(([key, { settled, held }]) => ({ key, settled, held })),
+        holds: [...book.holds.values()].map(({ hold }) => hold),
+      };
+    });
+  }
+
+  async expireDue(): Promise<boolean> {
+    const nowMs = this.#now();
+    const due: { end: HoldEnd; open: OpenHold }[] = [];
+    for (const { orgId, id } of this.#expiries.takeDue(nowMs, expiriesPerBatch)) {
+      const open = (await this.#openBook(orgId)).holds.get(id);
+      if (open === undefined) {
+        continue;
+      }
+      if (open.ending || open.hold.expiresAtMs > nowMs) {
+        this.#expiries.add(open.hold, nowMs);
+      } else {
+        due.push({ end: { hold: open.hold, endedAs: 'expired', runId: null }, open });
+      }
+    }
+    if (due.length === 0) {
+      return false;
+    }
+    try {
+      await this.#end(
+        due.map(({ end }) => end),
+        due.map(({ open }) => open),
+      );
+    } catch (error) {
+      for (const { open } of due) {
+        this.#expiries.add(open.hold, nowMs);
+      }
+      throw error;
+    }
+    return due.length === expiriesPerBatch;
+  }
+
+  /** What memory can do without, because the database knows it. */
+  prune(): void {
+    for (const book of this.#books.values()) {
+      book.prune(this.#now());
+    }
+  }
+
+  stats() {
+    return {
+      openHolds: this.#openHolds,
+      oldestHoldMs: this.#expiries.oldestMs(this.#now()),
+      waiting: this.#waiting.length,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#booking;
+    await this.#flushing?.catch(() => undefined);
+    await this.#holdLog.close();
+  }
+}
+
+/** Holds by the second in which they expire. */
+class Expiries {
+  readonly #bySecond = new Map<number, { orgId: string; id: string; admittedAtMs: number }[]>();
+  #sweptTo = Number.POSITIVE_INFINITY;
+
+  /** `nowMs` is given for one that is due but cannot end yet: it is looked at again in a second. */
+  add({ orgId, id, expiresAtMs, admittedAtMs }: Hold, nowMs?: number): void {
+    const second = Math.ceil(Math.max(expiresAtMs, nowMs === undefined ? 0 : nowMs + 1_000) / 1_000);
+    const there = this.#bySecond.get(second);
+    if (there === undefined) {
+      this.#bySecond.set(second, [{ orgId, id, admittedAtMs }]);
+    } else {
+      there.push({ orgId, id, admittedAtMs });
+    }
+    this.#sweptTo = Math.min(this.#sweptTo, second);
+  }
+
+  takeDue(nowMs: number, limit: number): { orgId: string; id: string }[] {
+    const due: { orgId: string; id: string }[] = [];
+    const nowSecond = Math.floor(nowMs / 1_000);
+    while (this.#sweptTo <= nowSecond && due.length < limit) {
+      const holds = this.#bySecond.get(this.#sweptTo) ?? [];
+      due.push(...holds.splice(0, limit - due.length));
+      if (holds.length === 0) {
+        this.#bySecond.delete(this.#sweptTo);
+        this.#sweptTo = this.#bySecond.size === 0 ? Number.POSITIVE_INFINITY : this.#next(nowSecond);
+      }
+    }
+    return due;
+  }
+
+  #next(nowSecond: number): number {
+    let next = this.#sweptTo + 1;
+    while (next <= nowSecond && !this.#bySecond.has(next)) {
+      next += 1;
+    }
+    return next;
+  }
+
+  /** How long the oldest of those past their time has been so. */
+  oldestMs(nowMs: number): number {
+    const overdueMs = nowMs - this.#sweptTo * 1_000;
+    return Number.isFinite(overdueMs) && overdueMs > 0 ? overdueMs : 0;
+  }
+}
+
+/** Those that did not end before the process did. */
+async function restoreHolds(db: Database, holdLog: HoldLog): Promise<Hold[]> {
+  const restored = holdLog.restore();
+  const alive: Hold[] = [];
+  const batch = 5_000;
+  for (let at = 0; at < restored.length; at += batch) {
+    const some = restored.slice(at, at + batch);
+    const ends = await findEnds(
+      db,
+      [...new Set(some.map(({ orgId }) => orgId))],
+      some.map(({ id }) => id),
+    );
+    const ended = new Set(ends.map(({ hold_id }) => hold_id));
+    alive.push(...some.filter(({ id }) => !ended.has(id)));
+    holdLog.forget([...ended]);
+  }
+  return alive.sort((a, b) => a.admittedAtMs - b.admittedAtMs);
+}

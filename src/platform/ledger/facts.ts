@@ -1,0 +1,363 @@
+/** Writes what was booked: identities, entries, usage, tallies, the ends of holds, alerts. A few statements, whatever the number. */
+import { createHash } from 'node:crypto';
+import type { Take } from '../../kernel/credits.ts';
+import { inUnit } from '../../kernel/denial.ts';
+import type { Alert } from '../../kernel/settlement.ts';
+import { insertMany, type Queryable } from '../db/database.ts';
+import type { Ids } from '../ids.ts';
+import { enqueueEvent } from '../outbox.ts';
+import type { Booked } from './booking.ts';
+import { bucketMs } from './counters.ts';
+import { type Hold, storedHold } from './hold.ts';
+
+export async function insertIdentities(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+  await insertMany(
+    tx,
+    'run_identities',
+    { org_id: 'text', run_id: 'text', external_id: 'text', charged_at: 'timestamptz' },
+    booked
+      .filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust')
+      .map((one) => ({
+        org_id: one.orgId,
+        run_id: one.booking.runId,
+        external_id: one.booking.externalId,
+        charged_at: new Date(one.chargedAtMs),
+      })),
+  );
+}
+
+const entryColumns = {
+  org_id: 'text',
+  charged_at: 'timestamptz',
+  id: 'text',
+  run_id: 'text',
+  kind: 'text',
+  booked_at: 'timestamptz',
+  usd_nanos: 'int8',
+  tokens: 'int8',
+  requests: 'int8',
+  key_id: 'text',
+  model: 'text',
+  workflow: 'text',
+  deployment: 'text',
+  department: 'text',
+  customer_id: 'text',
+  chain_id: 'text',
+  prepaid_nanos: 'int8',
+  uncovered_nanos: 'int8',
+  packs: 'jsonb',
+  marks: 'text[]',
+} as const;
+
+export async function insertEntries(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+  await insertMany(
+    tx,
+    'ledger_entries',
+    entryColumns,
+    booked.flatMap((one) => {
+      const { booking, scope, charged } = one;
+      return charged === null
+        ? []
+        : [
+            {
+              org_id: one.orgId,
+              charged_at: new Date(one.chargedAtMs),
+              id: booking.entryId,
+              run_id: booking.runId,
+              kind:
+                booking.kind === 'record' ? 'record' : booking.kind === 'adjust' ? 'adjustment' : 'charge',
+              booked_at: new Date(one.bookedAtMs),
+              usd_nanos: booking.amounts.usd,
+              tokens: booking.amounts.tokens,
+              requests: booking.amounts.requests,
+              key_id: scope.key_id,
+              model: scope.model,
+              workflow: scope.workflow,
+              deployment: scope.deployment,
+              department: scope.department,
+              customer_id: scope.customer_id,
+              chain_id: scope.chain_id,
+              prepaid_nanos: charged.prepaid,
+              uncovered_nanos: charged.uncovered,
+              packs:
+                charged.burned.length === 0
+                  ? null
+                  : charged.burned.map(({ key, amount }) => [packId(key), amount]),
+              marks: one.marks,
+            },
+          ];
+    }),
+  );
+}
+
+/** The id of the limit that a counter belongs to. */
+export function packId(counterKey: string): string {
+  return counterKey.slice(0, counterKey.indexOf('@'));
+}
+
+const rollupDimensions = [
+  'key_id',
+  'model',
+  'provider',
+  'workflow',
+  'deployment',
+  'department',
+  'team',
+  'customer_id',
+  'status',
+] as const;
+const rollupMeasures = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'usd_nanos',
+  'value_nanos',
+  'latency_ms',
+] as const;
+
+type Rollup = { org_id: string; bucket: Date; digest: string } & Record<
+  (typeof rollupDimensions)[number],
+  string
+> &
+  Record<(typeof rollupMeasures)[number], bigint>;
+
+export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+  const rollups = new Map<string, Rollup>();
+  for (const one of booked) {
+    if (one.charged !== null) {
+      addTo(rollups, rollupOf(one));
+    }
+  }
+  if (rollups.size === 0) {
+    return;
+  }
+  const columns = ['org_id', 'bucket', 'digest', ...rollupDimensions, ...rollupMeasures];
+  const record = [
+    'org_id text',
+    'bucket timestamptz',
+    'digest text',
+    ...rollupDimensions.map((name) => `${name} text`),
+    ...rollupMeasures.map((name) => `${name} int8`),
+  ];
+  await tx.query(
+    `INSERT INTO usage_rollups AS there (${columns.join(', ')})
+     SELECT ${columns.join(', ')} FROM jsonb_to_recordset($1::jsonb) AS r(${record.join(', ')})
+     ON CONFLICT (org_id, bucket, digest) DO UPDATE SET
+       ${rollupMeasures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')}`,
+    [
+      JSON.stringify([...rollups.values()], (_, value) =>
+        typeof value === 'bigint' ? value.toString() : value,
+      ),
+    ],
+  );
+}
+
+function rollupOf({ orgId, booking, scope, chargedAtMs }: Booked): Rollup {
+  const dimensions = {
+    key_id: scope.key_id,
+    model: scope.model ?? '',
+    provider: scope.provider ?? '',
+    workflow: scope.workflow ?? '',
+    deployment: scope.deployment ?? '',
+    department: scope.department ?? '',
+    team: scope.team ?? '',
+    customer_id: scope.customer_id ?? '',
+    status: booking.usage.status,
+  };
+  const { usage, amounts } = booking;
+  return {
+    org_id: orgId,
+    bucket: new Date(Math.floor(chargedAtMs / bucketMs) * bucketMs),
+    digest: Object.values(dimensions).join('\u0001'),
+    ...dimensions,
+    requests: amounts.requests,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    usd_nanos: amounts.usd,
+    value_nanos: usage.valueNanos,
+    latency_ms: usage.latencyMs,
+  };
+}
+
+function addTo(rollups: Map<string, Rollup>, rollup: Rollup): void {
+  const key = `${rollup.org_id} ${rollup.bucket.getTime()} ${rollup.digest}`;
+  const there = rollups.get(key);
+  if (there === undefined) {
+    // The text itself may be long; the row's key must not be.
+    rollups.set(key, { ...rollup, digest: createHash('sha1').update(rollup.digest).digest('base64url') });
+    return;
+  }
+  for (const name of rollupMeasures) {
+    there[name] += rollup[name];
+  }
+}
+
+/** What was burned of packs and of the prepaid balance. */
+export async function addToTallies(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+  const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
+  for (const one of booked) {
+    const prepaid = one.charged?.applied.find(({ limit }) => limit.kind === 'prepaid');
+    const burned: Take[] = [...(one.charged?.burned ?? [])];
+    if (prepaid !== undefined) {
+      burned.push({ key: prepaid.key, amount: one.charged?.prepaid ?? 0n });
+    }
+    for (const { key, amount } of burned) {
+      const tally = { org_id: one.orgId, limit_id: packId(key), settled: amount };
+      const name = `${tally.org_id} ${tally.limit_id}`;
+      tallies.set(name, { ...tally, settled: amount + (tallies.get(name)?.settled ?? 0n) });
+    }
+  }
+  if (tallies.size > 0) {
+    await tx.query(
+      `INSERT INTO limit_tallies AS there (org_id, limit_id, settled)
+       SELECT org_id, limit_id, settled FROM jsonb_to_recordset($1::jsonb) AS r(org_id text, limit_id text, settled int8)
+       ON CONFLICT (org_id, limit_id) DO UPDATE SET settled = there.settled + excluded.settled`,
+      [
+        JSON.stringify([...tallies.values()], (_, value) =>
+          typeof value === 'bigint' ? value.toString() : value,
+        ),
+      ],
+    );
+  }
+}
+
+export interface HoldEnd {
+  readonly hold: Hold;
+  readonly endedAs: 'settled' | 'voided' | 'expired';
+  readonly runId: string | null;
+}
+
+/** A hold ends once: a second end is a violation of the primary key, and undoes whatever came with it. */
+export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: number): Promise<void> {
+  await insertMany(
+    tx,
+    'hold_ends',
+    {
+      org_id: 'text',
+      hold_id: 'text',
+      ended_as: 'text',
+      ended_at: 'timestamptz',
+      run_id: 'text',
+      body: 'jsonb',
+    },
+    ends.map(({ hold, endedAs, runId }) => ({
+      org_id: hold.orgId,
+      hold_id: hold.id,
+      ended_as: endedAs,
+      ended_at: new Date(atMs),
+      run_id: runId,
+      body: storedHold(hold),
+    })),
+  );
+}
+
+export interface HoldEndRow {
+  readonly org_id: string;
+  readonly hold_id: string;
+  readonly ended_as: HoldEnd['endedAs'];
+  readonly ended_at: Date;
+  readonly run_id: string | null;
+  readonly body: unknown;
+}
+
+export async function findEnds(
+  db: Queryable,
+  orgIds: readonly string[],
+  holdIds: readonly string[],
+): Promise<HoldEndRow[]> {
+  return holdIds.length === 0
+    ? []
+    : db.query<HoldEndRow>('SELECT * FROM hold_ends WHERE org_id = ANY($1) AND hold_id = ANY($2)', [
+        orgIds,
+        holdIds,
+      ]);
+}
+
+/** A hold that ended without a run is settled late by this one. */
+export async function claimEnded(tx: Queryable, orgId: string, holdId: string, runId: string): Promise<void> {
+  await tx.query('UPDATE hold_ends SET run_id = $3 WHERE org_id = $1 AND hold_id = $2', [
+    orgId,
+    holdId,
+    runId,
+  ]);
+}
+
+/** Ends are kept for seven days. */
+export async function deleteOldEnds(db: Queryable, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM hold_ends WHERE (org_id, hold_id) IN (
+       SELECT org_id, hold_id FROM hold_ends WHERE ended_at < now() - interval '7 days' LIMIT $1
+     ) RETURNING 1 AS one`,
+    [limit],
+  );
+  return deleted.length;
+}
+
+export interface KnownRun {
+  readonly org_id: string;
+  readonly external_id: string;
+  readonly run_id: string;
+}
+
+export async function findKnown(
+  db: Queryable,
+  orgIds: readonly string[],
+  externalIds: readonly string[],
+): Promise<KnownRun[]> {
+  return externalIds.length === 0
+    ? []
+    : db.query<KnownRun>(
+        'SELECT org_id, external_id, run_id FROM run_identities WHERE org_id = ANY($1) AND external_id = ANY($2)',
+        [orgIds, externalIds],
+      );
+}
+
+/** One event per threshold and window, whoever finds out first. */
+export async function raiseAlerts(
+  tx: Queryable,
+  ids: Ids,
+  orgId: string,
+  alerts: readonly Alert[],
+  atMs: number,
+): Promise<void> {
+  for (const { applied, percent, settled } of alerts) {
+    const { limit, window, key } = applied;
+    const fresh = await tx.query(
+      `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) VALUES ($1, $2, $3, $4)
+       ON CONFLICT DO NOTHING RETURNING 1 AS one`,
+      [orgId, key, percent, new Date(atMs)],
+    );
+    if (fresh.length > 0) {
+      await enqueueEvent(tx, {
+        id: ids.next('evt'),
+        tenantId: orgId,
+        type: 'limit.threshold_reached',
+        createdAt: new Date(atMs),
+        data: {
+          limit_id: limit.id,
+          kind: limit.kind,
+          match: limit.match,
+          threshold_percent: percent,
+          unit: limit.unit,
+          limit: inUnit(limit, limit.capacity),
+          settled: inUnit(limit, settled),
+          window_start: new Date(window.startMs).toISOString(),
+          window_end: limit.span.kind === 'lifetime' ? null : new Date(window.endMs).toISOString(),
+        },
+      });
+    }
+  }
+}
+
+/** The clock of an org's books never runs backwards, whoever keeps it next. */
+export async function advanceClock(tx: Queryable, orgIds: readonly string[], atMs: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO ledger_orgs AS there (org_id, last_at) SELECT unnest($1::text[]), $2
+     ON CONFLICT (org_id) DO UPDATE SET last_at = greatest(there.last_at, excluded.last_at)`,
+    [orgIds, new Date(atMs)],
+  );
+}

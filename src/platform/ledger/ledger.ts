@@ -1,0 +1,95 @@
+/**
+ * The ledger seam: who may spend, and what was spent. Two implementations honour it, held to one conformance suite
+ * (`conformance.test.ts`): embedded (memory, holds durable in LMDB) and PostgreSQL (exact from any number of processes).
+ *
+ * No admission makes settled + held exceed a limit; all limits of a charge are taken or none. A hold ends once: settled,
+ * voided or expired. What cannot be answered now is a `DatabaseUnavailable`, never an allow.
+ */
+import type { Applied, Surface } from '../../kernel/admission.ts';
+import type { Denial } from '../../kernel/denial.ts';
+import type { Amounts, LimitKind, Scope } from '../../kernel/limits.ts';
+import type { BookingGroup, GroupResult } from './booking.ts';
+import type { Hold, HoldKey } from './hold.ts';
+
+export interface HoldRequest {
+  readonly orgId: string;
+  readonly surface: Exclude<Surface, 'record'>;
+  readonly scope: Scope;
+  readonly amounts: Amounts;
+  readonly holdSeconds: number;
+  readonly priceVersion: string | null;
+  /** Where an `Idempotency-Key` came along. */
+  readonly key?: Omit<HoldKey, 'answer'> & { answerOf(held: Held): string };
+}
+
+export interface Held {
+  readonly kind: 'held';
+  readonly hold: Hold;
+  /** What is left of each limit, with this hold taken. */
+  readonly left: readonly Left[];
+  /** Kinds of limits that apply and were not looked at here. */
+  readonly notChecked: readonly LimitKind[];
+}
+
+export interface Left {
+  readonly applied: Applied;
+  readonly remaining: bigint;
+}
+
+export type HoldResult =
+  | Held
+  | { readonly kind: 'denied'; readonly denial: Denial }
+  /** The key was used before: for the same request, or for another one. */
+  | { readonly kind: 'replayed'; readonly answer: string }
+  | { readonly kind: 'key_conflict' };
+
+export interface HoldQuery {
+  readonly limit: number;
+  readonly after: string | undefined;
+}
+
+export type HoldChange =
+  | { readonly kind: 'changed'; readonly hold: Hold }
+  | { readonly kind: 'unknown' }
+  /** It ended already, or is just ending. */
+  | { readonly kind: 'ended' };
+
+/** A counter as it stands, to be compared with the books. */
+export interface CounterState {
+  readonly key: string;
+  readonly settled: bigint;
+  readonly held: bigint;
+}
+
+export interface LedgerStats {
+  readonly openHolds: number;
+  readonly oldestHoldMs: number;
+  readonly waiting: number;
+}
+
+export interface Ledger<Run = unknown> {
+  hold(request: HoldRequest): Promise<HoldResult>;
+  book(group: BookingGroup<Run>): Promise<GroupResult<Run>>;
+  void(orgId: string, holdId: string): Promise<HoldChange>;
+  /** Moves the expiry. At most a day after the admission. */
+  extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
+  /** Open holds, oldest first. */
+  holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
+  findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
+  /** The counters of an org and its open holds at one moment, with nothing in flight. `read` runs in that moment. */
+  inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
+  /** One batch of holds that are past their time; true when there may be more. */
+  expireDue(): Promise<boolean>;
+  stats(): LedgerStats;
+  close(): Promise<void>;
+}
+
+export type InspectRead<Result> = (tx: import('../db/database.ts').Transaction) => Promise<Result>;
+
+export interface Inspection<Result> {
+  readonly counters: readonly CounterState[];
+  readonly holds: readonly Hold[];
+  readonly result: Result;
+}
+
+export const holdSecondsMax = 86_400;
