@@ -3,6 +3,7 @@ import type { Tracer } from '@opentelemetry/api';
 import { recordChange } from './capabilities/audit/index.ts';
 import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
+import { customerRoutes } from './capabilities/customers/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { createPrices, modelRoutes } from './capabilities/models/index.ts';
@@ -59,6 +60,7 @@ export function createApp(deps: AppDependencies): App {
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
+    ...customerRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices: createPrices(db) }),
     ...metaRoutes(openApi),
   ];

@@ -1,0 +1,105 @@
+/** The end customers of an org: whoever has used something, or has a limit or credits. */
+import { refuseField } from '../../contract/refusal.ts';
+import { each } from '../../kernel/limits.ts';
+import { formatUsd } from '../../kernel/money.ts';
+import type { Queryable } from '../../platform/db/database.ts';
+import type { PageOf } from '../../platform/http/list.ts';
+import type { CustomerFilters, CustomerView } from './schema.ts';
+
+type Sort = NonNullable<CustomerFilters['sort']>;
+
+export async function listCustomers(
+  db: Queryable,
+  orgId: string,
+  { limit = 50, sort = 'customer_id', cursor }: CustomerFilters,
+): Promise<PageOf<CustomerView>> {
+  const after = cursor === undefined ? null : decodeCursor(cursor, sort);
+  const found = await selectCustomerIds(db, {
+    orgId,
+    descending: sort.startsWith('-'),
+    after,
+    most: limit + 1,
+  });
+  const ids = found.slice(0, limit);
+  const totals = await selectTotals(db, orgId, ids);
+  const last = ids.at(-1);
+  return {
+    data: ids.map((id) => totals.get(id) ?? viewTotal(id, '0', '0')),
+    next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last) : null,
+  };
+}
+
+interface IdsWanted {
+  readonly orgId: string;
+  readonly descending: boolean;
+  readonly after: string | null;
+  readonly most: number;
+}
+
+/**
+ * Each source gives its own first few, so that a page reads the usage of its own customers alone: for a union as a
+ * whole, which the lists of single tables would make of it, the usage of all of them is read.
+ */
+async function selectCustomerIds(
+  db: Queryable,
+  { orgId, descending, after, most }: IdsWanted,
+): Promise<string[]> {
+  const beyond = (column: string) => `($2::text IS NULL OR ${column} ${descending ? '<' : '>'} $2)`;
+  const inOrder = `ORDER BY customer_id ${descending ? 'DESC' : 'ASC'} LIMIT $3`;
+  const limited = `match ->> 'customer_id'`;
+  const rows = await db.query<{ customer_id: string }>(
+    `SELECT customer_id
+       FROM ((SELECT DISTINCT customer_id FROM usage_rollups
+               WHERE org_id = $1 AND customer_id <> '' AND ${beyond('customer_id')} ${inOrder})
+             UNION
+             (SELECT DISTINCT ${limited} AS customer_id FROM limits
+               WHERE org_id = $1 AND ended_at IS NULL AND kind IN ('customer', 'credits') AND ${limited} <> '${each}'
+                 AND ${beyond(limited)} ${inOrder})) AS seen
+      ${inOrder}`,
+    [orgId, after, most],
+  );
+  return rows.map(({ customer_id }) => customer_id);
+}
+
+function encodeCursor(sort: Sort, customerId: string): string {
+  return Buffer.from(JSON.stringify([sort, customerId])).toString('base64url');
+}
+
+function decodeCursor(cursor: string, sort: Sort): string {
+  try {
+    const [madeFor, customerId] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
+    if (madeFor === sort && typeof customerId === 'string' && !customerId.includes('\u0000')) {
+      return customerId;
+    }
+  } catch {
+    // Falls through to the refusal: whatever it was, we did not make it.
+  }
+  throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+}
+
+interface TotalRow {
+  readonly customer_id: string;
+  readonly usd_nanos: string;
+  readonly runs: string;
+}
+
+async function selectTotals(
+  db: Queryable,
+  orgId: string,
+  customerIds: readonly string[],
+): Promise<Map<string, CustomerView>> {
+  const rows = await db.query<TotalRow>(
+    `SELECT customer_id, sum(usd_nanos)::text AS usd_nanos, sum(requests)::text AS runs
+       FROM usage_rollups
+      WHERE org_id = $1 AND customer_id = ANY($2) AND customer_id <> ''
+      GROUP BY customer_id`,
+    [orgId, customerIds],
+  );
+  return new Map(
+    rows.map(({ customer_id, usd_nanos, runs }) => [customer_id, viewTotal(customer_id, usd_nanos, runs)]),
+  );
+}
+
+function viewTotal(customerId: string, nanos: string, runs: string): CustomerView {
+  return { customer_id: customerId, cost_usd: formatUsd(BigInt(nanos)), runs: Number(runs) };
+}

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox';
+import { periods } from '../../kernel/windows.ts';
+import { listParameters } from '../../platform/http/list.ts';
+import { choice, closed, id, partial, usd } from '../../platform/http/schemas.ts';
+import {
+  optionalSpendingFields,
+  scopeValueOrEach,
+  spendingFields,
+  viewedSpending,
+} from '../../platform/ledger/limit-fields.ts';
+
+const customerId = Type.String({
+  ...scopeValueOrEach,
+  description: 'An end customer, or `*` for each of those that have no limit of their own.',
+});
+
+export const CustomerLimitView = closed({ id, customer_id: Type.String(), ...viewedSpending });
+export type CustomerLimitView = Static<typeof CustomerLimitView>;
+
+export const CreateCustomerLimit = closed({ customer_id: customerId, ...optionalSpendingFields });
+export type CreateCustomerLimit = Static<typeof CreateCustomerLimit>;
+
+export const PatchCustomerLimit = partial(spendingFields);
+
+export const customerLimitSorts = { created_at: 'timestamptz' } as const;
+export const CustomerLimitFilters = listParameters(customerLimitSorts, {
+  customer_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  period: Type.Optional(choice(periods)),
+});
+export type CustomerLimitFilters = Static<typeof CustomerLimitFilters>;
+
+export const CustomerView = closed({
+  customer_id: Type.String(),
+  cost_usd: Type.String({ ...usd, description: 'What its runs have cost since the beginning.' }),
+  runs: Type.Integer({ minimum: 0 }),
+});
+export type CustomerView = Static<typeof CustomerView>;
+
+export const customerSorts = { customer_id: 'text' } as const;
+export const CustomerFilters = listParameters(customerSorts, {});
+export type CustomerFilters = Static<typeof CustomerFilters>;
