@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeSettings, loadConfig, unknownSettings } from './config.ts';
+import { deprecatedSettings, describeSettings, loadConfig, unknownSettings } from './config.ts';
 import { generateKey } from './platform/http/key-format.ts';
 
 test('every setting has a usable default', () => {
@@ -22,6 +22,11 @@ test.each([
   ['SVC_BASE_URL', 'ftp://example.com'],
   ['SVC_BASE_URL', 'example.com'],
   ['SVC_DATABASE_URL', 'mysql://user:hunter2@db/x'],
+  ['SVC_REDIS_URL', 'http://user:hunter2@cache'],
+  ['SVC_REDIS_URL', 'redis://:hunter2@cache/name'],
+  ['SVC_READ_LIMIT_PER_MINUTE', '0'],
+  ['SVC_READ_LIMIT_PER_MINUTE', '1.5'],
+  ['SVC_READ_LIMIT_PER_MINUTE', 'none'],
   ['SVC_CORS_ORIGINS', 'https://app.example.com/path'],
   ['SVC_TRUSTED_PROXIES', '10.0.0.0/40'],
   ['SVC_BODY_LIMIT_BYTES', '-1'],
@@ -42,9 +47,35 @@ test('an empty setting is an absent one', () => {
   });
 });
 
+test('Redis may be given by name or address, with a password, a database or TLS; a read limit is a number', () => {
+  for (const url of [
+    'redis://cache',
+    'redis://[::1]:7000/',
+    'rediss://user:secret@cache.example.com:6380/3',
+  ]) {
+    expect(loadConfig({ SVC_REDIS_URL: url }).redisUrl).toBe(url);
+  }
+  expect(loadConfig({ SVC_READ_LIMIT_PER_MINUTE: '600' }).readLimitPerMinute).toBe(600);
+  expect(loadConfig({})).toMatchObject({ redisUrl: undefined, readLimitPerMinute: undefined });
+});
+
+test('a deprecated setting that is in use is named, with its date, its replacement and its end', () => {
+  expect(deprecatedSettings({ SVC_PORT: '1', SVC_READ_LIMIT_PER_MINUTE: '' })).toEqual([]);
+  const [notice, ...others] = deprecatedSettings({ SVC_READ_LIMIT_PER_MINUTE: '600' });
+  expect(others).toEqual([]);
+  expect(notice?.name).toBe('SVC_READ_LIMIT_PER_MINUTE');
+  expect(notice?.notice).toMatch(
+    /^SVC_READ_LIMIT_PER_MINUTE is deprecated since 2026-07-22: .*`read_rpm`.*no earlier than two releases/,
+  );
+});
+
 test('the report masks secrets and shows the rest', () => {
   const key = generateKey('live');
-  const report = describeSettings({ SVC_BOOTSTRAP_OPERATOR_KEY: key, SVC_PORT: '9' });
+  const report = describeSettings({
+    SVC_BOOTSTRAP_OPERATOR_KEY: key,
+    SVC_REDIS_URL: `redis://:${key}@cache`,
+    SVC_PORT: '9',
+  });
   const present = (name: string) => report.find((setting) => setting.name === name)?.present;
   expect(present('SVC_BOOTSTRAP_OPERATOR_KEY')).toBe('********');
   expect(present('SVC_PORT')).toBe('9');

@@ -12,6 +12,8 @@ interface Setting<Value> {
   /** As text, the way an operator would write it; undefined when the setting may be absent. */
   readonly fallback: string | undefined;
   readonly secret?: boolean;
+  /** Since when, what to use instead, and how long it still works: a sentence that goes on after the name. */
+  readonly deprecated?: string;
   /** Returns the value, or throws a sentence that says what is wanted. */
   parse(text: string): Value;
 }
@@ -53,6 +55,14 @@ const settings = {
     1,
     500,
   ),
+  redisUrl: optional({
+    name: 'SVC_REDIS_URL',
+    meaning:
+      'Redis 6 or newer or Valkey, as `redis://…` or `rediss://…`, to count request rates for all processes together. Without it each process counts its share.',
+    fallback: undefined,
+    secret: true,
+    parse: parseRedisUrl,
+  }),
   corsOrigins: {
     name: 'SVC_CORS_ORIGINS',
     meaning: 'Origins whose browsers may call the API, separated by commas. None by default.',
@@ -86,6 +96,17 @@ const settings = {
     1,
     1_000_000,
   ),
+  readLimitPerMinute: optional({
+    ...whole(
+      'SVC_READ_LIMIT_PER_MINUTE',
+      undefined,
+      'Deprecated. Reads per minute of each org that has no `read_rpm` of its own. Unset: none.',
+      1,
+      1_000_000_000,
+    ),
+    deprecated:
+      'is deprecated since 2026-07-22: set `read_rpm` or policies of each org with `PUT /v1/admin/orgs/{org_id}/rate-limits`. Until it is removed, no earlier than two releases after that date, it holds for orgs without a `read_rpm`.',
+  }),
   drainSeconds: whole(
     'SVC_DRAIN_SECONDS',
     '20',
@@ -172,6 +193,15 @@ export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] 
   return Object.keys(env).filter((name) => name.startsWith('SVC_') && !known.has(name));
 }
 
+/** A sentence for each deprecated setting that is in use. */
+export function deprecatedSettings(env: NodeJS.ProcessEnv = process.env): { name: string; notice: string }[] {
+  return Object.values<Setting<unknown>>(settings).flatMap(({ name, deprecated }) =>
+    deprecated !== undefined && env[name] !== undefined && env[name] !== ''
+      ? [{ name, notice: `${name} ${deprecated}` }]
+      : [],
+  );
+}
+
 export interface SettingReport {
   readonly name: string;
   readonly meaning: string;
@@ -181,7 +211,7 @@ export interface SettingReport {
 
 /** For `purser config`. Secrets are masked. */
 export function describeSettings(env: NodeJS.ProcessEnv = process.env): SettingReport[] {
-  return Object.values(settings).map(({ name, meaning, fallback, secret }) => {
+  return Object.values<Setting<unknown>>(settings).map(({ name, meaning, fallback, secret }) => {
     const given = env[name];
     return {
       name,
@@ -202,7 +232,13 @@ function text(name: string, fallback: string, meaning: string): Setting<string> 
   return { name, meaning, fallback, parse: (value) => value };
 }
 
-function whole(name: string, fallback: string, meaning: string, min: number, max: number): Setting<number> {
+function whole(
+  name: string,
+  fallback: string | undefined,
+  meaning: string,
+  min: number,
+  max: number,
+): Setting<number> {
   return {
     name,
     meaning,
@@ -252,6 +288,15 @@ function parseUrl(value: string, protocols: readonly string[]): string {
     );
   }
   return value;
+}
+
+/** The client takes a path for the number of a database. */
+function parseRedisUrl(value: string): string {
+  const url = parseUrl(value, ['redis:', 'rediss:']);
+  if (!/^\/?\d*$/.test(new URL(url).pathname)) {
+    throw new Error('an absolute URL whose path, if there is one, is the number of a database');
+  }
+  return url;
 }
 
 function parseOrigin(value: string): string {

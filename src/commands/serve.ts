@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { loadConfig, unknownSettings } from '../config.ts';
+import { deprecatedSettings, loadConfig, unknownSettings } from '../config.ts';
 import { createLog } from '../platform/log.ts';
 import { startService } from '../service.ts';
 
@@ -21,6 +21,9 @@ async function serve(unexpected: string | undefined): Promise<void> {
   const log = createLog(config.logLevel);
   for (const name of unknownSettings()) {
     log.warn({ setting: name }, `${name} is not a setting of Purser; see \`purser config\``);
+  }
+  for (const { name, notice } of deprecatedSettings()) {
+    log.warn({ setting: name }, notice);
   }
   const service = await startService({ config, log });
 

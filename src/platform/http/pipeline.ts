@@ -2,7 +2,7 @@
  * The way of a request, in the order that the contract promises; the first refusal wins:
  *
  *   route → token → key standing → address → org standing → tenant → (residency → support scope) → scope → role
- *     → (request rate) → body size → parse → validation → idempotency → handler
+ *     → request rate → body size → parse → validation → idempotency → handler
  *
  * The steps in parentheses have their place here and no capability yet; so has a session beside the token.
  *
@@ -22,6 +22,7 @@ import { readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { parseQueryString } from './query-string.ts';
 import { asRefusal, jsonReply, type Reply, refusalReply } from './reply.ts';
+import { checkRequestRate, type TakeRequest } from './request-rate.ts';
 import type { Call, Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
@@ -37,6 +38,8 @@ export interface PipelineDependencies extends WriterDependencies {
   readonly settings: PipelineSettings & WriterDependencies['settings'];
   /** Finds what belongs to a token; undefined when there is none. */
   findCredential(token: string): Promise<Credential | undefined>;
+  /** Counts a request that was admitted; left out, nobody is limited. */
+  readonly takeRequest?: TakeRequest;
 }
 
 export interface PipelineSettings {
@@ -147,7 +150,10 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     const { request, response, address, traceId } = exchange;
     const { route } = endpoint;
     const now = clock.now();
-    exchange.caller = await identify(exchange, route, match, now);
+    const caller = await identify(exchange, route, match, now);
+    exchange.caller = caller;
+    const rate = caller && deps.takeRequest?.(caller, route, now.getTime());
+    checkRequestRate(rate instanceof Promise ? await rate : rate);
 
     const query = parseQueryString(match.queryString);
     const body =
@@ -169,7 +175,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
       params: match.params,
       query: query.values,
       body,
-      caller: exchange.caller,
+      caller,
       address,
       traceId,
       now,
