@@ -12,7 +12,7 @@ export interface Memory<Value> {
 }
 
 export function createMemory<Value>(
-  db: Database,
+  db: Pick<Database, 'noticesAreCurrent'>,
   rememberedMax: number,
   load: (key: string) => Promise<Value>,
 ): Memory<Value> {

@@ -579,3 +579,29 @@ describe('every change is recorded where it belongs', () => {
     expect(await trail('platform', 'retried/model')).toHaveLength(1);
   });
 });
+
+describe('the lists say what each price says of itself', () => {
+  const everyItem = async (path: string) => {
+    const items: { model: string }[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const { json } = await admin('GET', `${path}?limit=7${cursor && `&cursor=${cursor}`}`);
+      items.push(...json.data);
+      cursor = json.next_cursor;
+    }
+    return items;
+  };
+
+  test.each([
+    ['of everyone', () => '/models', 20],
+    ['of an org', () => `/orgs/${org.id}/prices`, 5],
+  ])('%s', async (_, path, atLeast) => {
+    const items = await everyItem(path());
+    expect(items.length).toBeGreaterThanOrEqual(atLeast);
+    for (const item of items) {
+      const { json } = await admin('GET', `${path()}/${encodeURIComponent(item.model)}`);
+      const { versions: _, ...alone } = json;
+      expect(alone).toEqual(item);
+    }
+  });
+});

@@ -43,6 +43,8 @@ export interface Prices {
     model: string,
     atMs: number,
   ): PriceInForce | undefined | Promise<PriceInForce | undefined>;
+  /** The price that a run or a decision has named, whatever holds by now. */
+  version(orgId: string, model: string, versionId: string): Promise<PriceInForce | undefined>;
   /** Every model that has a price for the org then, in no order. */
   list(orgId: string, atMs: number): Promise<ListedPrice[]>;
 }
@@ -95,6 +97,15 @@ export function createPrices(db: Database): Prices {
         return Promise.all([modelBook, orgBook]).then(([all, own]) => inForce(all, own, model, atMs));
       }
       return inForce(modelBook, orgBook, model, atMs);
+    },
+
+    async version(orgId, model, versionId) {
+      const [modelBook, orgBook] = await booksOf(orgId);
+      const ids = versionId.split('+');
+      const price = modelBook.get(model)?.find(({ id }) => ids.includes(id))?.price;
+      const own = orgBook.get(model)?.find(({ id }) => ids.includes(id));
+      const named = own === undefined ? price : own.applyTo(price);
+      return named?.versionId === versionId ? named : undefined;
     },
 
     async list(orgId, atMs) {

@@ -24,7 +24,6 @@ const modelColumns = [...common, 'provider'] as const;
 const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
 
 const latestFirst = 'ORDER BY effective_from DESC, created_at DESC, id DESC';
-const mayHold = '(ended_at IS NULL OR ended_at > effective_from)';
 
 /** One writer of a model's price at a time: what is read of its versions is still true when one is added. */
 export async function lockModel(tx: Queryable, model: string): Promise<void> {
@@ -45,17 +44,14 @@ export async function orgVersions(db: Queryable, orgId: string, model: string): 
   );
 }
 
-/** Of every model, what holds at some time. */
+/** Of every model, also what was withdrawn: runs may name it. */
 export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> {
-  return db.query<ModelPriceRow>(
-    `SELECT ${modelColumns.join()} FROM model_prices WHERE ${mayHold} ${latestFirst}`,
-    [],
-  );
+  return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);
 }
 
 export async function allOrgVersions(db: Queryable, orgId: string): Promise<OrgPriceRow[]> {
   return db.query<OrgPriceRow>(
-    `SELECT ${orgColumns.join()} FROM org_prices WHERE org_id = $1 AND ${mayHold} ${latestFirst}`,
+    `SELECT ${orgColumns.join()} FROM org_prices WHERE org_id = $1 ${latestFirst}`,
     [orgId],
   );
 }
