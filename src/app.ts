@@ -3,11 +3,13 @@ import type { Tracer } from '@opentelemetry/api';
 import { recordChange } from './capabilities/audit/index.ts';
 import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
+import { creditRoutes } from './capabilities/credits/index.ts';
 import { customerRoutes } from './capabilities/customers/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { createPrices, modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
+import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './platform/clock.ts';
@@ -61,6 +63,8 @@ export function createApp(deps: AppDependencies): App {
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
     ...customerRoutes({ db, ids }),
+    ...creditRoutes({ db, ids }),
+    ...prepaidRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices: createPrices(db) }),
     ...metaRoutes(openApi),
   ];

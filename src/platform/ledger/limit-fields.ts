@@ -11,6 +11,13 @@ import { choice, type closed, nullable, timestamp, timezone, usd } from '../http
 import { checkTimezone } from '../time-zone.ts';
 import type { LimitRow } from './limits.ts';
 
+/** For what has to be more than nothing, see `positiveNanosOf`. */
+export const positiveUsd = Type.String({
+  ...usd,
+  description:
+    'US dollars as a decimal string: more than 0, at most 9 decimals, no exponent, below 9 billion.',
+});
+
 /** Counts stay integers that JSON's numbers hold exactly. */
 export const countMax = 9_000_000_000_000_000;
 

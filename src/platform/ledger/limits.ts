@@ -132,6 +132,25 @@ export async function endLimit(tx: Transaction, { org_id, id }: LimitRow, now: D
   await announceLimits(tx, org_id);
 }
 
+/** Of a kind of which an org has one at most, and keeps it: the row also when it has ended, locked. */
+export async function lockLimitEvenEnded(
+  tx: Transaction,
+  orgId: string,
+  kind: LimitKind,
+): Promise<LimitRow | undefined> {
+  const [row] = await tx.query<LimitRow>(
+    `SELECT ${columns} FROM limits WHERE org_id = $1 AND kind = $2 ORDER BY created_at, id LIMIT 1 FOR UPDATE`,
+    [orgId, kind],
+  );
+  return row;
+}
+
+/** Undoes `endLimit`: the limit goes on under its id, with what was counted before. */
+export async function reviveLimit(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
+  await tx.query('UPDATE limits SET ended_at = NULL WHERE org_id = $1 AND id = $2', [org_id, id]);
+  await announceLimits(tx, org_id);
+}
+
 export async function findLimit(
   db: Queryable,
   orgId: string,
@@ -173,7 +192,7 @@ export async function findLimits(
 
 export interface LimitListing {
   readonly orgId: string;
-  readonly kind: LimitKind;
+  readonly kind: LimitKind | readonly LimitKind[];
   readonly where?: readonly Condition[];
   readonly sorts: SortFields;
   readonly defaultSort: string;
@@ -184,9 +203,10 @@ export async function listLimits(
   db: Queryable,
   { orgId, kind, where = [], sorts, defaultSort, query }: LimitListing,
 ): Promise<PageOf<LimitRow>> {
+  const ofKind: Condition = typeof kind === 'string' ? ['kind = ?', kind] : ['kind = ANY(?)', kind];
   return selectPage<LimitRow>(db, {
     select: `SELECT ${columns} FROM limits`,
-    where: [['org_id = ?', orgId], ['ended_at IS NULL AND kind = ?', kind], ...where],
+    where: [['ended_at IS NULL AND org_id = ?', orgId], ofKind, ...where],
     sorts,
     defaultSort,
     query,

@@ -1,0 +1,1 @@
+export { prepaidRoutes } from './routes.ts';
