@@ -7,12 +7,16 @@ import { creditRoutes } from './capabilities/credits/index.ts';
 import { customerRoutes } from './capabilities/customers/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
-import { createPrices, modelRoutes } from './capabilities/models/index.ts';
+import { modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
+import { planRoutes } from './capabilities/plans/index.ts';
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
+import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import type { Config } from './config.ts';
-import type { Clock } from './platform/clock.ts';
+import { edgeRoutes } from './edge/index.ts';
+import type { Parts } from './parts.ts';
+import type { SharedClock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
 import type { Faults } from './platform/faults.ts';
 import type { Caller } from './platform/http/access.ts';
@@ -21,10 +25,13 @@ import { healthPages } from './platform/http/health.ts';
 import { deleteExpired } from './platform/http/idempotency.ts';
 import { buildOpenApi } from './platform/http/openapi.ts';
 import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
+import { createRequestRate } from './platform/http/request-rate.ts';
 import type { Route } from './platform/http/route.ts';
 import { buildRouter } from './platform/http/router.ts';
 import type { Ids } from './platform/ids.ts';
 import type { Job } from './platform/jobs.ts';
+import { deleteOldEnds } from './platform/ledger/facts.ts';
+import { ensureMonths } from './platform/ledger/partitions.ts';
 import type { Log } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { version } from './version.ts';
@@ -32,11 +39,12 @@ import { version } from './version.ts';
 export interface AppDependencies {
   readonly config: Config;
   readonly db: Database;
-  readonly clock: Clock;
+  readonly clock: SharedClock;
   readonly ids: Ids;
   readonly log: Log;
   readonly tracer: Tracer;
   readonly faults: Faults;
+  readonly parts: Parts;
   /** Asked for at each use: with port 0 it is known only once the server listens. */
   baseUrl(): string;
   isDraining(): boolean;
@@ -49,7 +57,8 @@ export interface App {
 }
 
 export function createApp(deps: AppDependencies): App {
-  const { config, db, clock, ids, log, tracer, faults, baseUrl, isDraining } = deps;
+  const { config, db, clock, ids, log, tracer, faults, parts, baseUrl, isDraining } = deps;
+  const { ledger, orgLimits, prices, rates, processes } = parts;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = () =>
     buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups });
@@ -65,7 +74,10 @@ export function createApp(deps: AppDependencies): App {
     ...customerRoutes({ db, ids }),
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),
-    ...modelRoutes({ db, ids, prices: createPrices(db) }),
+    ...planRoutes({ db, ids }),
+    ...modelRoutes({ db, ids, prices }),
+    ...runRoutes({ db, ids, ledger, orgLimits, prices, rates, bulkMaxRuns: config.bulkMaxRuns }),
+    ...edgeRoutes({ ledger, orgLimits, rates, findPrice: prices.find }),
     ...metaRoutes(openApi),
   ];
   const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];
@@ -81,6 +93,11 @@ export function createApp(deps: AppDependencies): App {
     backoff: new AuthBackoff(config.authBackoffAttempts, clock),
     settings: config,
     findCredential: (token) => credentials.find(token),
+    takeRequest: createRequestRate({
+      limiter: rates,
+      orgLimits,
+      readLimitPerMinute: config.readLimitPerMinute,
+    }),
     recordChange: (tx, { caller, address, traceId, now }, action, change) =>
       recordChange(
         tx,
@@ -97,6 +114,21 @@ export function createApp(deps: AppDependencies): App {
       everyMs: 60_000,
       runOnce: async () => (await deleteExpired(db, expiredBatch)) === expiredBatch,
     },
+    { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
+    {
+      name: 'delete the ends of holds after a week',
+      everyMs: 60_000,
+      runOnce: async () => (await deleteOldEnds(db, expiredBatch)) === expiredBatch,
+    },
+    {
+      name: 'make the months to come',
+      everyMs: 3_600_000,
+      async runOnce() {
+        await ensureMonths(db, clock.now());
+        return false;
+      },
+    },
+    ...processes.jobs,
   ];
   return { routes, handler, jobs };
 }
