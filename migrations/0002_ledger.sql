@@ -121,6 +121,8 @@ CREATE TABLE IF NOT EXISTS ledger_entries (
   packs jsonb,
   -- Beyond the hold, after its end, or without an answer from the hold store.
   marks text[] NOT NULL,
+  -- Why it was corrected.
+  note text,
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (org_id, charged_at, id)
 ) PARTITION BY RANGE (charged_at);
 CREATE TABLE IF NOT EXISTS ledger_entries_rest PARTITION OF ledger_entries DEFAULT;

@@ -11,6 +11,7 @@ import { modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
 import { planRoutes } from './capabilities/plans/index.ts';
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
+import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import type { Config } from './config.ts';
@@ -75,6 +76,7 @@ export function createApp(deps: AppDependencies): App {
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
+    ...rateLimitRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices }),
     ...runRoutes({ db, ids, ledger, orgLimits, prices, rates, bulkMaxRuns: config.bulkMaxRuns }),
     ...edgeRoutes({ ledger, orgLimits, rates, findPrice: prices.find }),

@@ -82,6 +82,26 @@ const settings = {
     1_024,
     1_073_741_824,
   ),
+  bulkMaxRuns: whole(
+    'SVC_BULK_MAX_RUNS',
+    '10000',
+    'The most runs that one bulk request may hold.',
+    1,
+    100_000,
+  ),
+  edgeFailMode: oneOf(
+    'SVC_EDGE_FAIL_MODE',
+    'closed',
+    'What the edge answers while the books cannot be asked: `closed` is 503; `open` allows, and counts it later.',
+    ['closed', 'open'],
+  ),
+  holdsMax: whole(
+    'SVC_HOLDS_MAX',
+    '500000',
+    'How many holds may be open at once on the embedded engine, which keeps them in memory; beyond it is 503.',
+    1,
+    10_000_000,
+  ),
   idempotencyTakeoverSeconds: whole(
     'SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS',
     '60',

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createApp } from './app.ts';
+import { type AppDependencies, createApp } from './app.ts';
 import { bootstrapOperator } from './capabilities/keys/index.ts';
 import type { Config } from './config.ts';
-import { type Clock, systemClock } from './platform/clock.ts';
+import { openParts } from './parts.ts';
+import { type SharedClock, systemClock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
 import { migrate, readMigrations } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
@@ -28,7 +29,7 @@ export interface Service {
 export interface ServiceOptions {
   readonly config: Config;
   readonly log: Log;
-  readonly clock?: Clock;
+  readonly clock?: SharedClock;
   readonly faults?: Faults;
 }
 
@@ -65,6 +66,17 @@ async function startOn(
     log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
   }
 
+  const parts = await openParts({ config, db, clock, ids, log });
+  try {
+    return await serve({ config, db, clock, ids, log, faults, parts });
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+}
+
+async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDraining'>): Promise<Service> {
+  const { config, db, log, parts } = deps;
   let draining = false;
   let address: AddressInfo | undefined;
   const tracing = await startTracing(
@@ -72,12 +84,7 @@ async function startOn(
     version,
   );
   const app = createApp({
-    config,
-    db,
-    clock,
-    ids,
-    log,
-    faults,
+    ...deps,
     tracer: tracing.tracer,
     baseUrl: () => config.baseUrl ?? localUrl(config.host, address?.port ?? config.port),
     isDraining: () => draining,
@@ -94,6 +101,7 @@ async function startOn(
     log.info('draining: no new connections, waiting for requests in flight');
     await connections.drain(config.drainSeconds * 1_000);
     await jobs.stop();
+    await parts.close();
     await db.close();
     await Promise.race([tracing.stop(), pause(2_000, undefined, { ref: false })]).catch(() => undefined);
     log.info('stopped');

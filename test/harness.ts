@@ -7,6 +7,7 @@ import inject from 'light-my-request';
 import { type App, createApp } from '../src/app.ts';
 import { bootstrapOperator } from '../src/capabilities/keys/index.ts';
 import { type Config, loadConfig } from '../src/config.ts';
+import { openParts, type Parts } from '../src/parts.ts';
 import type { SharedClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
@@ -73,6 +74,7 @@ export interface TestOrg {
 export interface World {
   readonly app: App;
   readonly db: Database;
+  readonly parts: Parts;
   readonly clock: FakeClock;
   readonly operatorKey: string;
   readonly logLines: string[];
@@ -111,8 +113,10 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line: string) => void logLines.push(line) });
   const servers: Server[] = [];
+  const parts = await openParts({ config, db, clock, ids, log });
   const app = createApp({
     config,
+    parts,
     db,
     clock,
     ids,
@@ -128,6 +132,7 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
   const world: World = {
     app,
     db,
+    parts,
     clock,
     operatorKey,
     logLines,
@@ -185,6 +190,7 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
         server.closeAllConnections();
         server.close();
       }
+      await parts.close();
       await db.close();
       await place.remove();
     },

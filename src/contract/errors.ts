@@ -203,9 +203,13 @@ export const errorCatalog = {
     'A budget or per-customer limit would be exceeded for its period.',
     Type.Object({
       budget_id: Type.String(),
-      scope_kind: Type.Union(
-        (['org', 'workflow', 'deployment', 'department', 'customer'] as const).map((k) => Type.Literal(k)),
-      ),
+      scope_kind: Type.Union([
+        Type.Literal('org'),
+        Type.Literal('workflow'),
+        Type.Literal('deployment'),
+        Type.Literal('department'),
+        Type.Literal('customer'),
+      ]),
       limit_usd: usd,
       spent_usd: usd,
       period_start: timestamp,

@@ -47,6 +47,15 @@ export function refuseWith<Code extends CodeWithDetails>(
   return new Refusal(code, statuses[0], message ?? meaning, details);
 }
 
+/** The two codes with two statuses: whoever refuses knows which layer it speaks for. */
+export function refuseAs<Code extends 'chain_budget_exceeded' | 'quota_exhausted'>(
+  code: Code,
+  status: (typeof errorCatalog)[Code]['statuses'][number],
+  details: ErrorDetails<Code>,
+): Refusal {
+  return new Refusal(code, status, errorCatalog[code].meaning, details);
+}
+
 export function refuseFields(fields: readonly FieldError[]): Refusal {
   const names = fields.slice(0, 3).map((f) => f.field);
   const rest = fields.length > names.length ? ` and ${fields.length - names.length} more` : '';

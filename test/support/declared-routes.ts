@@ -1,13 +1,18 @@
 /** Every route of the product, for tests that hold one invariant over all of them. No handler of these is called. */
 import { trace } from '@opentelemetry/api';
 import { createApp } from '../../src/app.ts';
+import { createPrices } from '../../src/capabilities/models/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
 import type { Route } from '../../src/platform/http/route.ts';
 import { createIds } from '../../src/platform/ids.ts';
+import { createOrgLimits } from '../../src/platform/ledger/org-limits.ts';
+import { PostgresLedger } from '../../src/platform/ledger/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createProcesses } from '../../src/platform/processes.ts';
+import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';
 
 export function declaredRoutes(): readonly Route[] {
   const notUsed = () => {
@@ -22,11 +27,20 @@ export function declaredRoutes(): readonly Route[] {
     stats: () => ({ connections: 0, idle: 0, waiting: 0 }),
     close: async () => undefined,
   };
+  const ids = createIds(systemClock);
   return createApp({
     config: loadConfig({}),
     db,
     clock: systemClock,
-    ids: createIds(systemClock),
+    ids,
+    parts: {
+      ledger: new PostgresLedger({ db, clock: systemClock, ids, writeRuns: notUsed, readPaid: notUsed }),
+      orgLimits: createOrgLimits(db),
+      prices: createPrices(db),
+      rates: createMemoryRateLimiter({ share: () => 1 }),
+      processes: createProcesses(db),
+      close: async () => undefined,
+    },
     log: createLog('silent'),
     tracer: trace.getTracer('declarations'),
     faults: noFaults,

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
-import { parseJsonObject } from './json.ts';
+import { parseJsonLines, parseJsonObject } from './json.ts';
 
+const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
@@ -17,6 +18,8 @@ const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
 export interface BodyRules {
   readonly limitBytes: number;
   readonly optional: boolean;
+  /** Lines of JSON are taken too, as the items of this field. */
+  readonly lines?: string | undefined;
 }
 
 /** Returns the body as an object; `{}` when it may be left out and was. */
@@ -30,6 +33,9 @@ export async function readJsonBody(
   const contentType = request.headers['content-type'];
   if (bytes.length === 0 && rules.optional) {
     return {};
+  }
+  if (rules.lines !== undefined && contentType !== undefined && linesType.test(contentType)) {
+    return { [rules.lines]: parseJsonLines(bytes, rules.lines) };
   }
   if (contentType === undefined ? bytes.length > 0 : !jsonType.test(contentType)) {
     throw refuseField(

@@ -8,29 +8,50 @@ const nestingMax = 64;
 const faultsMax = 10_000;
 
 export function parseJsonObject(bytes: Buffer): object {
+  return parseObject(bytes, 'body', '');
+}
+
+/** One object a line. The lines are parsed where they lie: the body is not held a second time as text. */
+export function parseJsonLines(bytes: Buffer, field: string): object[] {
+  const objects: object[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const newline = bytes.indexOf(0x0a, at);
+    const end = newline === -1 ? bytes.length : newline;
+    const line = bytes.subarray(at, end);
+    if (line.some((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0d)) {
+      const name = `${field}[${objects.length}]`;
+      objects.push(parseObject(line, name, name));
+    }
+    at = end + 1;
+  }
+  return objects;
+}
+
+/** `whole` names it when all of it is at fault, `path` is what the names of its members start with. */
+function parseObject(bytes: Buffer, whole: string, path: string): object {
   if (!isUtf8(bytes)) {
-    throw refuseField('body', 'invalid_body', 'The body is not valid UTF-8.');
+    throw refuseField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
   if (nesting(bytes) > nestingMax) {
-    throw refuseField('body', 'invalid_body', `The body is nested more than ${nestingMax} levels deep.`);
+    throw refuseField(whole, 'invalid_body', `This is nested more than ${nestingMax} levels deep.`);
   }
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString('utf8'));
   } catch {
     throw refuseField(
-      'body',
+      whole,
       'invalid_json',
-      bytes.length === 0 ? 'The body is empty.' : 'The body is not valid JSON.',
+      bytes.length === 0 ? 'The body is empty.' : 'This is not valid JSON.',
     );
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw refuseField('body', 'invalid_type', 'The body has to be a JSON object.');
+    throw refuseField(whole, 'invalid_type', 'This has to be a JSON object.');
   }
   // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
   if (bytes.includes('\\u') || bytes.includes('__proto__')) {
     const faults: FieldError[] = [];
-    findUnstorable(value, '', faults);
+    findUnstorable(value, path, faults);
     if (faults.length > 0) {
       throw refuseFields(faults);
     }

@@ -97,11 +97,21 @@ function operation(route: Route): Json {
     ...(route.body !== undefined && {
       requestBody: {
         required: !route.bodyOptional,
-        content: { 'application/json': { schema: route.body } },
+        content: {
+          'application/json': { schema: route.body },
+          ...(route.lines !== undefined && {
+            'application/x-ndjson': { schema: linesSchema(route, route.lines) },
+          }),
+        },
       },
     }),
     responses: responses(route),
   };
+}
+
+/** What a line holds. */
+function linesSchema({ body }: Route, field: string): unknown {
+  return (body?.properties[field] as { readonly items?: unknown } | undefined)?.items ?? {};
 }
 
 function accessSentence({ access }: Route): string {

@@ -161,6 +161,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
         ? await readJsonBody(request, response, {
             limitBytes: settings.bodyLimitBytes,
             optional: route.bodyOptional,
+            lines: route.lines,
           })
         : undefined;
     const faultyFields = [
@@ -182,7 +183,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     } as Call;
     return route.run.kind === 'read'
       ? answerRead(route, route.run.handler, call)
-      : answerWrite(route, route.run.handler, call, headerLines(request, 'idempotency-key'));
+      : answerWrite(route, route.run, call, headerLines(request, 'idempotency-key'));
   }
 
   async function identify(

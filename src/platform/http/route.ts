@@ -68,10 +68,17 @@ export interface Route {
   readonly success: number;
   readonly response: TSchema | undefined;
   readonly errors: readonly ErrorCode[];
+  /** Lines of JSON are taken too, as the items of this field. */
+  readonly lines: string | undefined;
   readonly run:
     | { readonly kind: 'read'; handler(call: Call): Promise<unknown> }
-    | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> };
+    | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> }
+    | { readonly kind: 'booking'; handler(call: Call, seal: Seal | undefined): Promise<unknown> }
+    | { readonly kind: 'decision'; handler(call: Call, key: string | undefined): Promise<string> };
 }
+
+/** Keeps the answer to an idempotent request, in the transaction that makes it true. */
+export type Seal = (tx: Transaction, body: unknown) => Promise<void>;
 
 const publicAccess: Access = { kind: 'public' };
 
@@ -141,6 +148,81 @@ export function write<
   };
 }
 
+interface BookingDeclaration<
+  Path extends string,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+> extends Declaration<Path, Query, Response> {
+  readonly method: 'POST' | 'DELETE';
+  readonly access: Exclude<Access, { kind: 'public' }>;
+  readonly body?: Body;
+  readonly bodyOptional?: true;
+  /** Lines of JSON (`application/x-ndjson`) are taken too, as the items of this field. */
+  readonly lines?: string;
+  readonly success: 200 | 201 | 204;
+  /** Commits by itself, together with others. Has to seal what it answers in that transaction, where asked to. */
+  handler(
+    call: Call<PathParams<Path>, Static<Query>, Static<Body>>,
+    seal: Seal | undefined,
+  ): Promise<Static<Response>>;
+}
+
+/** A write into the books, which are their own record: it shares its transaction with others and is not audited. */
+export function booking<
+  const Path extends string,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+>(declaration: BookingDeclaration<Path, Query, Body, Response>): Route {
+  const { method, access, body, bodyOptional, success, handler, lines } = declaration;
+  return {
+    ...common(declaration),
+    kind: 'write',
+    method,
+    access,
+    body,
+    bodyOptional: bodyOptional ?? body === undefined,
+    lines,
+    success,
+    response: success === 204 ? undefined : declaration.response,
+    run: {
+      kind: 'booking',
+      handler: handler as unknown as (call: Call, seal: Seal | undefined) => Promise<unknown>,
+    },
+  };
+}
+
+interface DecisionDeclaration<Path extends string, Body extends TObject, Response extends TSchema>
+  extends Declaration<Path, TObject, Response> {
+  readonly method: 'POST';
+  readonly access: Exclude<Access, { kind: 'public' }>;
+  readonly body: Body;
+  readonly success: 200;
+  /** Answers with the text itself. Has to keep the `Idempotency-Key`, if there is one, with what it decides. */
+  handler(call: Call<PathParams<Path>, object, Static<Body>>, key: string | undefined): Promise<string>;
+}
+
+/** A decision on the hot path, which keeps its own record. */
+export function decision<const Path extends string, Body extends TObject, Response extends TSchema>(
+  declaration: DecisionDeclaration<Path, Body, Response>,
+): Route {
+  const { method, access, body, success, handler } = declaration;
+  return {
+    ...common(declaration),
+    kind: 'write',
+    method,
+    access,
+    body,
+    bodyOptional: false,
+    success,
+    run: {
+      kind: 'decision',
+      handler: handler as unknown as (call: Call, key: string | undefined) => Promise<string>,
+    },
+  };
+}
+
 function common(declaration: Declaration<string, TObject, TSchema>): Omit<Route, 'access' | 'run'> {
   const { id, path, summary, description, query, response, errors } = declaration;
   return {
@@ -153,6 +235,7 @@ function common(declaration: Declaration<string, TObject, TSchema>): Omit<Route,
     query,
     body: undefined,
     bodyOptional: true,
+    lines: undefined,
     success: 200,
     response,
     errors: errors ?? [],

@@ -18,25 +18,29 @@ export interface WriterDependencies {
   recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
 }
 
+/** What changes something: in a transaction of its own that is made here, or in one that it shares with others. */
+export type WriteRun = Exclude<Route['run'], { kind: 'read' }>;
+type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
+type StoreAnswer = (tx: Transaction, text: string) => Promise<void>;
 
 /** `keyLines` are the values of the `Idempotency-Key` header as they were sent; none where there is no such header. */
-type Writer = (
-  route: Route,
-  handler: WriteHandler,
-  call: Call,
-  keyLines: readonly string[],
-) => Promise<Reply>;
+type Writer = (route: Route, run: WriteRun, call: Call, keyLines: readonly string[]) => Promise<Reply>;
 
 export function createWriter({ db, log, faults, settings, recordChange }: WriterDependencies): Writer {
   async function answerWrite(
     route: Route,
-    handler: WriteHandler,
+    run: WriteRun,
     call: Call,
     keyLines: readonly string[],
   ): Promise<Reply> {
+    if (run.kind === 'decision') {
+      await faults('handler', route.id);
+      const key = keyLines.length === 0 ? undefined : checkIdempotencyKey(keyLines);
+      return jsonReply(route.success, await run.handler(call, key));
+    }
     if (keyLines.length === 0) {
-      return jsonReply(route.success, await commit(route, handler, call));
+      return jsonReply(route.success, await perform(route, run, call));
     }
     const reserved = await reserve(
       db,
@@ -55,7 +59,7 @@ export function createWriter({ db, log, faults, settings, recordChange }: Writer
     }
     const { reservation } = reserved;
     try {
-      const text = await commit(route, handler, call, (tx, body) =>
+      const text = await perform(route, run, call, (tx, body) =>
         storeAnswer(tx, reservation, { status: route.success, body }),
       );
       return jsonReply(route.success, text);
@@ -68,27 +72,38 @@ export function createWriter({ db, log, faults, settings, recordChange }: Writer
     }
   }
 
+  async function perform(route: Route, run: OneEffectRun, call: Call, store?: StoreAnswer): Promise<string> {
+    await faults('handler', route.id);
+    const text =
+      run.kind === 'write'
+        ? await commit(route, run.handler, call, store)
+        : textOf(route, await run.handler(call, store && ((tx, body) => store(tx, textOf(route, body)))));
+    await faults('write.after_commit', route.id);
+    return text;
+  }
+
   /** The change, its audit entries, its events and its stored answer: one transaction. Returns the answer's text. */
   async function commit(
     route: Route,
     handler: WriteHandler,
     call: Call,
-    store: (tx: Transaction, body: string) => Promise<void> = async () => undefined,
+    store: StoreAnswer | undefined,
   ): Promise<string> {
-    await faults('handler', route.id);
-    const text = await db.transaction(async (tx) => {
+    return db.transaction(async (tx) => {
       const { body, changes } = await handler(call, tx);
       for (const change of changes) {
         await recordChange(tx, call, route.id, change);
       }
-      const text = route.response === undefined ? '' : JSON.stringify(body);
-      await store(tx, text);
+      const text = textOf(route, body);
+      await store?.(tx, text);
       await faults('write.before_commit', route.id);
       return text;
     });
-    await faults('write.after_commit', route.id);
-    return text;
   }
 
   return answerWrite;
+}
+
+function textOf({ response }: Route, body: unknown): string {
+  return response === undefined ? '' : JSON.stringify(body);
 }

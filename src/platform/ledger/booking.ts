@@ -44,6 +44,8 @@ export interface Booking<Run = unknown> {
   readonly atMs: number | null;
   readonly priceVersion: string | null;
   readonly usage: UsageFacts;
+  /** Why it is corrected. */
+  readonly note?: string;
   /** For whoever stores it. */
   readonly run: Run;
 }

@@ -47,6 +47,7 @@ const entryColumns = {
   uncovered_nanos: 'int8',
   packs: 'jsonb',
   marks: 'text[]',
+  note: 'text',
 } as const;
 
 export async function insertEntries(tx: Queryable, booked: readonly Booked[]): Promise<void> {
@@ -84,6 +85,7 @@ export async function insertEntries(tx: Queryable, booked: readonly Booked[]): P
                   ? null
                   : charged.burned.map(({ key, amount }) => [packId(key), amount]),
               marks: one.marks,
+              note: booking.note ?? null,
             },
           ];
     }),

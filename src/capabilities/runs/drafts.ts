@@ -1,0 +1,284 @@
+/** From what a caller says about a run to what is booked: checked, priced, and placed in its chain. */
+import type { FieldError } from '../../contract/errors.ts';
+import { parseUsd } from '../../kernel/money.ts';
+import { costOf, type TokenCounts, worstCaseCost } from '../../kernel/prices.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { Booking } from '../../platform/ledger/booking.ts';
+import { defaultHoldSeconds, scopeOf } from '../../platform/ledger/scope.ts';
+import type { PriceInForce } from '../models/index.ts';
+import type { ParentRow, RunDraft, RunRow } from './queries.ts';
+import type { CompleteRun, CreateRun } from './schema.ts';
+
+export interface DraftContext {
+  readonly ids: Ids;
+  readonly keyId: string;
+  readonly now: Date;
+  /** Books history past the gates. */
+  readonly record: boolean;
+  /** The org limits chains, so that a run without one is a chain of its own. */
+  readonly chained: boolean;
+  parentOf(runId: string): ParentRow | undefined;
+  /** The price that holds for the run; undefined where the model has none. */
+  readonly price: PriceInForce | undefined;
+}
+
+/** A list of faults where there are some. */
+export type Drafted = Booking<RunDraft> | readonly FieldError[];
+
+export function isFaulty(drafted: Drafted): drafted is readonly FieldError[] {
+  return Array.isArray(drafted);
+}
+
+const futureToleranceMs = 5 * 60_000;
+
+type Measured = Omit<CompleteRun, 'status'>;
+
+export function needsPrice(body: CreateRun | CompleteRun): boolean {
+  return body.cost_usd === undefined && (body as CreateRun).estimated_cost_usd === undefined;
+}
+
+export function draftRun(body: CreateRun, context: DraftContext): Drafted {
+  const { ids, now, keyId } = context;
+  const faults: FieldError[] = [];
+  const parent = body.parent_run_id === undefined ? undefined : context.parentOf(body.parent_run_id);
+  if (body.parent_run_id !== undefined && parent === undefined) {
+    faults.push(fault('parent_run_id', 'invalid_value', 'There is no such run.'));
+  }
+  const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
+  faults.push(...timeFaults(body, startedAt, now), ...tokenFaults(body));
+  const running = body.status === 'running';
+  if (running && context.record) {
+    faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
+  }
+  const cost = running ? estimateOf(body, context.price) : costIn(body, context.price);
+  if (typeof cost !== 'bigint') {
+    faults.push(cost);
+  }
+  if (faults.length > 0 || typeof cost !== 'bigint') {
+    return faults;
+  }
+
+  const runId = ids.next('run');
+  const own = running || context.chained ? runId : null;
+  const chainId = body.chain_id ?? (parent === undefined ? own : (parent.chain_id ?? parent.id));
+  const scope = scopeOf(body, keyId, chainId);
+  const counts = countsOf(body);
+  const priceVersion = needsPrice(body) ? (context.price?.versionId ?? null) : null;
+  const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
+  const depth = (parent?.depth ?? 0) + 1;
+  const atMost = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
+  return {
+    kind: context.record ? 'record' : !running ? 'charge' : body.decision_id === undefined ? 'open' : 'adopt',
+    runId,
+    externalId: body.external_id ?? null,
+    entryId: ids.next('ent'),
+    scope,
+    depth,
+    amounts: { usd: cost, tokens: counts.inputTokens + atMost, requests: 1n },
+    decisionId,
+    holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
+    atMs: context.record ? startedAt.getTime() : null,
+    priceVersion,
+    usage: usageOf(body, body.status ?? 'succeeded'),
+    run: {
+      row: {
+        id: runId,
+        external_id: body.external_id ?? null,
+        status: body.status ?? 'succeeded',
+        ...scope,
+        model: body.model,
+        tags: body.tags ?? null,
+        parent_run_id: body.parent_run_id ?? null,
+        depth,
+        ...measuredColumns(body, counts),
+        cost_nanos: running ? null : cost,
+        price_version: priceVersion,
+        started_at: startedAt,
+        finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
+        content: body.content ?? null,
+        metadata: body.metadata ?? null,
+        decision_id: decisionId,
+      },
+    },
+  };
+}
+
+export type CompletionContext = Pick<DraftContext, 'ids' | 'now' | 'price'>;
+
+/** The end of a run that was stored as running. What is left out stays as it was said at its start. */
+export function draftCompletion(
+  run: RunRow,
+  body: CompleteRun,
+  { ids, now, price }: CompletionContext,
+): Drafted {
+  const said = {
+    ...body,
+    input_tokens: body.input_tokens ?? Number(run.input_tokens),
+    cached_input_tokens: body.cached_input_tokens ?? Number(run.cached_input_tokens),
+    cache_write_tokens: body.cache_write_tokens ?? Number(run.cache_write_tokens),
+    output_tokens: body.output_tokens ?? Number(run.output_tokens),
+  };
+  const faults = [...timeFaults(said, run.started_at, now), ...tokenFaults(said)];
+  const cost = costIn(said, price);
+  if (typeof cost !== 'bigint') {
+    faults.push(cost);
+  }
+  if (faults.length > 0 || typeof cost !== 'bigint') {
+    return faults;
+  }
+  const counts = countsOf(said);
+  const status = body.status ?? 'succeeded';
+  const measured = measuredColumns(said, counts);
+  const valued = { ...said, value_nanos: measured.value_nanos ?? run.value_nanos };
+  return {
+    kind: 'complete',
+    runId: run.id,
+    externalId: null,
+    entryId: ids.next('ent'),
+    scope: scopeOf(run, run.key_id, run.chain_id),
+    depth: run.depth,
+    amounts: { usd: cost, tokens: counts.inputTokens + counts.outputTokens, requests: 1n },
+    decisionId: run.decision_id,
+    holdSeconds: 0,
+    atMs: run.charged_at.getTime(),
+    priceVersion: null,
+    usage: { ...usageOf(said, status), valueNanos: valued.value_nanos ?? 0n },
+    run: {
+      row: {
+        ...run,
+        status,
+        ...measured,
+        value_nanos: valued.value_nanos,
+        cost_nanos: cost,
+        price_version: body.cost_usd === undefined ? (price?.versionId ?? null) : null,
+        finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
+        metadata: body.metadata ?? run.metadata,
+      },
+    },
+  };
+}
+
+/** A correction: only money moves, and only the difference. */
+export function draftAdjustment(
+  run: RunRow,
+  { id, delta, reason }: { readonly id: string; readonly delta: bigint; readonly reason: string },
+): Booking<RunDraft> {
+  return {
+    kind: 'adjust',
+    runId: run.id,
+    externalId: null,
+    entryId: id,
+    note: reason,
+    scope: scopeOf(run, run.key_id, run.chain_id),
+    depth: run.depth,
+    amounts: { usd: delta, tokens: 0n, requests: 0n },
+    decisionId: null,
+    holdSeconds: 0,
+    atMs: run.charged_at.getTime(),
+    priceVersion: null,
+    usage: {
+      status: run.status,
+      inputTokens: 0n,
+      cachedInputTokens: 0n,
+      cacheWriteTokens: 0n,
+      outputTokens: 0n,
+      valueNanos: 0n,
+      latencyMs: 0n,
+    },
+    run: { row: run },
+  };
+}
+
+function fault(field: string, code: FieldError['code'], message: string): FieldError {
+  return { field, code, message };
+}
+
+function timeFaults(body: { finished_at?: string }, startedAt: Date, now: Date): FieldError[] {
+  const faults: FieldError[] = [];
+  if (startedAt.getTime() > now.getTime() + futureToleranceMs) {
+    faults.push(fault('started_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+  }
+  if (body.finished_at !== undefined) {
+    const finishedAt = new Date(body.finished_at);
+    if (finishedAt.getTime() > now.getTime() + futureToleranceMs) {
+      faults.push(fault('finished_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+    } else if (finishedAt < startedAt) {
+      faults.push(fault('finished_at', 'out_of_range', 'A run cannot finish before it starts.'));
+    }
+  }
+  return faults;
+}
+
+function tokenFaults(
+  body: Pick<CreateRun, 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens'>,
+): FieldError[] {
+  const parts = (body.cached_input_tokens ?? 0) + (body.cache_write_tokens ?? 0);
+  return parts > (body.input_tokens ?? 0)
+    ? [
+        fault(
+          body.cached_input_tokens ? 'cached_input_tokens' : 'cache_write_tokens',
+          'out_of_range',
+          'Cached and cache-write tokens are part of `input_tokens`, so together at most that many.',
+        ),
+      ]
+    : [];
+}
+
+const unpriced = fault('model', 'invalid_value', 'This model has no price: give the cost as `cost_usd`.');
+
+function costIn(body: Measured, price: PriceInForce | undefined): bigint | FieldError {
+  const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
+  return given ?? (price === undefined ? unpriced : costOf(price.rates, countsOf(body)));
+}
+
+/** The most that a run which goes on is expected to cost. */
+function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | FieldError {
+  const given = body.estimated_cost_usd ?? body.cost_usd;
+  if (given !== undefined) {
+    return parseUsd(given) ?? 0n;
+  }
+  const maxOutput = body.max_output_tokens ?? body.output_tokens;
+  if (body.input_tokens === undefined || maxOutput === undefined) {
+    return fault(
+      'estimated_cost_usd',
+      'required',
+      'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
+    );
+  }
+  return price === undefined
+    ? unpriced
+    : worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput));
+}
+
+function countsOf(body: Measured): TokenCounts {
+  return {
+    inputTokens: BigInt(body.input_tokens ?? 0),
+    cachedInputTokens: BigInt(body.cached_input_tokens ?? 0),
+    cacheWriteTokens: BigInt(body.cache_write_tokens ?? 0),
+    outputTokens: BigInt(body.output_tokens ?? 0),
+  };
+}
+
+function measuredColumns(body: Measured, counts: TokenCounts) {
+  return {
+    input_tokens: counts.inputTokens,
+    cached_input_tokens: counts.cachedInputTokens,
+    cache_write_tokens: counts.cacheWriteTokens,
+    output_tokens: counts.outputTokens,
+    value_nanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
+    latency_ms: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
+  };
+}
+
+function usageOf(body: Measured, status: string): Booking['usage'] {
+  const counts = countsOf(body);
+  return {
+    status,
+    inputTokens: counts.inputTokens,
+    cachedInputTokens: counts.cachedInputTokens,
+    cacheWriteTokens: counts.cacheWriteTokens,
+    outputTokens: counts.outputTokens,
+    valueNanos: body.value_usd === undefined ? 0n : (parseUsd(body.value_usd) ?? 0n),
+    latencyMs: BigInt(body.latency_ms ?? 0),
+  };
+}

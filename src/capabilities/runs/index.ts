@@ -1,0 +1,2 @@
+export { type RunDraft, readPaid, writeRuns } from './queries.ts';
+export { type RunRouteDependencies, runRoutes } from './routes.ts';

@@ -1,0 +1,315 @@
+/** The life of a run: admitted and charged, or held while it goes on and settled at its end; corrected by a new entry. */
+import type { FieldError } from '../../contract/errors.ts';
+import { refuse, refuseField, refuseFields, refuseWith } from '../../contract/refusal.ts';
+import { formatUsd, parseSignedUsd } from '../../kernel/money.ts';
+import type { Database, Queryable } from '../../platform/db/database.ts';
+import type { Caller } from '../../platform/http/access.ts';
+import type { Seal } from '../../platform/http/route.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { Booking, GroupResult, Outcome } from '../../platform/ledger/booking.ts';
+import { findEnds } from '../../platform/ledger/facts.ts';
+import { type Hold, restoredHold } from '../../platform/ledger/hold.ts';
+import type { Ledger } from '../../platform/ledger/ledger.ts';
+import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
+import { refuseBooking } from '../../platform/ledger/refusals.ts';
+import { checkRate, takeGateRates } from '../../platform/rates/gate-rates.ts';
+import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
+import type { PriceInForce, Prices } from '../models/index.ts';
+import {
+  type DraftContext,
+  draftAdjustment,
+  draftCompletion,
+  draftRun,
+  isFaulty,
+  needsPrice,
+} from './drafts.ts';
+import { bookedRow, findParents, findRun, type ParentRow, type RunDraft, type RunRow } from './queries.ts';
+import type { AdjustmentView, BulkResult, CompleteRun, CreateRun, RunView } from './schema.ts';
+import { viewRun } from './view.ts';
+
+export interface RunDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly ledger: Ledger<RunDraft>;
+  readonly orgLimits: OrgLimitsCache;
+  readonly prices: Prices;
+  readonly rates: RateLimiter;
+}
+
+export interface RunCall {
+  readonly caller: Caller;
+  readonly now: Date;
+  readonly seal: Seal | undefined;
+}
+
+export async function createRun(deps: RunDependencies, call: RunCall, body: CreateRun): Promise<RunView> {
+  const [booking] = await draftAll(deps, call, [body], { record: false, bulk: false });
+  const outcomes = await bookAll(deps, call, booking === undefined ? [] : [booking], {
+    bulk: false,
+    answer: (tx, [outcome]) => viewOutcome(tx, call.caller.tenantId, outcome),
+  });
+  return outcomes;
+}
+
+export async function createRuns(
+  deps: RunDependencies,
+  call: RunCall,
+  bodies: readonly CreateRun[],
+  record: boolean,
+): Promise<BulkResult> {
+  if (record && !call.caller.scopes.has('runs:backfill')) {
+    throw refuseWith('missing_scope', { required: 'runs:backfill' });
+  }
+  const bookings = await draftAll(deps, call, bodies, { record, bulk: true });
+  return bookAll(deps, call, bookings, { bulk: true, answer: async (_, outcomes) => bulkResult(outcomes) });
+}
+
+function bulkResult(outcomes: readonly Outcome<RunDraft>[]): BulkResult {
+  const runs = outcomes.map((outcome) => ({
+    id: outcome.kind === 'known' ? outcome.runId : outcome.booking.runId,
+    external_id: outcome.booking.externalId,
+  }));
+  return {
+    accepted: outcomes.filter(({ kind }) => kind === 'booked').length,
+    runs,
+    known: outcomes.flatMap(({ kind }, index) => {
+      const run = runs[index];
+      return kind === 'known' && run !== undefined ? [{ index, ...run }] : [];
+    }),
+  };
+}
+
+async function viewOutcome(
+  db: Queryable,
+  orgId: string,
+  outcome: Outcome<RunDraft> | undefined,
+): Promise<RunView> {
+  if (outcome?.kind === 'booked') {
+    return viewRun(bookedRow(outcome), outcome.hold);
+  }
+  const run = outcome && (await findRun(db, orgId, outcome.runId));
+  if (run === undefined) {
+    throw refuse('gone', 'The run with this `external_id` was deleted.');
+  }
+  return viewRun(run);
+}
+
+/** Books a group and answers; the answer of an idempotent request is sealed in the same transaction. */
+async function bookAll<View>(
+  deps: RunDependencies,
+  { caller, seal, now }: RunCall,
+  bookings: readonly Booking<RunDraft>[],
+  how: {
+    readonly bulk: boolean;
+    answer(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
+  },
+): Promise<View> {
+  const orgId = caller.tenantId;
+  const taken = await takeRates(deps, orgId, bookings, now);
+  let result: GroupResult<RunDraft>;
+  let sealed: View | undefined;
+  try {
+    result = await deps.ledger.book({
+      orgId,
+      bookings,
+      ...(seal !== undefined && {
+        async seal(tx, outcomes) {
+          sealed = await how.answer(tx, outcomes);
+          await seal(tx, sealed);
+        },
+      }),
+    });
+  } catch (error) {
+    giveBack(deps, taken, now);
+    throw error;
+  }
+  if (result.kind !== 'done') {
+    giveBack(deps, taken, now);
+    throw refuseBooking(result, how.bulk);
+  }
+  return sealed ?? how.answer(deps.db, result.outcomes);
+}
+
+/** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
+async function takeRates(
+  { orgLimits, rates }: RunDependencies,
+  orgId: string,
+  bookings: readonly Booking[],
+  now: Date,
+): Promise<RateTake[][]> {
+  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
+  const taken: RateTake[][] = [];
+  for (const booking of bookings) {
+    const isNew = booking.kind === 'open' || (booking.kind === 'charge' && booking.decisionId === null);
+    const gate = isNew ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
+    if (gate !== undefined) {
+      const verdict = await gate.verdict;
+      if (!verdict.allowed) {
+        for (const takes of taken) {
+          rates.giveBack(takes, now.getTime());
+        }
+        checkRate(verdict);
+      }
+      taken.push([...gate.takes]);
+    }
+  }
+  return taken;
+}
+
+function giveBack({ rates }: RunDependencies, taken: readonly RateTake[][], now: Date): void {
+  for (const takes of taken) {
+    rates.giveBack(takes, now.getTime());
+  }
+}
+
+/** Checks every run before any is booked; every fault of every run is told. */
+async function draftAll(
+  deps: RunDependencies,
+  { caller, now }: RunCall,
+  bodies: readonly CreateRun[],
+  how: { readonly record: boolean; readonly bulk: boolean },
+): Promise<Booking<RunDraft>[]> {
+  const orgId = caller.tenantId;
+  const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
+  const parents = await readParents(deps.db, orgId, bodies);
+  const context: Omit<DraftContext, 'price'> = {
+    ids: deps.ids,
+    keyId: caller.keyId,
+    now,
+    record: how.record,
+    chained: limits.index.byValue.has('chain_id'),
+    parentOf: (runId) => parents.get(runId),
+  };
+  const bookings: Booking<RunDraft>[] = [];
+  const faults: FieldError[] = [];
+  for (const [index, body] of bodies.entries()) {
+    const found = needsPrice(body) ? priceFor(deps, orgId, body, now) : undefined;
+    const price = found instanceof Promise ? await found : found;
+    const drafted = draftRun(body, { ...context, price });
+    if (!isFaulty(drafted)) {
+      bookings.push(drafted);
+    } else {
+      const prefix = how.bulk ? `runs[${index}].` : '';
+      faults.push(...drafted.map((fault) => ({ ...fault, field: `${prefix}${fault.field}` })));
+    }
+  }
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+  return bookings;
+}
+
+async function readParents(
+  db: Queryable,
+  orgId: string,
+  bodies: readonly CreateRun[],
+): Promise<ReadonlyMap<string, ParentRow>> {
+  const ids = [...new Set(bodies.flatMap(({ parent_run_id }) => parent_run_id ?? []))];
+  const rows = ids.length === 0 ? [] : await findParents(db, orgId, ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The price that held when the run was admitted: now, or when its decision was made. */
+function priceFor(
+  deps: RunDependencies,
+  orgId: string,
+  { model, decision_id }: { readonly model: string; readonly decision_id?: string | null },
+  now: Date,
+): PriceInForce | undefined | Promise<PriceInForce | undefined> {
+  return decision_id == null
+    ? deps.prices.find(orgId, model, now.getTime())
+    : priceOfDecision(deps, orgId, model, decision_id, now);
+}
+
+async function priceOfDecision(
+  deps: RunDependencies,
+  orgId: string,
+  model: string,
+  decisionId: string,
+  now: Date,
+): Promise<PriceInForce | undefined> {
+  const hold =
+    (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
+  const named = hold?.priceVersion && (await deps.prices.version(orgId, model, hold.priceVersion));
+  return named || deps.prices.find(orgId, model, hold?.admittedAtMs ?? now.getTime());
+}
+
+async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {
+  const [end] = await findEnds(db, [orgId], [holdId]);
+  return end && restoredHold(end.body);
+}
+
+export async function completeRun(
+  deps: RunDependencies,
+  call: RunCall,
+  runId: string,
+  body: CompleteRun,
+): Promise<RunView> {
+  const orgId = call.caller.tenantId;
+  const run = await requireRun(deps.db, orgId, runId);
+  if (run.status !== 'running') {
+    throw refuse(
+      'conflict',
+      `The run has ended already: it ${run.status === 'failed' ? '' : 'was '}${run.status}.`,
+    );
+  }
+  const price = body.cost_usd === undefined ? await priceFor(deps, orgId, run, run.charged_at) : undefined;
+  const drafted = draftCompletion(run, body, { ids: deps.ids, now: call.now, price });
+  if (isFaulty(drafted)) {
+    throw refuseFields(drafted);
+  }
+  return bookAll(deps, call, [drafted], {
+    bulk: false,
+    answer: (db) => requireRun(db, orgId, runId).then((completed) => viewRun(completed)),
+  });
+}
+
+export async function adjustRun(
+  deps: RunDependencies,
+  call: RunCall,
+  runId: string,
+  { amount_usd, reason }: { readonly amount_usd: string; readonly reason: string },
+): Promise<AdjustmentView> {
+  const orgId = call.caller.tenantId;
+  const run = await requireRun(deps.db, orgId, runId);
+  if (run.cost_nanos === null) {
+    throw refuse('conflict', 'The run is still running: complete it with its real cost.');
+  }
+  const delta = parseSignedUsd(amount_usd) ?? 0n;
+  if (run.cost_nanos + run.adjusted_nanos + delta < 0n) {
+    throw refuseField('amount_usd', 'out_of_range', 'Corrections must not take a run below zero.');
+  }
+  const id = deps.ids.next('adj');
+  return bookAll(deps, call, [draftAdjustment(run, { id, delta, reason })], {
+    bulk: false,
+    async answer(db, [outcome]) {
+      const uncovered = outcome?.kind === 'booked' ? (outcome.charged?.uncovered ?? 0n) : 0n;
+      return {
+        id,
+        run_id: runId,
+        amount_usd: formatUsd(delta),
+        reason,
+        uncovered_usd: formatUsd(uncovered),
+        created_at: call.now.toISOString(),
+        run: viewRun(await requireRun(db, orgId, runId)),
+      };
+    },
+  });
+}
+
+export async function readRun(deps: RunDependencies, orgId: string, runId: string): Promise<RunView> {
+  const run = await requireRun(deps.db, orgId, runId);
+  const hold =
+    run.status === 'running' && run.decision_id !== null
+      ? await deps.ledger.findHold(orgId, run.decision_id)
+      : undefined;
+  return viewRun(run, hold);
+}
+
+async function requireRun(db: Queryable, orgId: string, runId: string): Promise<RunRow> {
+  const run = await findRun(db, orgId, runId);
+  if (run === undefined) {
+    throw refuse('not_found');
+  }
+  return run;
+}

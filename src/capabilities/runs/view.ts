@@ -1,0 +1,47 @@
+/** Runs as their readers see them. */
+import { formatUsd } from '../../kernel/money.ts';
+import type { Hold } from '../../platform/ledger/hold.ts';
+import type { RunRow } from './queries.ts';
+import type { RunView } from './schema.ts';
+
+/** `hold` is what is held for a run that goes on. */
+export function viewRun(run: RunRow, hold?: Hold | null): RunView {
+  return {
+    id: run.id,
+    external_id: run.external_id,
+    model: run.model,
+    provider: run.provider,
+    action: run.action,
+    status: run.status,
+    workflow: run.workflow,
+    deployment: run.deployment,
+    department: run.department,
+    team: run.team,
+    customer_id: run.customer_id,
+    tags: run.tags ?? {},
+    chain_id: run.chain_id,
+    parent_run_id: run.parent_run_id,
+    depth: run.depth,
+    input_tokens: Number(run.input_tokens),
+    cached_input_tokens: Number(run.cached_input_tokens),
+    cache_write_tokens: Number(run.cache_write_tokens),
+    output_tokens: Number(run.output_tokens),
+    cost_usd: run.cost_nanos === null ? null : formatUsd(run.cost_nanos),
+    adjustment_usd: formatUsd(run.adjusted_nanos),
+    uncovered_usd: formatUsd(run.uncovered_nanos),
+    value_usd: run.value_nanos === null ? null : formatUsd(run.value_nanos),
+    latency_ms: run.latency_ms === null ? null : Number(run.latency_ms),
+    price_version: run.price_version,
+    started_at: run.started_at.toISOString(),
+    finished_at: run.finished_at?.toISOString() ?? null,
+    content: run.content,
+    metadata: run.metadata ?? {},
+    decision_id: run.decision_id,
+    held_usd: hold == null ? null : formatUsd(hold.amounts.usd),
+    expires_at: hold == null ? null : new Date(hold.expiresAtMs).toISOString(),
+    marks: [...run.marks],
+    key_id: run.key_id,
+    charged_at: run.charged_at.toISOString(),
+    created_at: run.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,125 @@
+/** From a question to a hold, and from a hold to the verdict: pure, so that the hot path is nothing but calls. */
+import type { FieldError } from '../contract/errors.ts';
+import { inUnit } from '../kernel/denial.ts';
+import type { LimitKind } from '../kernel/limits.ts';
+import { formatUsd, parseUsd } from '../kernel/money.ts';
+import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import type { Held, HoldRequest } from '../platform/ledger/ledger.ts';
+import { defaultHoldSeconds, scopeOf } from '../platform/ledger/scope.ts';
+import type { AskDecision, Verdict } from './schema.ts';
+
+export interface Price {
+  readonly versionId: string;
+  readonly rates: Rates;
+}
+
+export interface Asker {
+  readonly orgId: string;
+  readonly keyId: string;
+}
+
+export interface Question {
+  readonly request: HoldRequest;
+  /** For the clamp; undefined where the model has no price. */
+  readonly price: Price | undefined;
+  readonly inputTokens: bigint;
+  readonly maxOutputTokens: number | undefined;
+}
+
+export function questionOf(
+  body: AskDecision,
+  { orgId, keyId }: Asker,
+  price: Price | undefined,
+): Question | FieldError {
+  const inputTokens = BigInt(body.input_tokens ?? 0);
+  const usd = estimateOf(body, price);
+  if (typeof usd !== 'bigint') {
+    return usd;
+  }
+  return {
+    request: {
+      orgId,
+      surface: 'edge',
+      scope: scopeOf(body, keyId, body.chain_id ?? null),
+      amounts: { usd, tokens: inputTokens + BigInt(body.max_output_tokens ?? 0), requests: 1n },
+      holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
+      priceVersion: price?.versionId ?? null,
+    },
+    price,
+    inputTokens,
+    maxOutputTokens: body.max_output_tokens,
+  };
+}
+
+function estimateOf(body: AskDecision, price: Price | undefined): bigint | FieldError {
+  if (body.estimated_cost_usd !== undefined) {
+    return parseUsd(body.estimated_cost_usd) ?? 0n;
+  }
+  if (body.input_tokens === undefined || body.max_output_tokens === undefined) {
+    return {
+      field: 'estimated_cost_usd',
+      code: 'required',
+      message: 'A decision needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
+    };
+  }
+  return price === undefined
+    ? {
+        field: 'model',
+        code: 'invalid_value',
+        message: 'This model has no price: give the cost as `estimated_cost_usd`.',
+      }
+    : worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens));
+}
+
+/** The most output whose worst case stays within what is held, and never more than was asked for. */
+function clampOf({ price, inputTokens, maxOutputTokens, request }: Question): number | null {
+  if (price === undefined) {
+    return maxOutputTokens ?? null;
+  }
+  const affordable = Number(affordableOutputTokens(price.rates, inputTokens, request.amounts.usd));
+  return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
+}
+
+const gateOf: Partial<Record<LimitKind, Verdict['not_checked'][number]>> = {
+  plan_runs: 'plan',
+  plan_tokens: 'plan',
+  chain_cost: 'chain',
+  chain_depth: 'chain',
+  chain_tokens: 'chain',
+  credits: 'credits',
+};
+
+export function verdictOf(question: Question, { hold, left, notChecked }: Held): Verdict {
+  return {
+    decision: 'allow',
+    decision_id: hold.id,
+    expires_at: isoInstant(hold.expiresAtMs),
+    held_usd: formatUsd(hold.amounts.usd),
+    max_output_tokens: clampOf(question),
+    limits: left.map(({ applied: { limit, window }, remaining }) => ({
+      id: limit.id,
+      kind: limit.kind as Verdict['limits'][number]['kind'],
+      unit: limit.unit,
+      remaining: inUnit(limit, remaining),
+      resets_at: limit.span.kind === 'lifetime' ? null : isoInstant(window.endMs),
+    })),
+    not_checked:
+      notChecked.length === 0 ? [] : [...new Set(notChecked.flatMap((kind) => gateOf[kind] ?? []))],
+  };
+}
+
+/** Formatting is dear, and the ends of windows are always the same few. */
+const formatted = new Map<number, string>();
+const formattedMax = 1_000;
+
+function isoInstant(atMs: number): string {
+  let text = formatted.get(atMs);
+  if (text === undefined) {
+    text = new Date(atMs).toISOString();
+    if (formatted.size >= formattedMax) {
+      formatted.clear();
+    }
+    formatted.set(atMs, text);
+  }
+  return text;
+}

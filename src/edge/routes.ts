@@ -1,0 +1,92 @@
+/** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
+import { createHash } from 'node:crypto';
+import { refuse, refuseFields } from '../contract/refusal.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
+import type { Caller } from '../platform/http/access.ts';
+import { decision, type Route } from '../platform/http/route.ts';
+import type { Ledger } from '../platform/ledger/ledger.ts';
+import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
+import { refuseDenial } from '../platform/ledger/refusals.ts';
+import { checkRate, takeGateRates } from '../platform/rates/gate-rates.ts';
+import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
+import { type Price, questionOf, verdictOf } from './decision.ts';
+import { AskDecision, Verdict } from './schema.ts';
+
+export interface EdgeDependencies {
+  readonly ledger: Ledger;
+  readonly orgLimits: OrgLimitsCache;
+  readonly rates: RateLimiter;
+  findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+}
+
+export function edgeRoutes(deps: EdgeDependencies): Route[] {
+  return [
+    decision({
+      id: 'edge.decide',
+      method: 'POST',
+      path: '/v1/edge/decision',
+      summary: 'Ask whether a call to a model may go ahead',
+      description:
+        'Holds what it may cost of every limit that applies, or of none. Settle by posting the run with its `decision_id`; ' +
+        'what nobody settles is given back when it expires. An `Idempotency-Key` is kept as long as the hold is open.',
+      access: { kind: 'org', scope: 'edge:decide', role: 'member' },
+      body: AskDecision,
+      success: 200,
+      response: Verdict,
+      errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
+      handler: ({ body, caller, now }, key) => decide(deps, body, caller, now, key),
+    }),
+  ];
+}
+
+async function decide(
+  deps: EdgeDependencies,
+  body: AskDecision,
+  caller: Caller,
+  now: Date,
+  key: string | undefined,
+): Promise<string> {
+  const { ledger, orgLimits, rates, findPrice } = deps;
+  const orgId = caller.tenantId;
+  const price = await findPrice(orgId, body.model, now.getTime());
+  const question = questionOf(body, { orgId, keyId: caller.keyId }, price);
+  if ('code' in question) {
+    throw refuseFields([question]);
+  }
+  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
+  const taken = takeGateRates(rates, limits, question.request, now.getTime());
+  if (taken !== undefined) {
+    checkRate(await taken.verdict);
+  }
+  const giveBack = () => taken && rates.giveBack(taken.takes, now.getTime());
+  try {
+    const result = await ledger.hold({
+      ...question.request,
+      ...(key !== undefined && {
+        key: {
+          digest: sha256(key),
+          fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
+          answerOf: (held) => JSON.stringify(verdictOf(question, held)),
+        },
+      }),
+    });
+    switch (result.kind) {
+      case 'held':
+        return result.hold.idempotency?.answer ?? JSON.stringify(verdictOf(question, result));
+      case 'replayed':
+        giveBack();
+        return result.answer;
+      case 'key_conflict':
+        throw refuse('idempotency_key_conflict');
+      case 'denied':
+        throw refuseDenial(result.denial, 'edge');
+    }
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,55 @@
+/** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices. */
+import { createPrices, type Prices, seedModels } from './capabilities/models/index.ts';
+import { type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
+import type { Config } from './config.ts';
+import type { SharedClock } from './platform/clock.ts';
+import type { Database } from './platform/db/database.ts';
+import type { Ids } from './platform/ids.ts';
+import type { Ledger } from './platform/ledger/ledger.ts';
+import { openLedger } from './platform/ledger/open.ts';
+import { createOrgLimits, type OrgLimitsCache } from './platform/ledger/org-limits.ts';
+import { ensureMonths } from './platform/ledger/partitions.ts';
+import type { Log } from './platform/log.ts';
+import { createProcesses, type Processes } from './platform/processes.ts';
+import { openRateLimiter } from './platform/rates/open.ts';
+import type { RateLimiter } from './platform/rates/rate-limiter.ts';
+
+export interface PartsDependencies {
+  readonly config: Config;
+  readonly db: Database;
+  readonly clock: SharedClock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface Parts {
+  readonly ledger: Ledger<RunDraft>;
+  readonly orgLimits: OrgLimitsCache;
+  readonly prices: Prices;
+  readonly rates: RateLimiter;
+  readonly processes: Processes;
+  close(): Promise<void>;
+}
+
+export async function openParts({ config, db, clock, ids, log }: PartsDependencies): Promise<Parts> {
+  await ensureMonths(db, clock.now());
+  await seedModels(db);
+  const processes = createProcesses(db);
+  await processes.beat();
+  const orgLimits = createOrgLimits(db);
+  const { dataDir, holdsMax, redisUrl } = config;
+  const ledger = await openLedger({ db, clock, ids, log, orgLimits, dataDir, holdsMax, writeRuns, readPaid });
+  const rates = openRateLimiter({ redisUrl, log, share: () => processes.count() });
+  return {
+    ledger,
+    orgLimits,
+    prices: createPrices(db),
+    rates,
+    processes,
+    async close() {
+      await ledger.close();
+      await rates.close();
+      await processes.leave();
+    },
+  };
+}

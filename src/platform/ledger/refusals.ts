@@ -1,0 +1,45 @@
+/** What the books refuse, as the contract words it. */
+import { Refusal, refuse, refuseAs, refuseField, refuseWith } from '../../contract/refusal.ts';
+import type { Denial } from '../../kernel/denial.ts';
+import type { Refused } from './booking.ts';
+
+/** On the edge every exhausted quota is 402, so that a proxy can relay it without asking which kind it was. */
+export function refuseDenial(denial: Denial, surface: 'edge' | 'run'): Refusal {
+  switch (denial.code) {
+    case 'quota_exhausted': {
+      const status = denial.details.quota_kind === 'window' && surface === 'run' ? 429 : 402;
+      return refuseAs(denial.code, status, denial.details);
+    }
+    case 'chain_budget_exceeded':
+      return refuseAs(denial.code, denial.details.reason === 'depth' ? 429 : 402, denial.details);
+    case 'spend_cap_exceeded':
+      return refuseWith(denial.code, denial.details);
+    case 'budget_exceeded':
+      return refuseWith(denial.code, denial.details);
+    case 'plan_limit_exceeded':
+      return refuseWith(denial.code, denial.details);
+    case 'credits_exhausted':
+      return refuseWith(denial.code, denial.details);
+  }
+}
+
+/** `pathOf` names a field of the run at an index; a bulk request also says which run it was. */
+export function refuseBooking(refused: Refused, bulk: boolean): Refusal {
+  const pathOf = (field: string) => (bulk ? `runs[${refused.index}].${field}` : field);
+  switch (refused.kind) {
+    case 'denied': {
+      const { code, status, message, details } = refuseDenial(refused.denial, 'run');
+      return new Refusal(code, status, message, bulk ? { ...details, run_index: refused.index } : details);
+    }
+    case 'unknown_decision':
+      return refuseField(pathOf('decision_id'), 'invalid_value', 'There is no such decision.');
+    case 'settled_already':
+      return refuse('conflict', 'The decision was settled by another run.');
+    case 'contradiction':
+      return refuseField(
+        pathOf(refused.field),
+        'invalid_value',
+        'This is not what the decision was made for.',
+      );
+  }
+}

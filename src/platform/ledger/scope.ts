@@ -1,0 +1,52 @@
+/** What a decision and a run say alike: what they are about, and what they may cost. */
+import { Type } from 'typebox';
+import type { Scope } from '../../kernel/limits.ts';
+import { usd } from '../http/schemas.ts';
+import { holdSecondsMax } from './ledger.ts';
+
+/** What a limit or a report can be about: short enough to be indexed. */
+export const label = Type.String({ minLength: 1, maxLength: 200 });
+export const tokens = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
+
+export const scopeFields = {
+  provider: Type.Optional(label),
+  action: Type.Optional(label),
+  workflow: Type.Optional(label),
+  deployment: Type.Optional(label),
+  department: Type.Optional(label),
+  team: Type.Optional(label),
+  customer_id: Type.Optional(label),
+  chain_id: Type.Optional(label),
+};
+
+export const defaultHoldSeconds = 900;
+
+export const estimate = {
+  estimated_cost_usd: Type.Optional(usd),
+  max_output_tokens: Type.Optional(tokens),
+  expires_in_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: holdSecondsMax,
+      default: defaultHoldSeconds,
+      description: 'How long the amount is held if nobody settles it; at most a day.',
+    }),
+  ),
+};
+
+type Said = { readonly [Field in keyof Omit<Scope, 'key_id' | 'chain_id'>]?: string | null };
+
+export function scopeOf(said: Said, keyId: string, chainId: string | null): Scope {
+  return {
+    key_id: keyId,
+    model: said.model ?? null,
+    provider: said.provider ?? null,
+    action: said.action ?? null,
+    workflow: said.workflow ?? null,
+    deployment: said.deployment ?? null,
+    department: said.department ?? null,
+    team: said.team ?? null,
+    customer_id: said.customer_id ?? null,
+    chain_id: chainId,
+  };
+}

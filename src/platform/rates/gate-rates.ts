@@ -1,0 +1,75 @@
+/** The rate policies that look into a request: its model, its customer, its tokens, its cost. They stand with the gates. */
+import { refuseWith } from '../../contract/refusal.ts';
+import {
+  type Amounts,
+  applicable,
+  each,
+  type Limit,
+  type OrgLimits,
+  type Scope,
+} from '../../kernel/limits.ts';
+import { isRequestRate } from '../http/request-rate.ts';
+import type { RateLimiter, RateTake, RateVerdict } from './rate-limiter.ts';
+
+/** What was taken; a request that is refused further on gives it back. */
+export interface GateTake {
+  readonly takes: readonly RateTake[];
+  readonly verdict: RateVerdict | Promise<RateVerdict>;
+}
+
+/** Undefined: no rate is about this request. */
+export function takeGateRates(
+  limiter: RateLimiter,
+  limits: OrgLimits,
+  charge: { readonly scope: Scope; readonly amounts: Amounts },
+  nowMs: number,
+): GateTake | undefined {
+  if (!hasGateRates(limits)) {
+    return undefined;
+  }
+  const takes = applicable(limits, charge.scope)
+    .filter((limit) => isGateRate(limit) && isInForce(limit, nowMs))
+    .map((limit) => takeOf(limits.orgId, limit, charge.scope, charge.amounts));
+  return takes.length === 0 ? undefined : { takes, verdict: limiter.take(takes, nowMs) };
+}
+
+export function checkRate(verdict: RateVerdict): void {
+  if (!verdict.allowed) {
+    throw refuseWith('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds });
+  }
+}
+
+/** Asked at every decision, and nearly always there is none. */
+const known = new WeakMap<OrgLimits, boolean>();
+
+function hasGateRates(limits: OrgLimits): boolean {
+  let has = known.get(limits);
+  if (has === undefined) {
+    has = limits.all.some(isGateRate);
+    known.set(limits, has);
+  }
+  return has;
+}
+
+function isGateRate(limit: Limit): boolean {
+  return limit.kind === 'rate' && limit.enforcement === 'block' && !isRequestRate(limit);
+}
+
+function isInForce({ expiresAtMs }: Limit, nowMs: number): boolean {
+  return expiresAtMs === null || nowMs < expiresAtMs;
+}
+
+function takeOf(orgId: string, limit: Limit, scope: Scope, amounts: Amounts): RateTake {
+  const { id, match, span, unit, capacity, burst } = limit;
+  const own = (['customer_id', 'key_id', 'model'] as const)
+    .filter((field) => match[field] === each)
+    .map((field) => `:${scope[field]}`)
+    .join('');
+  return {
+    key: `${orgId}:${id}${own}`,
+    limit: capacity,
+    windowSeconds: span.kind === 'fixed' ? span.seconds : 1,
+    burst,
+    amount: amounts[unit],
+  };
+}
