@@ -39,7 +39,10 @@ export default defineConfig({
               test: {
                 ...common,
                 name: 'postgres',
-                include: ['src/{capabilities,platform/db}/**/*.test.ts', 'test/{contract,e2e}/**/*.test.ts'],
+                include: [
+                  'src/{capabilities,edge,platform/db,platform/ledger}/**/*.test.ts',
+                  'test/{contract,e2e}/**/*.test.ts',
+                ],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
