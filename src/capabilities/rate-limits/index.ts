@@ -1,0 +1,1 @@
+export { rateLimitRoutes } from './routes.ts';
