@@ -143,7 +143,8 @@ export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[]
     if (value === null) {
       continue;
     }
-    const named = values.get(value);
+    // A customer or chain may be called like the wildcard; its limits are not to be met twice.
+    const named = value === each ? undefined : values.get(value);
     if (named !== undefined) {
       found.push(...named.filter((limit) => matches(limit, scope)));
     }

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { limitOf, limitsOf, scopeOf } from '../../test/support/ledger-values.ts';
+import { applicable, counterKey, each, type Limit, type LimitKind, type Match, windowOf } from './limits.ts';
+
+const idsFor = (all: readonly Limit[], scope = scopeOf()) =>
+  applicable(limitsOf(all), scope).map(({ id }) => id);
+const one = (id: string, kind: LimitKind, match: Match = {}) => limitOf({ id, kind, match, capacity: 1n });
+
+describe('the limits that a charge falls under', () => {
+  test('are those whose fields all have the value that is named', () => {
+    const all = [
+      one('org', 'budget'),
+      one('sales', 'budget', { department: 'sales' }),
+      one('ops', 'budget', { department: 'ops' }),
+      one('both', 'quota', { department: 'sales', model: 'm' }),
+      one('other-model', 'quota', { department: 'sales', model: 'n' }),
+      one('model', 'quota', { model: 'm' }),
+      one('key', 'quota', { key_id: 'key_1' }),
+      one('other-key', 'quota', { key_id: 'key_2' }),
+    ];
+    expect(idsFor(all, scopeOf({ department: 'sales' }))).toEqual(['both', 'key', 'model', 'org', 'sales']);
+    expect(idsFor(all)).toEqual(['key', 'model', 'org']);
+    expect(idsFor(all, scopeOf({ model: null }))).toEqual(['key', 'org']);
+  });
+
+  test('are none where there are none', () => {
+    expect(idsFor([])).toEqual([]);
+  });
+
+  test('come in the order in which their refusals are reported, whatever the order of the rows', () => {
+    const all = [
+      one('z-rate', 'rate'),
+      one('y-plan-runs', 'plan_runs'),
+      one('x-plan-tokens', 'plan_tokens'),
+      one('w-prepaid', 'prepaid'),
+      one('v-quota', 'quota'),
+      one('u-cap', 'spend_cap'),
+      one('t-org', 'budget'),
+      one('s-department', 'budget', { department: 'd' }),
+      one('r-workflow', 'budget', { workflow: 'w' }),
+      one('q-deployment', 'budget', { deployment: 'x' }),
+      one('p-customer', 'customer', { customer_id: 'c' }),
+      one('o-chain-cost', 'chain_cost', { chain_id: each }),
+      one('n-chain-depth', 'chain_depth', { chain_id: each }),
+      one('m-chain-tokens', 'chain_tokens', { chain_id: each }),
+      one('l-credits', 'credits', { customer_id: 'c' }),
+    ];
+    const scope = scopeOf({
+      department: 'd',
+      workflow: 'w',
+      deployment: 'x',
+      customer_id: 'c',
+      chain_id: 'ch',
+    });
+    const expected = all.map(({ id }) => id);
+    expect(idsFor(all, scope)).toEqual(expected);
+    expect(idsFor([...all].reverse(), scope)).toEqual(expected);
+  });
+
+  test('of the same rank come by id, which is by age', () => {
+    expect(idsFor([one('b', 'budget'), one('c', 'budget'), one('a', 'budget')])).toEqual(['a', 'b', 'c']);
+  });
+
+  test('are, for a customer without a row, the one for every other', () => {
+    const all = [
+      one('each', 'customer', { customer_id: each }),
+      one('own', 'customer', { customer_id: 'big' }),
+      one('pack', 'credits', { customer_id: 'small' }),
+    ];
+    expect(idsFor(all, scopeOf({ customer_id: 'big' }))).toEqual(['own']);
+    // A pack is no limit row: it displaces nothing.
+    expect(idsFor(all, scopeOf({ customer_id: 'small' }))).toEqual(['each', 'pack']);
+    expect(idsFor(all, scopeOf({ customer_id: 'new' }))).toEqual(['each']);
+    expect(idsFor(all)).toEqual([]);
+  });
+
+  test('are each met once, also by a customer or chain that is called like the wildcard', () => {
+    const all = [
+      one('each', 'customer', { customer_id: each }),
+      one('cost', 'chain_cost', { chain_id: each }),
+      one('depth', 'chain_depth', { chain_id: each }),
+    ];
+    expect(idsFor(all, scopeOf({ customer_id: '*', chain_id: '*' }))).toEqual(['each', 'cost', 'depth']);
+  });
+
+  test('of a request’s route class are none of its', () => {
+    expect(idsFor([one('reads', 'rate', { route_class: 'read' })])).toEqual([]);
+  });
+
+  test('are found without a look at the 10,000 of others', () => {
+    let looks = 0;
+    const watched = (limit: Limit): Limit => ({
+      ...limit,
+      get match() {
+        looks += 1;
+        return limit.match;
+      },
+    });
+    const all = Array.from({ length: 10_000 }, (_, i) =>
+      watched(
+        one(
+          `limit-${i}`,
+          i % 2 === 0 ? 'budget' : 'customer',
+          i % 2 === 0 ? { workflow: `w${i}` } : { customer_id: `c${i}` },
+        ),
+      ),
+    );
+    const limits = limitsOf(all);
+    looks = 0;
+    const found = applicable(limits, scopeOf({ workflow: 'w5000', customer_id: 'c5001' }));
+    expect(found.map(({ id }) => id)).toEqual(['limit-5000', 'limit-5001']);
+    expect(looks).toBeLessThan(20);
+  });
+});
+
+describe('a counter', () => {
+  const atMs = Date.parse('2026-11-15T12:00:00Z');
+  const keyOf = (limit: Limit, scope = scopeOf(), timezone = 'UTC') =>
+    counterKey(limit, windowOf(limit, timezone, atMs), scope);
+
+  test('is named by its limit and the start of its window', () => {
+    expect(keyOf(one('bud', 'budget'))).toBe(`bud@${Date.parse('2026-11-15T00:00:00Z')}`);
+    expect(keyOf({ ...one('bud', 'budget'), span: { kind: 'fixed', seconds: 60 } })).toBe(`bud@${atMs}`);
+    expect(keyOf({ ...one('crp', 'credits', { customer_id: 'c' }), span: { kind: 'lifetime' } })).toBe(
+      'crp@0',
+    );
+  });
+
+  test('follows the limit’s own time zone before the org’s', () => {
+    const day = Date.parse('2026-11-15T00:00:00Z');
+    const inTokyo = one('bud', 'budget');
+    expect(keyOf(inTokyo, scopeOf(), 'Asia/Tokyo')).toBe(`bud@${day - 9 * 3_600_000}`);
+    const own: Limit = {
+      ...inTokyo,
+      span: { kind: 'calendar', period: 'day', timezone: 'America/New_York' },
+    };
+    expect(keyOf(own, scopeOf(), 'Asia/Tokyo')).toBe(`bud@${day + 5 * 3_600_000}`);
+  });
+
+  test('is one for each customer and chain where the limit says so', () => {
+    const start = Date.parse('2026-11-15T00:00:00Z');
+    const customer = one('clm', 'customer', { customer_id: each });
+    expect(keyOf(customer, scopeOf({ customer_id: 'a' }))).toBe(`clm@${start}:a`);
+    expect(keyOf(customer, scopeOf({ customer_id: 'b' }))).toBe(`clm@${start}:b`);
+    const chain: Limit = { ...one('chn', 'chain_cost', { chain_id: each }), span: { kind: 'lifetime' } };
+    expect(keyOf(chain, scopeOf({ chain_id: 'x' }))).toBe('chn@0:x');
+    expect(keyOf(one('clm', 'customer', { customer_id: 'a' }), scopeOf({ customer_id: 'a' }))).toBe(
+      `clm@${start}`,
+    );
+  });
+});

@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'vitest';
+import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
+import { admit, appliedLimits, type Charge, type Counter, take } from './admission.ts';
+import type { Limit } from './limits.ts';
+import { alertsDue, conclude, correct, lower, markAlerted, raise, type Taken } from './settlement.ts';
+
+const atMs = Date.parse('2026-11-15T12:00:00Z');
+const capKey = `cap_1@${Date.parse('2026-11-15T00:00:00Z')}`;
+const cap = limitOf({ id: 'cap_1', kind: 'spend_cap', capacity: usd('10') });
+const prepaid = limitOf({ id: 'ppd_1', kind: 'prepaid', capacity: usd('100'), span: { kind: 'lifetime' } });
+const quota = limitOf({
+  id: 'rlp_1',
+  kind: 'quota',
+  unit: 'tokens',
+  capacity: 1_000n,
+  span: { kind: 'fixed', seconds: 86_400 },
+});
+const pack = (id: string, dollars: string, expiresAtMs: number | null = null): Limit =>
+  limitOf({
+    id,
+    kind: 'credits',
+    match: { customer_id: 'c' },
+    capacity: usd(dollars),
+    span: { kind: 'lifetime' },
+    expiresAtMs,
+  });
+
+class Desk {
+  readonly counters = new Map<string, Counter>();
+
+  constructor(private limits: readonly Limit[]) {}
+
+  change(limits: readonly Limit[]): void {
+    this.limits = limits;
+  }
+
+  applied(dollars: string, tokens = 0n, at = atMs) {
+    const charge: Charge = {
+      scope: scopeOf({ customer_id: 'c' }),
+      amounts: amountsOf(dollars, tokens),
+      depth: null,
+      atMs: at,
+    };
+    const applied = appliedLimits(limitsOf(this.limits), charge, 'run');
+    for (const { key, window } of applied) {
+      if (!this.counters.has(key)) {
+        this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
+      }
+    }
+    return { charge, applied };
+  }
+
+  hold(dollars: string, tokens = 0n): Taken {
+    const { charge, applied } = this.applied(dollars, tokens);
+    const admission = admit(this.counters, {
+      limits: limitsOf(this.limits),
+      charge,
+      applied,
+      preFlight: true,
+    });
+    if (admission.kind === 'denied') {
+      throw new Error(admission.denial.code);
+    }
+    take(this.counters, admission.takes);
+    take(this.counters, admission.packs);
+    return admission;
+  }
+
+  raise(hold: Taken, dollars: string, tokens = 0n, at = atMs) {
+    const { charge, applied } = this.applied(dollars, tokens, at);
+    return raise(this.counters, { ...hold, applied, usd: charge.amounts.usd, atMs: at });
+  }
+
+  state(): Record<string, string> {
+    return Object.fromEntries(
+      [...this.counters].map(([key, { settled, held }]) => [key.split('@')[0], `${settled}+${held}`]),
+    );
+  }
+}
+
+const nothing: Taken = { takes: [], packs: [] };
+const at = (settled: string, held = '0') => `${usd(settled)}+${usd(held)}`;
+
+describe('a settle', () => {
+  test.each([
+    ['below', '2', '4'],
+    ['at', '4', '4'],
+    ['above', '7', '7'],
+    ['far above the limit', '50', '50'],
+    ['of nothing', '0', '4'],
+  ])('%s its hold is booked whole; meanwhile the larger of both is held', (_, cost, meanwhile) => {
+    const desk = new Desk([cap, prepaid]);
+    const hold = desk.hold('4');
+    expect(desk.state()).toEqual({ cap_1: at('0', '4'), ppd_1: at('0', '4') });
+    const raised = desk.raise(hold, cost);
+    expect(desk.state()).toEqual({ cap_1: at('0', meanwhile), ppd_1: at('0', meanwhile) });
+    expect(raised.prepaid).toBe(usd(cost));
+    conclude(desk.counters, raised);
+    expect(desk.state()).toEqual({ cap_1: at(cost), ppd_1: at(cost) });
+  });
+
+  test('that comes to nothing leaves the hold as it was', () => {
+    const desk = new Desk([cap, pack('p1', '3'), pack('p2', '9')]);
+    const hold = desk.hold('4');
+    const before = desk.state();
+    const raised = desk.raise(hold, '8');
+    expect(desk.state()).not.toEqual(before);
+    lower(desk.counters, raised, hold);
+    expect(desk.state()).toEqual(before);
+  });
+
+  test('without a hold leaves nothing behind when it comes to nothing', () => {
+    const desk = new Desk([cap, pack('p1', '3')]);
+    const raised = desk.raise(nothing, '2');
+    expect(desk.state()).toEqual({ cap_1: at('0', '2'), p1: at('0', '2') });
+    lower(desk.counters, raised, nothing);
+    expect(desk.state()).toEqual({ cap_1: at('0'), p1: at('0') });
+  });
+
+  test('counts each unit by itself', () => {
+    const desk = new Desk([cap, quota]);
+    const hold = desk.hold('4', 100n);
+    const raised = desk.raise(hold, '1', 250n);
+    expect(desk.state()).toEqual({ cap_1: at('0', '4'), rlp_1: '0+250' });
+    conclude(desk.counters, raised);
+    expect(desk.state()).toEqual({ cap_1: at('1'), rlp_1: '250+0' });
+  });
+
+  test('counts in limits that were made after its hold, and lets go of those that are gone', () => {
+    const desk = new Desk([cap]);
+    const hold = desk.hold('4');
+    desk.change([quota, prepaid]);
+    const raised = desk.raise(hold, '3', 7n);
+    conclude(desk.counters, raised);
+    // The cap's counter is still there and is left without a hold; nobody looks at it any more.
+    expect(desk.state()).toEqual({ cap_1: at('0'), rlp_1: '7+0', ppd_1: at('3') });
+  });
+
+  test('goes past counters that were forgotten', () => {
+    const desk = new Desk([cap]);
+    const hold = desk.hold('4');
+    const { applied } = desk.applied('5');
+    desk.counters.clear();
+    const raised = raise(desk.counters, { ...hold, applied, usd: usd('5'), atMs });
+    expect(() => conclude(desk.counters, raised)).not.toThrow();
+    expect(() => lower(desk.counters, raised, hold)).not.toThrow();
+    expect(desk.state()).toEqual({});
+  });
+});
+
+describe('credits', () => {
+  test('that were held pay first, and what is not used goes back to the last', () => {
+    const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '9')]);
+    const hold = desk.hold('5');
+    expect(desk.state()).toEqual({ p1: at('0', '3'), p2: at('0', '2') });
+    const raised = desk.raise(hold, '4');
+    expect(raised).toMatchObject({
+      burned: [
+        { key: 'p1@0', amount: usd('3') },
+        { key: 'p2@0', amount: usd('1') },
+      ],
+      uncovered: 0n,
+    });
+    conclude(desk.counters, raised);
+    expect(desk.state()).toEqual({ p1: at('3'), p2: at('1') });
+  });
+
+  test('that were held pay even if they expired since; their unused part lapses with them', () => {
+    const desk = new Desk([pack('p1', '3', atMs + 10)]);
+    const hold = desk.hold('3');
+    const raised = desk.raise(hold, '2', 0n, atMs + 20);
+    expect(raised).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('2') }], uncovered: 0n });
+    conclude(desk.counters, raised);
+    expect(desk.state()).toEqual({ p1: at('2') });
+    // Not live any more: with no live pack at all, nobody asks for credits.
+    expect(desk.raise(nothing, '1', 0n, atMs + 20)).toMatchObject({ burned: [], uncovered: 0n });
+  });
+
+  test('beyond the hold come from other live packs, then from nobody', () => {
+    const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '4')]);
+    const hold = desk.hold('2');
+    const raised = desk.raise(hold, '9');
+    expect(raised).toMatchObject({
+      burned: [
+        { key: 'p1@0', amount: usd('3') },
+        { key: 'p2@0', amount: usd('4') },
+      ],
+      uncovered: usd('2'),
+    });
+    expect(desk.state()).toEqual({ p1: at('0', '3'), p2: at('0', '4') });
+    conclude(desk.counters, raised);
+    expect(desk.state()).toEqual({ p1: at('3'), p2: at('4') });
+  });
+
+  test('of others are left alone while a held pack expired: the rest is uncovered', () => {
+    const desk = new Desk([pack('p1', '3', atMs + 10)]);
+    const hold = desk.hold('3');
+    expect(desk.raise(hold, '5', 0n, atMs + 20)).toMatchObject({
+      burned: [{ key: 'p1@0', amount: usd('3') }],
+      uncovered: usd('2'),
+    });
+  });
+
+  test('that ended with a live hold still pay: the hold names them', () => {
+    const desk = new Desk([pack('p1', '3')]);
+    const hold = desk.hold('3');
+    desk.change([]);
+    const raised = desk.raise(hold, '4');
+    expect(raised).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('3') }], uncovered: usd('1') });
+  });
+
+  test('that are held by one are not free for another', () => {
+    const desk = new Desk([pack('p1', '3')]);
+    desk.hold('2');
+    expect(desk.raise(nothing, '2')).toMatchObject({
+      burned: [{ key: 'p1@0', amount: usd('1') }],
+      uncovered: usd('1'),
+    });
+  });
+});
+
+describe('a correction', () => {
+  const paid = {
+    burned: [
+      { key: 'p1@0', amount: usd('3') },
+      { key: 'p2@0', amount: usd('1') },
+    ],
+    uncovered: usd('2'),
+  };
+
+  function booked(): Desk {
+    const desk = new Desk([cap, prepaid, pack('p1', '3'), pack('p2', '9')]);
+    desk.applied('0');
+    for (const [key, settled] of [
+      [capKey, '6'],
+      ['ppd_1@0', '6'],
+      ['p1@0', '3'],
+      ['p2@0', '1'],
+    ] as const) {
+      (desk.counters.get(key) as Counter).settled = usd(settled);
+    }
+    return desk;
+  }
+
+  function corrected(delta: string) {
+    const desk = booked();
+    const { applied, charge } = desk.applied(delta);
+    const raised = correct(desk.counters, { applied, delta: charge.amounts.usd, atMs, ...paid });
+    const meanwhile = desk.state();
+    conclude(desk.counters, raised);
+    return { raised, meanwhile, after: desk.state() };
+  }
+
+  test('up is burned like a cost beyond its hold', () => {
+    const { raised, after } = corrected('1.5');
+    expect(raised).toMatchObject({
+      burned: [{ key: 'p2@0', amount: usd('1.5') }],
+      uncovered: 0n,
+      prepaid: usd('1.5'),
+    });
+    expect(after).toEqual({ cap_1: at('7.5'), ppd_1: at('7.5'), p1: at('3'), p2: at('2.5') });
+  });
+
+  test.each([
+    ['-1', '5', '3', '1', '-1'],
+    ['-2', '4', '3', '1', '-2'],
+    ['-2.5', '3.5', '3', '0.5', '-2'],
+    ['-4', '2', '2', '0', '-2'],
+    ['-6', '0', '0', '0', '-2'],
+  ])(
+    'of %s forgives what is uncovered, then gives back to the last pack',
+    (delta, spent, p1, p2, forgiven) => {
+      const { raised, meanwhile, after } = corrected(delta);
+      // Nothing is free before it is a fact.
+      expect(meanwhile).toEqual(booked().state());
+      expect(raised.uncovered).toBe(usd(forgiven));
+      expect(raised.prepaid).toBe(usd(delta));
+      expect(after).toEqual({ cap_1: at(spent), ppd_1: at(spent), p1: at(p1), p2: at(p2) });
+    },
+  );
+
+  test('of nothing changes nothing', () => {
+    const { raised, after } = corrected('0');
+    expect(raised).toMatchObject({ burned: [], uncovered: 0n, prepaid: 0n });
+    expect(after).toEqual(booked().state());
+  });
+});
+
+describe('alerts', () => {
+  const alerting = { ...cap, thresholds: [50, 80, 100] };
+  const percents = (desk: Desk, ...costs: string[]) => {
+    const raised = costs.map((cost) => desk.raise(nothing, cost));
+    const alerts = alertsDue(desk.counters, raised);
+    markAlerted(desk.counters, alerts);
+    for (const one of raised) {
+      conclude(desk.counters, one);
+    }
+    return alerts.map(({ percent }) => percent);
+  };
+
+  test('are due once, when a threshold is reached exactly', () => {
+    const desk = new Desk([alerting]);
+    expect(percents(desk, '4.999999999')).toEqual([]);
+    expect(percents(desk, '0.000000001')).toEqual([50]);
+    expect(percents(desk, '1')).toEqual([]);
+    expect(percents(desk, '20')).toEqual([80, 100]);
+    expect(percents(desk, '20')).toEqual([]);
+  });
+
+  test('of several bookings at once are those of their sum', () => {
+    const desk = new Desk([alerting]);
+    expect(percents(desk, '2', '2', '4')).toEqual([50, 80]);
+  });
+
+  test('are not due again after a correction went below and back', () => {
+    const desk = new Desk([alerting]);
+    expect(percents(desk, '6')).toEqual([50]);
+    const { applied } = desk.applied('-3');
+    const back = correct(desk.counters, { applied, delta: usd('-3'), atMs, burned: [], uncovered: 0n });
+    expect(alertsDue(desk.counters, [back])).toEqual([]);
+    conclude(desk.counters, back);
+    expect(percents(desk, '3')).toEqual([]);
+  });
+
+  test('do not count what is only held', () => {
+    const desk = new Desk([alerting]);
+    const hold = desk.hold('9');
+    expect(alertsDue(desk.counters, [desk.raise(hold, '1')])).toEqual([]);
+  });
+
+  test('of a pack are about what was burned of it', () => {
+    const desk = new Desk([
+      { ...pack('p1', '3', atMs + 10), thresholds: [100] },
+      { ...pack('p2', '10'), thresholds: [50] },
+    ]);
+    const raised = [desk.raise(nothing, '7')];
+    expect(
+      alertsDue(desk.counters, raised).map(({ applied, percent, settled }) => [
+        applied.key,
+        percent,
+        settled,
+      ]),
+    ).toEqual([['p1@0', 100, usd('3')]]);
+  });
+
+  test('of a limit without room are due with the first cost, not with none', () => {
+    const desk = new Desk([{ ...cap, capacity: 0n, thresholds: [50] }]);
+    expect(percents(desk, '0')).toEqual([]);
+    expect(percents(desk, '0.000000001')).toEqual([50]);
+  });
+});
