@@ -45,8 +45,31 @@ afterAll(() => world.close());
 /** A new path parameter fails here until this test is taught how to make such a resource. */
 async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
   const { id: keyId } = await world.mintKey(org, 'viewer', []);
-  return { id: org.id, org_id: org.id, key_id: keyId, model: 'gpt-4o' };
+  const made = async (path: string, body: object) => {
+    const { json } = await world.request('POST', `/v1/orgs/${org.id}/${path}`, { key: org.ownerKey, body });
+    return json.id;
+  };
+  const plan = await world.request('POST', '/v1/admin/plans', {
+    key: world.operatorKey,
+    body: { name: org.id, overage_policy: 'block' },
+  });
+  return {
+    id: org.id,
+    org_id: org.id,
+    key_id: keyId,
+    model: 'gpt-4o',
+    budget_id: await made('budgets', limitBodies.budget),
+    limit_id: await made('customer-limits', limitBodies.customerLimit),
+    pack_id: await made('credit-packs', limitBodies.creditPack),
+    plan_id: plan.json.id,
+  };
 }
+
+const limitBodies = {
+  budget: { name: 'a', scope_kind: 'org', period: 'day', limit_usd: '1' },
+  customerLimit: { customer_id: 'a', period: 'day', limit_usd: '1' },
+  creditPack: { customer_id: 'a', amount_usd: '1' },
+};
 
 function pathFor(route: Route, ids: Record<string, string>): string {
   return route.path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
@@ -156,6 +179,14 @@ function validBody(route: Route): object {
     'org.ip_allow_list.put': { cidrs: [] },
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
     'keys.rotate': {},
+    'budgets.create': limitBodies.budget,
+    'budgets.change': { name: 'b' },
+    'spend_cap.put': { cap_usd: '1' },
+    'chain_budget.put': {},
+    'customer_limits.create': limitBodies.customerLimit,
+    'customer_limits.change': { limit_usd: '2' },
+    'credit_packs.create': limitBodies.creditPack,
+    'credit_packs.change': { name: 'b' },
   };
   const body = bodies[route.id];
   if (body === undefined) {
