@@ -1,26 +1,14 @@
 /** How often an org may call, over HTTP. */
-import { trace } from '@opentelemetry/api';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createCredentials } from '../../src/capabilities/keys/index.ts';
-import { loadConfig } from '../../src/config.ts';
-import { noFaults } from '../../src/platform/faults.ts';
-import { AuthBackoff } from '../../src/platform/http/auth-backoff.ts';
-import { createPipeline } from '../../src/platform/http/pipeline.ts';
-import { createRequestRate, routeClass } from '../../src/platform/http/request-rate.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { routeClass } from '../../src/platform/http/request-rate.ts';
 import { insertLimit, type LimitRow, newLimit } from '../../src/platform/ledger/limits.ts';
-import { announceLimits } from '../../src/platform/ledger/notices.ts';
-import { createOrgLimits } from '../../src/platform/ledger/org-limits.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
-import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';
-import type { RateLimiter } from '../../src/platform/rates/rate-limiter.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { findRedis, startRedis } from '../support/redis.ts';
 
 let world: World;
 let org: TestOrg;
 beforeAll(async () => {
   world = await createWorld();
-  limitBy(createMemoryRateLimiter({ share: () => 1 }));
 });
 beforeEach(async () => {
   org = await world.createOrg();
@@ -29,38 +17,10 @@ afterAll(async () => {
   await world.close();
 });
 
-/** The world's own routes behind a pipeline that counts requests as told. */
-function limitBy(limiter: RateLimiter, readLimitPerMinute?: number): void {
-  const { app, db, clock, router } = world;
-  const credentials = createCredentials(db);
-  const handler = createPipeline({
-    router,
-    db,
-    clock,
-    log: createLog('silent'),
-    faults: noFaults,
-    metrics: createMetrics(db),
-    tracer: trace.getTracer('test'),
-    backoff: new AuthBackoff(1_000, clock),
-    settings: loadConfig({}),
-    findCredential: (token) => credentials.find(token),
-    recordChange: async () => undefined,
-    takeRequest: createRequestRate({ limiter, orgLimits: createOrgLimits(db), readLimitPerMinute }),
-  });
-  Object.assign(app, { handler });
-}
-
-const inMemory = () => createMemoryRateLimiter({ share: () => 1 });
-
-async function setReadRpm({ id }: TestOrg, readRpm: number | null): Promise<void> {
-  await world.db.transaction(async (tx) => {
-    await tx.query(
-      `INSERT INTO org_rate_limits (org_id, read_rpm) VALUES ($1, $2)
-       ON CONFLICT (org_id) DO UPDATE SET read_rpm = excluded.read_rpm`,
-      [id, readRpm],
-    );
-    await announceLimits(tx, id);
-  });
+async function setReadRpm({ id }: TestOrg, readRpm: number | null, on = world): Promise<void> {
+  const path = `/v1/admin/orgs/${id}/rate-limits`;
+  const { status } = await on.request('PUT', path, { key: on.operatorKey, body: { read_rpm: readRpm } });
+  expect(status).toBe(200);
 }
 
 let policies = 0;
@@ -81,8 +41,8 @@ async function addPolicy({ id }: TestOrg, more: Partial<LimitRow>): Promise<void
   await world.db.transaction((tx) => insertLimit(tx, row));
 }
 
-const readOrg = ({ id, ownerKey }: TestOrg, key = ownerKey) =>
-  world.request('GET', `/v1/orgs/${id}`, { key });
+const readOrg = ({ id, ownerKey }: TestOrg, key = ownerKey, on = world) =>
+  on.request('GET', `/v1/orgs/${id}`, { key });
 const mint = ({ id, ownerKey }: TestOrg, key = ownerKey) =>
   world.request('POST', `/v1/orgs/${id}/keys`, { key, body: { name: 'a', role: 'viewer', scopes: [] } });
 
@@ -152,22 +112,35 @@ describe('reads per minute', () => {
     expect(await statuses(3, () => readOrg(org))).toEqual([200, 200, 200]);
   });
 
-  test('0 lets no read pass', async () => {
-    await setReadRpm(org, 0);
-    const refused = await readOrg(org);
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '60']);
+  test('the deployment-wide limit holds for orgs without their own, each by itself; a row wins', async () => {
+    const limited = await createWorld({ SVC_READ_LIMIT_PER_MINUTE: '2' });
+    const [first, second, generous] = [
+      await limited.createOrg(),
+      await limited.createOrg(),
+      await limited.createOrg(),
+    ];
+    await setReadRpm(generous, 4, limited);
+    const reads = (count: number, whose: TestOrg) =>
+      statuses(count, () => readOrg(whose, whose.ownerKey, limited));
+    expect(await reads(3, first)).toEqual([200, 200, 429]);
+    expect(await reads(3, second)).toEqual([200, 200, 429]);
+    expect(await reads(5, generous)).toEqual([200, 200, 200, 200, 429]);
+    await setReadRpm(generous, null, limited);
+    expect(await reads(1, generous)).toEqual([429]);
+    await limited.close();
   });
 
-  test('the deployment-wide limit holds for orgs without their own, each by itself; a row wins', async () => {
-    limitBy(inMemory(), 2);
-    const other = await world.createOrg();
-    const generous = await world.createOrg();
-    await setReadRpm(generous, 4);
-    expect(await statuses(3, () => readOrg(org))).toEqual([200, 200, 429]);
-    expect(await statuses(3, () => readOrg(other))).toEqual([200, 200, 429]);
-    expect(await statuses(5, () => readOrg(generous))).toEqual([200, 200, 200, 200, 429]);
-    limitBy(inMemory());
-    expect(await statuses(3, () => readOrg(org))).toEqual([200, 200, 200]);
+  test.runIf(findRedis() !== undefined)('a Redis that all share counts them too', async () => {
+    const redis = await startRedis();
+    const limited = await createWorld({ SVC_REDIS_URL: redis.url });
+    await vi.waitFor(() => expect(limited.parts.rates).toMatchObject({ connected: true }), {
+      timeout: 10_000,
+    });
+    const whose = await limited.createOrg();
+    await setReadRpm(whose, 2, limited);
+    expect(await statuses(3, () => readOrg(whose, whose.ownerKey, limited))).toEqual([200, 200, 429]);
+    await limited.close();
+    await redis.kill();
   });
 });
 
@@ -270,11 +243,4 @@ test('a refused write is told so before its body is read', async () => {
     raw: 'not json',
   });
   expect(refused.status).toBe(429);
-});
-
-test('a limiter that has to be waited for is waited for', async () => {
-  const memory = inMemory();
-  limitBy({ ...memory, take: async (takes, nowMs) => memory.take(takes, nowMs) });
-  await setReadRpm(org, 1);
-  expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
 });

@@ -38,8 +38,8 @@ export interface PipelineDependencies extends WriterDependencies {
   readonly settings: PipelineSettings & WriterDependencies['settings'];
   /** Finds what belongs to a token; undefined when there is none. */
   findCredential(token: string): Promise<Credential | undefined>;
-  /** Counts a request that was admitted; left out, nobody is limited. */
-  readonly takeRequest?: TakeRequest;
+  /** Counts a request that was admitted so far. */
+  readonly takeRequest: TakeRequest;
 }
 
 export interface PipelineSettings {
@@ -152,7 +152,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     const now = clock.now();
     const caller = await identify(exchange, route, match, now);
     exchange.caller = caller;
-    const rate = caller && deps.takeRequest?.(caller, route, now.getTime());
+    const rate = caller && deps.takeRequest(caller, route, now.getTime());
     checkRequestRate(rate instanceof Promise ? await rate : rate);
 
     const query = parseQueryString(match.queryString);
