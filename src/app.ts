@@ -15,7 +15,7 @@ import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import type { Config } from './config.ts';
-import { edgeRoutes } from './edge/index.ts';
+import { createFastPath, edgeRoutes } from './edge/index.ts';
 import type { Parts } from './parts.ts';
 import type { SharedClock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
@@ -66,6 +66,9 @@ export function createApp(deps: AppDependencies): App {
   const metrics = createMetrics(db);
   const credentials = createCredentials(db);
 
+  const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find };
+  const edge = edgeRoutes(edgeParts);
+
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
@@ -79,12 +82,12 @@ export function createApp(deps: AppDependencies): App {
     ...rateLimitRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices }),
     ...runRoutes({ db, ids, ledger, orgLimits, prices, rates, bulkMaxRuns: config.bulkMaxRuns }),
-    ...edgeRoutes({ ledger, orgLimits, rates, findPrice: prices.find }),
+    ...edge,
     ...metaRoutes(openApi),
   ];
   const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];
 
-  const handler = createPipeline({
+  const pipeline = createPipeline({
     router: buildRouter(routes, pages),
     db,
     clock,
@@ -109,6 +112,29 @@ export function createApp(deps: AppDependencies): App {
         change,
       ),
   });
+
+  const [decision] = edge;
+  // Traced requests go the common way: a span costs more than a decision.
+  const fastPath =
+    decision === undefined || config.otlpEndpoint !== undefined || config.otlpTracesEndpoint !== undefined
+      ? undefined
+      : createFastPath({
+          ...edgeParts,
+          route: decision,
+          clock,
+          log,
+          counts: metrics.countsOf(decision.path),
+          trustedProxies: config.trustedProxies,
+          peekCredential: (token) => credentials.peek(token),
+        });
+  const handler: RequestHandler =
+    fastPath === undefined
+      ? pipeline
+      : async (request, response) => {
+          if (!fastPath(request, response, pipeline)) {
+            await pipeline(request, response);
+          }
+        };
 
   const jobs: Job[] = [
     {

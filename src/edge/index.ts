@@ -1,1 +1,2 @@
+export { createFastPath } from './fast-path.ts';
 export { edgeRoutes } from './routes.ts';

@@ -14,7 +14,10 @@ async function ask(org: TestOrg, body: object, headers: Record<string, string> =
 
 async function capped(capUsd: string): Promise<TestOrg> {
   const org = await world.createOrg();
-  await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: capUsd } });
+  await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, {
+    key: org.ownerKey,
+    body: { cap_usd: capUsd },
+  });
   return org;
 }
 

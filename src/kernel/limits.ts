@@ -89,6 +89,8 @@ export interface OrgLimits {
   /** Reads per minute; null: as the deployment says. */
   readonly readRpm: number | null;
   readonly all: readonly Limit[];
+  /** Some of them are rates, which are counted elsewhere. */
+  readonly hasRates: boolean;
   readonly index: LimitIndex;
 }
 
@@ -98,7 +100,7 @@ interface LimitIndex {
   readonly byValue: ReadonlyMap<MatchField, ReadonlyMap<string, readonly Limit[]>>;
 }
 
-export function orgLimits(of: Omit<OrgLimits, 'index'>): OrgLimits {
+export function orgLimits(of: Omit<OrgLimits, 'index' | 'hasRates'>): OrgLimits {
   const everyone: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
   for (const limit of [...of.all].sort(inReportingOrder)) {
@@ -117,7 +119,7 @@ export function orgLimits(of: Omit<OrgLimits, 'index'>): OrgLimits {
       }
     }
   }
-  return { ...of, index: { everyone, byValue } };
+  return { ...of, hasRates: of.all.some(({ kind }) => kind === 'rate'), index: { everyone, byValue } };
 }
 
 function inReportingOrder(a: Limit, b: Limit): number {

@@ -2,7 +2,7 @@
  * Ids are `<prefix>_` and 26 characters of Crockford's base 32: 48 bits of milliseconds, then 80 random bits.
  * They sort by the time they were made, in the database and by eye.
  */
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 export type IdPrefix =
@@ -33,7 +33,20 @@ export interface Ids {
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomBytesPerId = 10;
 
-export function createIds(clock: Clock, random: (size: number) => Uint8Array = randomBytes): Ids {
+/** Drawn in blocks, because asking the kernel for each id is slow. */
+const pool = Buffer.alloc(randomBytesPerId * 400);
+let used = pool.length;
+
+function pooledBytes(size: number): Uint8Array {
+  if (used + size > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += size;
+  return pool.subarray(used - size, used);
+}
+
+export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledBytes): Ids {
   return {
     next(prefix) {
       return `${prefix}_${encodeTime(clock.now().getTime())}${encodeRandom(random(randomBytesPerId))}`;

@@ -1,12 +1,15 @@
 /** Prometheus metrics of the process. Labels are route templates, never paths, so their number is bounded. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Database } from './db/database.ts';
+import { RequestCounts, type RouteCounts } from './request-counts.ts';
 
 export interface RequestMetrics {
   observe(method: string, route: string, status: number, seconds: number): void;
 }
 
 export interface Metrics extends RequestMetrics {
+  /** For a route that counts by itself. */
+  countsOf(route: string): RouteCounts;
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -16,19 +19,8 @@ export function createMetrics(db: Database): Metrics {
   // The event loop's lag, memory, handles, garbage collection.
   collectDefaultMetrics({ register: registry });
 
-  const requests = new Counter({
-    name: 'svc_http_requests_total',
-    help: 'Requests answered, by route template, method and status.',
-    labelNames: ['method', 'route', 'status'],
-    registers: [registry],
-  });
-  const durations = new Histogram({
-    name: 'svc_http_request_duration_seconds',
-    help: 'Time from the first byte read to the answer being handed to the socket.',
-    labelNames: ['route'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  });
+  const requests = new RequestCounts();
+  requests.register(registry);
   new Gauge({
     name: 'svc_database_connections',
     help: 'Database connections in use and idle, and callers waiting for one.',
@@ -45,9 +37,9 @@ export function createMetrics(db: Database): Metrics {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    countsOf: (route) => requests.of(route),
     observe(method, route, status, seconds) {
-      requests.inc({ method: knownMethods.has(method) ? method : 'other', route, status });
-      durations.observe({ route }, seconds);
+      requests.of(route).answered(knownMethods.has(method) ? method : 'other', status, seconds);
     },
   };
 }

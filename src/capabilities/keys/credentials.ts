@@ -16,6 +16,8 @@ import { type CredentialRow, findKeyByDigest } from './queries.ts';
 const rememberedMax = 50_000;
 
 export interface Credentials {
+  /** What is remembered of a token and still true. */
+  peek(token: string): Credential | undefined;
   find(token: string): Promise<Credential | undefined>;
 }
 
@@ -41,10 +43,13 @@ export function createCredentials(db: Database): Credentials {
     }
   });
 
+  const peekDigest = (digest: string) => (db.noticesAreCurrent() ? remembered.get(digest) : undefined);
+
   return {
+    peek: (token) => peekDigest(keyDigest(token)),
     async find(token) {
       const digest = keyDigest(token);
-      const known = db.noticesAreCurrent() ? remembered.get(digest) : undefined;
+      const known = peekDigest(digest);
       if (known !== undefined) {
         return known;
       }

@@ -77,7 +77,24 @@ export function isBroken(request: IncomingMessage): boolean {
   return broken.has(request);
 }
 
+/** Calls back if the rest of the body cannot be read, now or later. */
+export function onBroken(request: IncomingMessage, heard: () => void): void {
+  request.once(brokenEvent, heard);
+}
+
+/** Bodies that were read before anyone asked for them. */
+const kept = new WeakMap<IncomingMessage, Buffer>();
+
+/** For a request that was read on one way and is answered on another. */
+export function keepBody(request: IncomingMessage, bytes: Buffer): void {
+  kept.set(request, bytes);
+}
+
 async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const there = kept.get(request);
+  if (there !== undefined && !isBroken(request)) {
+    return there;
+  }
   if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
   }

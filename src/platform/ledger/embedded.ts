@@ -27,7 +27,7 @@ import type { Hold } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, openHoldLog } from './hold-log.ts';
 import { extendedTo, holdFor, keyName } from './holding.ts';
-import type { Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
+import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
 
 export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
@@ -48,12 +48,6 @@ interface Waiting<Run> {
   readonly group: BookingGroup<Run>;
   resolve(result: GroupResult<Run>): void;
   reject(error: unknown): void;
-}
-
-/** A decision that is made in memory; it may be told once `durable` is. */
-export interface Decided {
-  readonly held: Held;
-  readonly durable: Promise<void>;
 }
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
@@ -133,7 +127,6 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  /** Decides at once, or says that something has to be read first. The caller waits for `durable` before it tells. */
   decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
     const book = this.#freshBook(request.orgId);
     if (book === undefined) {

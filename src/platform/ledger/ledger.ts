@@ -67,7 +67,15 @@ export interface LedgerStats {
   readonly waiting: number;
 }
 
+/** A decision that is made; it may be told once it is durable. */
+export interface Decided {
+  readonly held: Held;
+  readonly durable: Promise<void>;
+}
+
 export interface Ledger<Run = unknown> {
+  /** Decides without waiting for anything, where it can; undefined: ask `hold`. */
+  decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined;
   hold(request: HoldRequest): Promise<HoldResult>;
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>>;
   void(orgId: string, holdId: string): Promise<HoldChange>;

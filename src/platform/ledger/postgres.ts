@@ -59,6 +59,10 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     this.#orgLimits = options.orgLimits ?? createOrgLimits(options.db);
   }
 
+  decide(): undefined {
+    // Only PostgreSQL knows.
+  }
+
   hold(request: HoldRequest): Promise<HoldResult> {
     return this.#ask(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
   }

@@ -24,7 +24,7 @@ export function takeGateRates(
   charge: { readonly scope: Scope; readonly amounts: Amounts },
   nowMs: number,
 ): GateTake | undefined {
-  if (!hasGateRates(limits)) {
+  if (!limits.hasRates) {
     return undefined;
   }
   const takes = applicable(limits, charge.scope)
@@ -37,18 +37,6 @@ export function checkRate(verdict: RateVerdict): void {
   if (!verdict.allowed) {
     throw refuseWith('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds });
   }
-}
-
-/** Asked at every decision, and nearly always there is none. */
-const known = new WeakMap<OrgLimits, boolean>();
-
-function hasGateRates(limits: OrgLimits): boolean {
-  let has = known.get(limits);
-  if (has === undefined) {
-    has = limits.all.some(isGateRate);
-    known.set(limits, has);
-  }
-  return has;
 }
 
 function isGateRate(limit: Limit): boolean {
