@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { routeClass } from '../../src/platform/http/request-rate.ts';
 import { insertLimit, type LimitRow, newLimit } from '../../src/platform/ledger/limits.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { findRedis, startRedis } from '../support/redis.ts';
+import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 
 let world: World;
 let org: TestOrg;
@@ -14,6 +14,7 @@ beforeEach(async () => {
   org = await world.createOrg();
 });
 afterAll(async () => {
+  endAllRedis();
   await world.close();
 });
 
@@ -140,7 +141,6 @@ describe('reads per minute', () => {
     await setReadRpm(whose, 2, limited);
     expect(await statuses(3, () => readOrg(whose, whose.ownerKey, limited))).toEqual([200, 200, 429]);
     await limited.close();
-    await redis.kill();
   });
 });
 

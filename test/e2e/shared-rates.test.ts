@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
-import { findRedis, startRedis } from '../support/redis.ts';
+import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
@@ -13,6 +13,7 @@ beforeAll(async () => {
   place = await makePlace({ migrated: true });
 });
 afterEach(endAllProcesses);
+afterEach(endAllRedis);
 afterAll(async () => {
   await place.remove();
 });
@@ -68,6 +69,5 @@ test.skipIf(alone || findRedis() === undefined)(
     await expect.poll(() => passing(services), soon).toEqual([20, 0]);
     const endings = await Promise.all(services.map((service) => service.end('SIGTERM')));
     expect(endings.map(({ code }) => code)).toEqual([0, 0]);
-    await redis.kill();
   },
 );

@@ -2,8 +2,8 @@
  * The meters of `kernel/rate.ts` as a Redis script: all takes of a request in one atomic step, by Redis's own clock.
  *
  * Numbers in Lua are doubles, exact below 2^53. So a bucket's level is kept as whole units and a remainder, products are
- * taken apart, and windows longer than a day are counted in seconds. What is larger than that (a rate in nanodollars of
- * more than nine million dollars) is counted in coarser units, rounded to the side of refusing.
+ * taken apart, and windows longer than a day are counted in seconds. What is too large (a rate in nanodollars of more than
+ * four million dollars) is counted in coarser units, rounded to the side of refusing.
  */
 import { bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
 import { allowed, type RateTake, type RateVerdict } from './rate-limiter.ts';
@@ -232,7 +232,8 @@ function ticks(windowSeconds: number): { windowTicks: number; tickMs: number } {
     : { windowTicks: windowSeconds, tickMs: 1_000 };
 }
 
-const largest = BigInt(Number.MAX_SAFE_INTEGER);
+/** With room above for sums; and the client reads integers digit by digit, which is inexact close to 2^53. */
+const largest = 2n ** 52n;
 
 interface ExactTake {
   /** How many binary digits were dropped. */

@@ -7,7 +7,7 @@ import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { freePort } from '../../../test/support/postgres-cluster.ts';
-import { findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
+import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
 import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
 import { createLog } from '../log.ts';
 import type { RateTake } from './rate-limiter.ts';
@@ -16,12 +16,8 @@ import { rateScript, scriptCall, verdictOf } from './redis-script.ts';
 
 const withRedis = describe.runIf(findRedis() !== undefined);
 
-const servers: RedisServer[] = [];
-async function newRedis(options: readonly string[] = []): Promise<RedisServer> {
-  const server = await startRedis(options);
-  servers.push(server);
-  return server;
-}
+afterAll(endAllRedis);
+
 const limiters: RedisRateLimiter[] = [];
 function newLimiter(options: Pick<RedisOptions, 'url'> & Partial<RedisOptions>): RedisRateLimiter {
   const limiter = createRedisRateLimiter({
@@ -39,7 +35,6 @@ async function connected(limiter: RedisRateLimiter): Promise<RedisRateLimiter> {
 }
 afterEach(async () => {
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
-  await Promise.all(servers.splice(0).map((server) => server.kill()));
 });
 
 const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
@@ -63,9 +58,8 @@ withRedis('the script', () => {
     client = createClient({ url: server.url });
     await client.connect();
   });
-  afterAll(async () => {
+  afterAll(() => {
     client.destroy();
-    await server.kill();
   });
 
   async function run(action: 'take' | 'back', takes: readonly RateTake[], nowMs: number): Promise<number[]> {
@@ -75,9 +69,9 @@ withRedis('the script', () => {
   }
 
   const rates = fc.record({
-    limit: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 53n - 1n)),
+    limit: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 52n)),
     windowSeconds: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constantFrom(3_599, 86_399, 86_400)),
-    burst: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 53n - 1n)),
+    burst: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 52n)),
     rolling: fc.boolean(),
   });
   /** Parts of a burst or of a limit, at times that sometimes run backwards. */
@@ -150,7 +144,7 @@ withRedis('the script', () => {
 
 withRedis('several processes on one Redis', () => {
   test('together let exactly the limit pass, however many calls come at once', async () => {
-    const { url } = await newRedis();
+    const { url } = await startRedis();
     const two = await Promise.all([1, 2].map(() => connected(newLimiter({ url, ...patient }))));
     const takes = [hourly('shared'), hourly('wide', { limit: 500n, burst: 500n })];
     const verdicts = await Promise.all(
@@ -169,7 +163,7 @@ withRedis('several processes on one Redis', () => {
       [0, 1].map(async (node) => {
         const bus = ['--cluster-port', String(await freePort())];
         const file = ['--dir', directory, '--cluster-config-file', `nodes-${node}.conf`];
-        return newRedis(['--cluster-enabled', 'yes', ...bus, ...file]);
+        return startRedis(['--cluster-enabled', 'yes', ...bus, ...file]);
       }),
     );
     await joinCluster(nodes);
@@ -223,7 +217,7 @@ withRedis('while Redis is away', () => {
   };
 
   test('killed and started again in the middle: no call fails, each process lets its share pass, one warning', async () => {
-    const server = await newRedis();
+    const server = await startRedis();
     const { log, lines } = logged();
     const limiter = await connected(newLimiter({ url: server.url, log, share: () => 5, ...patient }));
     const inFlight = passing(limiter, hourly('in flight'));
@@ -243,7 +237,7 @@ withRedis('while Redis is away', () => {
   });
 
   test('frozen: calls wait no longer than allowed, and Redis is used again when it answers', async () => {
-    const server = await newRedis();
+    const server = await startRedis();
     const { log, lines } = logged();
     const limiter = await connected(
       newLimiter({ url: server.url, log, share: () => 5, answerWithinMs: 100 }),
@@ -260,7 +254,7 @@ withRedis('while Redis is away', () => {
   });
 
   test('not there at the start: the process counts by itself, and takes to Redis when it comes', async () => {
-    const server = await newRedis();
+    const server = await startRedis();
     await server.kill();
     const limiter = newLimiter({ url: server.url });
     expect(await passing(limiter, hourly('early'))).toBe(50);
@@ -269,7 +263,7 @@ withRedis('while Redis is away', () => {
   });
 
   test('what was taken here is not given back to Redis', async () => {
-    const server = await newRedis();
+    const server = await startRedis();
     await server.kill();
     const limiter = newLimiter({ url: server.url, ...patient });
     const here = [hourly('given', { amount: 50n })];
@@ -282,7 +276,7 @@ withRedis('while Redis is away', () => {
   });
 
   test('closing does not wait for a Redis that says nothing', async () => {
-    const server = await newRedis();
+    const server = await startRedis();
     server.freeze();
     const limiter = newLimiter({ url: server.url });
     expect(await passing(limiter, hourly('mute'))).toBe(50);
@@ -293,8 +287,8 @@ withRedis('while Redis is away', () => {
   });
 
   test('a Redis that cannot write is none', async () => {
-    const primary = await newRedis();
-    const replica = await newRedis(['--replicaof', `127.0.0.1 ${primary.port}`]);
+    const primary = await startRedis();
+    const replica = await startRedis(['--replicaof', `127.0.0.1 ${primary.port}`]);
     const { log, lines } = logged();
     const limiter = newLimiter({ url: replica.url, log });
     await vi.waitFor(() => expect(lines()).toEqual(['warn']));
