@@ -1,5 +1,6 @@
 /** What tests of limits have in common: short calls, refusals at a glance, and what a change left behind. */
-import type { TestAnswer, World } from '../harness.ts';
+import { expect } from 'vitest';
+import type { TestAnswer, TestOrg, World } from '../harness.ts';
 
 export type Send = (method: string, path: string, body?: unknown) => Promise<TestAnswer>;
 
@@ -39,6 +40,52 @@ export async function recordedOf(world: World, tenantId: string) {
     [tenantId],
   );
   return { entries, events };
+}
+
+interface Life {
+  readonly body: object;
+  readonly patch: object;
+  readonly targetKind: string;
+  /** Of the creation, the change and the end. */
+  readonly actions: readonly [string, string, string];
+  readonly events: readonly [string, string, string];
+  /** What the end adds to the resource as it was. */
+  ended(now: string): object;
+}
+
+/** Creates, changes and ends a resource of a fresh org: each leaves its audit entry and its event, and nothing else does. */
+export async function expectRecordedLife(world: World, { id: orgId }: TestOrg, send: Send, life: Life) {
+  const created = (await send('POST', '', life.body)).json;
+  world.clock.advanceSeconds(1);
+  const changed = (await send('PATCH', `/${created.id}`, life.patch)).json;
+  world.clock.advanceSeconds(1);
+  await send('DELETE', `/${created.id}`);
+  const ended = { ...changed, ...life.ended(world.clock.now().toISOString()) };
+
+  const states = [null, created, changed, ended];
+  const { entries, events } = await recordedOf(world, orgId);
+  expect(entries).toEqual(
+    life.actions.map((action, i) => ({
+      action,
+      target_kind: life.targetKind,
+      target_id: created.id,
+      before: states[i],
+      after: states[i + 1],
+    })),
+  );
+  expect(events).toEqual(life.events.map((type, i) => ({ type, data: states[i + 1] })));
+}
+
+/** What a run that cost this much is answered: 201, or the code of its refusal. */
+export async function chargeOf(
+  world: World,
+  org: TestOrg,
+  cost_usd: string,
+  fields: object = {},
+): Promise<unknown> {
+  const body = { model: 'm', status: 'succeeded', input_tokens: 1, output_tokens: 1, cost_usd, ...fields };
+  const { status, json } = await world.request('POST', '/v1/runs', { key: org.ownerKey, body });
+  return status === 201 ? status : json.error.code;
 }
 
 /** The limits of an org as the ledger reads them, each as one line. */

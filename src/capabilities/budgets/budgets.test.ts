@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
+  expectRecordedLife,
   invalid,
   limitsVersion,
   liveLimits,
-  recordedOf,
   refusalOf,
   sender,
 } from '../../../test/support/limits.ts';
@@ -183,27 +184,19 @@ test('a deleted budget is gone, and so is its limit', async () => {
 
 test('every change leaves an audit entry and an event', async () => {
   const own = await world.createOrg();
-  const at = (method: string, path: string, body?: object) =>
-    world.request(method, `/v1/orgs/${own.id}/budgets${path}`, { key: own.ownerKey, ...(body && { body }) });
-  const created = (await at('POST', '', minimal)).json;
-  world.clock.advanceSeconds(1);
-  const changed = (await at('PATCH', `/${created.id}`, { limit_usd: '1' })).json;
-  world.clock.advanceSeconds(1);
-  await at('DELETE', `/${created.id}`);
-  const deleted = { ...changed, deleted_at: world.clock.now().toISOString() };
-
-  const { entries, events } = await recordedOf(world, own.id);
-  const target = { target_kind: 'budget', target_id: created.id };
-  expect(entries).toEqual([
-    { action: 'budgets.create', ...target, before: null, after: created },
-    { action: 'budgets.change', ...target, before: created, after: changed },
-    { action: 'budgets.delete', ...target, before: changed, after: deleted },
-  ]);
-  expect(events).toEqual([
-    { type: 'budget.created', data: created },
-    { type: 'budget.updated', data: changed },
-    { type: 'budget.deleted', data: deleted },
-  ]);
+  const at = sender(
+    () => world,
+    () => `/v1/orgs/${own.id}/budgets`,
+    () => own.ownerKey,
+  );
+  await expectRecordedLife(world, own, at, {
+    body: minimal,
+    patch: { limit_usd: '1' },
+    targetKind: 'budget',
+    actions: ['budgets.create', 'budgets.change', 'budgets.delete'],
+    events: ['budget.created', 'budget.updated', 'budget.deleted'],
+    ended: (now) => ({ deleted_at: now }),
+  });
 });
 
 test('a budget of another org, or another kind of limit, is not found', async () => {
@@ -284,4 +277,25 @@ describe('listing', () => {
       json.error.details.fields.map((f: { field: string; code: string }) => `${f.field} ${f.code}`),
     ).toEqual([fault]);
   });
+});
+
+test('a budget holds at once those it counts, for what they spent before too', async () => {
+  const own = await world.createOrg();
+  const budget = { ...minimal, scope_kind: 'workflow', scope_id: 'w', limit_usd: '2' };
+  const run = (cost: string, workflow: string) => chargeOf(world, own, cost, { workflow });
+  expect(await run('1.5', 'w')).toBe(201);
+  const { json } = await world.request('POST', `/v1/orgs/${own.id}/budgets`, {
+    key: own.ownerKey,
+    body: budget,
+  });
+  expect([await run('0.6', 'w'), await run('9', 'other'), await run('0.5', 'w')]).toEqual([
+    'budget_exceeded',
+    201,
+    201,
+  ]);
+  await world.request('PATCH', `/v1/orgs/${own.id}/budgets/${json.id}`, {
+    key: own.ownerKey,
+    body: { enforcement: 'alert' },
+  });
+  expect(await run('5', 'w')).toBe(201);
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
   invalid,
   liveLimits,
   recordedOf,
@@ -107,4 +108,16 @@ test('a viewer reads and does not change; another org sees nothing', async () =>
   expect(refusalOf(await world.request('PUT', path, { key: secret, body: {} }))).toEqual([403, 'forbidden']);
   const other = await world.createOrg();
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+});
+
+test('each chain is held by itself, and keeps what it has used when the budget changes', async () => {
+  const run = (cost: string, chain_id: string) => chargeOf(world, org, cost, { chain_id });
+  await send('PUT', '', { max_cost_usd: '1' });
+  expect([await run('1', 'a'), await run('1', 'b'), await run('0.1', 'b')]).toEqual([
+    201,
+    201,
+    'chain_budget_exceeded',
+  ]);
+  await send('PUT', '', { max_cost_usd: '1.1' });
+  expect([await run('0.1', 'b'), await run('0.1', 'b')]).toEqual([201, 'chain_budget_exceeded']);
 });

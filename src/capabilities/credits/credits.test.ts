@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
+  expectRecordedLife,
   invalid,
   limitsVersion,
   liveLimits,
-  recordedOf,
   refusalOf,
   sender,
 } from '../../../test/support/limits.ts';
@@ -150,25 +151,14 @@ test('a voided pack is gone', async () => {
 });
 
 test('every change leaves an audit entry and an event', async () => {
-  const created = (await send('POST', '', minimal)).json;
-  world.clock.advanceSeconds(1);
-  const changed = (await send('PATCH', `/${created.id}`, { name: 'New' })).json;
-  world.clock.advanceSeconds(1);
-  await send('DELETE', `/${created.id}`);
-  const voided = { ...changed, status: 'voided', updated_at: world.clock.now().toISOString() };
-
-  const { entries, events } = await recordedOf(world, org.id);
-  const target = { target_kind: 'credit_pack', target_id: created.id };
-  expect(entries).toEqual([
-    { action: 'credit_packs.create', ...target, before: null, after: created },
-    { action: 'credit_packs.change', ...target, before: created, after: changed },
-    { action: 'credit_packs.void', ...target, before: changed, after: voided },
-  ]);
-  expect(events).toEqual([
-    { type: 'credit_pack.created', data: created },
-    { type: 'credit_pack.updated', data: changed },
-    { type: 'credit_pack.voided', data: voided },
-  ]);
+  await expectRecordedLife(world, org, send, {
+    body: minimal,
+    patch: { name: 'New' },
+    targetKind: 'credit_pack',
+    actions: ['credit_packs.create', 'credit_packs.change', 'credit_packs.void'],
+    events: ['credit_pack.created', 'credit_pack.updated', 'credit_pack.voided'],
+    ended: (now) => ({ status: 'voided', updated_at: now }),
+  });
 });
 
 test('the list pages, holds expired packs too, and filters by customer and status', async () => {
@@ -221,4 +211,13 @@ test('only those who may', async () => {
     404,
     'not_found',
   ]);
+});
+
+test('a live pack pays, an empty one refuses, a voided one does neither', async () => {
+  const { json: pack } = await send('POST', '', { ...minimal, amount_usd: '1' });
+  const run = (cost: string, customer_id = 'acme') => chargeOf(world, org, cost, { customer_id });
+  expect([await run('1'), await run('0.000000001')]).toEqual([201, 'credits_exhausted']);
+  expect(await run('5', 'someone else')).toBe(201);
+  await send('DELETE', `/${pack.id}`);
+  expect(await run('1')).toBe(201);
 });

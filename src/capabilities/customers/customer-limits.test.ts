@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
+  expectRecordedLife,
   invalid,
   limitsVersion,
   liveLimits,
-  recordedOf,
   refusalOf,
   sender,
 } from '../../../test/support/limits.ts';
@@ -143,25 +144,14 @@ test('a deleted limit is gone and leaves its period to another', async () => {
 });
 
 test('every change leaves an audit entry and an event', async () => {
-  const created = (await send('POST', '', minimal)).json;
-  world.clock.advanceSeconds(1);
-  const changed = (await send('PATCH', `/${created.id}`, { limit_usd: '1' })).json;
-  world.clock.advanceSeconds(1);
-  await send('DELETE', `/${created.id}`);
-  const deleted = { ...changed, deleted_at: world.clock.now().toISOString() };
-
-  const { entries, events } = await recordedOf(world, org.id);
-  const target = { target_kind: 'customer_limit', target_id: created.id };
-  expect(entries).toEqual([
-    { action: 'customer_limits.create', ...target, before: null, after: created },
-    { action: 'customer_limits.change', ...target, before: created, after: changed },
-    { action: 'customer_limits.delete', ...target, before: changed, after: deleted },
-  ]);
-  expect(events).toEqual([
-    { type: 'customer_limit.created', data: created },
-    { type: 'customer_limit.updated', data: changed },
-    { type: 'customer_limit.deleted', data: deleted },
-  ]);
+  await expectRecordedLife(world, org, send, {
+    body: minimal,
+    patch: { limit_usd: '1' },
+    targetKind: 'customer_limit',
+    actions: ['customer_limits.create', 'customer_limits.change', 'customer_limits.delete'],
+    events: ['customer_limit.created', 'customer_limit.updated', 'customer_limit.deleted'],
+    ended: (now) => ({ deleted_at: now }),
+  });
 });
 
 test('the list pages, and filters by customer and period', async () => {
@@ -209,4 +199,20 @@ test('only those who may', async () => {
       'not_found',
     ]);
   }
+});
+
+test('the wildcard holds each customer by itself, but those with a limit of their own', async () => {
+  const run = (cost: string, customer_id: string) => chargeOf(world, org, cost, { customer_id });
+  await send('POST', '', { ...minimal, customer_id: '*', limit_usd: '1' });
+  const { json: own } = await send('POST', '', { ...minimal, customer_id: 'acme', limit_usd: '2' });
+  expect([await run('1', 'a'), await run('1', 'b'), await run('0.1', 'b')]).toEqual([
+    201,
+    201,
+    'budget_exceeded',
+  ]);
+  expect([await run('2', 'acme'), await run('0.1', 'acme')]).toEqual([201, 'budget_exceeded']);
+  await send('PATCH', `/${own.id}`, { limit_usd: '2.1' });
+  expect(await run('0.1', 'acme')).toBe(201);
+  await send('DELETE', `/${own.id}`);
+  expect(await run('0.1', 'acme')).toBe('budget_exceeded');
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
+  chargeOf,
   invalid,
   limitsVersion,
   liveLimits,
@@ -215,4 +216,17 @@ test('every change leaves an audit entry and an event', async () => {
     entries: [{ action: 'orgs.plan.put', target_kind: 'org_plan', target_id: org.id, before: none, after }],
     events: [{ type: 'plan.assigned', data: after }],
   });
+});
+
+test('what was used this month counts, also from before the plan and on another one', async () => {
+  const run = () => chargeOf(world, org, '0');
+  expect(await run()).toBe(201);
+  await assign(await planId({ monthly_runs: 2 }));
+  expect([await run(), await run()]).toEqual([201, 'plan_limit_exceeded']);
+  await assign(await planId({ monthly_runs: 3 }));
+  expect([await run(), await run()]).toEqual([201, 'plan_limit_exceeded']);
+  await assign(await planId({ monthly_runs: 0, overage_policy: 'allow' }));
+  expect(await run()).toBe(201);
+  await assign(null);
+  expect(await run()).toBe(201);
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
   invalid,
   limitsVersion,
   liveLimits,
@@ -210,4 +211,18 @@ test('the org itself reads its balance and changes nothing', async () => {
   expect((await world.request('GET', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+});
+
+test('runs are paid from the balance, and what was spent of it outlives being switched off', async () => {
+  await send('PUT', '', { enabled: true });
+  expect(await chargeOf(world, org, '1')).toBe('quota_exhausted');
+  await topUp('5');
+  expect(await chargeOf(world, org, '2')).toBe(201);
+  await send('PUT', '', { enabled: false });
+  expect(await chargeOf(world, org, '10')).toBe(201);
+  await send('PUT', '', { enabled: true });
+  expect(await chargeOf(world, org, '3')).toBe(201);
+  expect(await chargeOf(world, org, '0.000000001')).toBe('quota_exhausted');
+  await topUp('0.000000001');
+  expect(await chargeOf(world, org, '0.000000001')).toBe(201);
 });

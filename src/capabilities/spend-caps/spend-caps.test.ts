@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
   invalid,
   limitsVersion,
   liveLimits,
@@ -142,4 +143,15 @@ test('a viewer reads and does not change; another org sees nothing', async () =>
   expect((await world.request('DELETE', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+});
+
+test('it holds at once, for what was spent before too', async () => {
+  expect(await chargeOf(world, org, '1')).toBe(201);
+  await send('PUT', '', { cap_usd: '1.5' });
+  expect(await chargeOf(world, org, '0.500000001')).toBe('spend_cap_exceeded');
+  expect(await chargeOf(world, org, '0.5')).toBe(201);
+  await send('PUT', '', { cap_usd: '0' });
+  expect(await chargeOf(world, org, '0.000000001')).toBe('spend_cap_exceeded');
+  await send('DELETE', '');
+  expect(await chargeOf(world, org, '1')).toBe(201);
 });
