@@ -17,6 +17,8 @@ export interface ServerProcess {
 export interface ServiceProcess extends ServerProcess {
   /** Calls the service as the operator; throws unless the answer is 2xx. */
   post<Answer>(path: string, body: object): Promise<Answer>;
+  /** The same with any method, and with another key. */
+  call<Answer>(method: string, path: string, body?: object, key?: string): Promise<Answer>;
 }
 
 export interface Answer {
@@ -42,19 +44,21 @@ export async function startService(settings: Record<string, string> = {}): Promi
   );
   const url = await listeningUrl(child, logFile);
   const operatorKey = readFileSync(join(directory, 'operator-key'), 'utf8').trim();
+  async function call<Body>(method: string, path: string, body?: object, key = operatorKey): Promise<Body> {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) {
+      throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
+    }
+    return (await response.json()) as Body;
+  }
   return {
     ...server(child, Number(new URL(url).port)),
-    async post<Body>(path: string, body: object): Promise<Body> {
-      const response = await fetch(`${url}${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      if (!response.ok) {
-        throw new Error(`POST ${path} answered ${response.status}: ${await response.text()}`);
-      }
-      return (await response.json()) as Body;
-    },
+    call,
+    post: (path, body) => call('POST', path, body),
   };
 }
 

@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { busyCores } from './against-bare-server.ts';
 import { type Figure, figuresOf, measurePairs, type Row } from './measure.ts';
+import { edgeDecision } from './rows/edge-decision.ts';
 import { readOrg } from './rows/read-org.ts';
 
-const rows: readonly Row[] = [readOrg];
+const rows: readonly Row[] = [edgeDecision, readOrg];
 
 const pairsMin = 5;
 /** Below this the floor waited, for the load or for other programs, and its requests/s is not its best. */

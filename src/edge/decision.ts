@@ -1,6 +1,5 @@
 /** From a question to a hold, and from a hold to the verdict: pure, so that the hot path is nothing but calls. */
 import type { FieldError } from '../contract/errors.ts';
-import { inUnit } from '../kernel/denial.ts';
 import type { LimitKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
@@ -89,23 +88,23 @@ const gateOf: Partial<Record<LimitKind, Verdict['not_checked'][number]>> = {
   credits: 'credits',
 };
 
-export function verdictOf(question: Question, { hold, left, notChecked }: Held): Verdict {
-  return {
-    decision: 'allow',
-    decision_id: hold.id,
-    expires_at: isoInstant(hold.expiresAtMs),
-    held_usd: formatUsd(hold.amounts.usd),
-    max_output_tokens: clampOf(question),
-    limits: left.map(({ applied: { limit, window }, remaining }) => ({
-      id: limit.id,
-      kind: limit.kind as Verdict['limits'][number]['kind'],
-      unit: limit.unit,
-      remaining: inUnit(limit, remaining),
-      resets_at: limit.span.kind === 'lifetime' ? null : isoInstant(window.endMs),
-    })),
-    not_checked:
-      notChecked.length === 0 ? [] : [...new Set(notChecked.flatMap((kind) => gateOf[kind] ?? []))],
-  };
+/** The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping. */
+export function verdictText(question: Question, { hold, left, notChecked }: Held): string {
+  let limits = '';
+  for (const { applied, remaining } of left) {
+    const { limit, window } = applied;
+    const amount = limit.unit === 'usd' ? `"${formatUsd(remaining)}"` : remaining.toString();
+    const resetsAt = limit.span.kind === 'lifetime' ? 'null' : `"${isoInstant(window.endMs)}"`;
+    limits +=
+      `${limits === '' ? '' : ','}{"id":"${limit.id}","kind":"${limit.kind}","unit":"${limit.unit}",` +
+      `"remaining":${amount},"resets_at":${resetsAt}}`;
+  }
+  const gates = notChecked.length === 0 ? [] : [...new Set(notChecked.flatMap((kind) => gateOf[kind] ?? []))];
+  return (
+    `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
+    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(question)},` +
+    `"limits":[${limits}],"not_checked":${gates.length === 0 ? '[]' : JSON.stringify(gates)}}`
+  );
 }
 
 /** Formatting is dear, and the ends of windows are always the same few. */

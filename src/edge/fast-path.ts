@@ -20,7 +20,7 @@ import { compileBody } from '../platform/http/validation.ts';
 import type { Held } from '../platform/ledger/ledger.ts';
 import type { Log } from '../platform/log.ts';
 import type { RouteCounts } from '../platform/request-counts.ts';
-import { type Question, questionOf, verdictOf } from './decision.ts';
+import { type Question, questionOf, verdictText } from './decision.ts';
 import type { EdgeDependencies } from './routes.ts';
 import type { AskDecision } from './schema.ts';
 
@@ -110,7 +110,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     };
     const allow = (question: Question, held: Held) => {
       const traceId = newTraceId();
-      const body = JSON.stringify(verdictOf(question, held));
+      const body = verdictText(question, held);
       response.writeHead(200, [
         'content-type',
         'application/json; charset=utf-8',

@@ -9,7 +9,7 @@ import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
 import { refuseDenial } from '../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates } from '../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
-import { type Price, questionOf, verdictOf } from './decision.ts';
+import { type Price, questionOf, verdictText } from './decision.ts';
 import { AskDecision, Verdict } from './schema.ts';
 
 export interface EdgeDependencies {
@@ -66,13 +66,13 @@ async function decide(
         key: {
           digest: sha256(key),
           fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
-          answerOf: (held) => JSON.stringify(verdictOf(question, held)),
+          answerOf: (held) => verdictText(question, held),
         },
       }),
     });
     switch (result.kind) {
       case 'held':
-        return result.hold.idempotency?.answer ?? JSON.stringify(verdictOf(question, result));
+        return result.hold.idempotency?.answer ?? verdictText(question, result);
       case 'replayed':
         giveBack();
         return result.answer;

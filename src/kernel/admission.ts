@@ -61,27 +61,69 @@ export function countsIn(surface: Surface, kind: LimitKind): boolean {
 
 /** What the decision on one surface leaves out although it applies, for the caller to know. */
 export function leftOut(surface: Surface, limits: OrgLimits, charge: Charge): readonly LimitKind[] {
-  const kinds = applicable(limits, charge.scope)
-    .map(({ kind }) => kind)
-    .filter((kind) => kind !== 'rate' && !countsIn(surface, kind));
-  return [...new Set(kinds)];
+  return meetingOf(limits, charge, surface).leftOut;
 }
 
 /** The counters that a charge meets, in the order of their gates. */
 export function appliedLimits(limits: OrgLimits, charge: Charge, surface: Surface): Applied[] {
-  const applied: Applied[] = [];
-  for (const limit of applicable(limits, charge.scope)) {
-    if (countsIn(surface, limit.kind)) {
-      const window = windowOf(limit, limits.timezone, charge.atMs);
-      applied.push({
-        limit,
-        window,
-        key: counterKey(limit, window, charge.scope),
-        amount: charge.amounts[limit.unit],
-      });
-    }
+  const { amounts } = charge;
+  return meetingOf(limits, charge, surface).counters.map(({ limit, window, key }) => ({
+    limit,
+    window,
+    key,
+    amount: amounts[limit.unit],
+  }));
+}
+
+/** Which counters charges of one scope meet while their windows last. */
+interface Meeting {
+  readonly counters: readonly Omit<Applied, 'amount'>[];
+  readonly leftOut: readonly LimitKind[];
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Most charges are like others shortly before. Belongs to one version of the limits, and goes with it. */
+const meetings = new WeakMap<OrgLimits, Map<string, Meeting>>();
+const meetingsMax = 2_000;
+
+function meetingOf(limits: OrgLimits, { scope, atMs }: Charge, surface: Surface): Meeting {
+  let known = meetings.get(limits);
+  if (known === undefined) {
+    known = new Map();
+    meetings.set(limits, known);
   }
-  return applied;
+  let name: string = surface;
+  for (const field of limits.index.fields) {
+    name += `\u0000${scope[field]}`;
+  }
+  const there = known.get(name);
+  if (there !== undefined && there.fromMs <= atMs && atMs < there.untilMs) {
+    return there;
+  }
+  if (known.size >= meetingsMax) {
+    known.clear();
+  }
+  const meeting = meet(limits, scope, atMs, surface);
+  known.set(name, meeting);
+  return meeting;
+}
+
+function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): Meeting {
+  const all = applicable(limits, scope);
+  const counters = all
+    .filter(({ kind }) => countsIn(surface, kind))
+    .map((limit) => {
+      const window = windowOf(limit, limits.timezone, atMs);
+      return { limit, window, key: counterKey(limit, window, scope) };
+    });
+  const others = all.filter(({ kind }) => kind !== 'rate' && !countsIn(surface, kind));
+  return {
+    counters,
+    leftOut: [...new Set(others.map(({ kind }) => kind))],
+    fromMs: Math.max(Number.NEGATIVE_INFINITY, ...counters.map(({ window }) => window.startMs)),
+    untilMs: Math.min(Number.POSITIVE_INFINITY, ...counters.map(({ window }) => window.endMs)),
+  };
 }
 
 export type Admission =

@@ -96,6 +96,8 @@ export interface OrgLimits {
 
 /** Finds the limits of a charge without looking at those of others, however many there are. */
 interface LimitIndex {
+  /** Those that any limit names: two charges that agree in them fall under the same limits. */
+  readonly fields: readonly Exclude<MatchField, 'route_class'>[];
   readonly everyone: readonly Limit[];
   readonly byValue: ReadonlyMap<MatchField, ReadonlyMap<string, readonly Limit[]>>;
 }
@@ -119,7 +121,12 @@ export function orgLimits(of: Omit<OrgLimits, 'index' | 'hasRates'>): OrgLimits 
       }
     }
   }
-  return { ...of, hasRates: of.all.some(({ kind }) => kind === 'rate'), index: { everyone, byValue } };
+  const fields = matchFields.filter(
+    (field): field is Exclude<MatchField, 'route_class'> =>
+      field !== 'route_class' && of.all.some(({ match }) => match[field] !== undefined),
+  );
+  const hasRates = of.all.some(({ kind }) => kind === 'rate');
+  return { ...of, hasRates, index: { fields, everyone, byValue } };
 }
 
 function inReportingOrder(a: Limit, b: Limit): number {

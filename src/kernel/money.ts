@@ -27,12 +27,19 @@ export function parseSignedUsd(text: string): bigint | undefined {
   return nanos === undefined ? undefined : -nanos;
 }
 
-/** The shortest decimal that says exactly this. */
+/** The shortest decimal that says exactly this. One conversion and cuts of its text: it is asked for at every decision. */
 export function formatUsd(nanos: bigint): string {
   if (nanos < 0n) {
     return `-${formatUsd(-nanos)}`;
   }
-  const whole = (nanos / nanosPerUsd).toString();
-  const rest = nanos % nanosPerUsd;
-  return rest === 0n ? whole : `${whole}.${rest.toString().padStart(9, '0').replace(/0+$/, '')}`;
+  const digits = nanos.toString().padStart(decimals + 1, '0');
+  const point = digits.length - decimals;
+  let end = digits.length;
+  while (end > point && digits.charCodeAt(end - 1) === zero) {
+    end -= 1;
+  }
+  return end === point ? digits.slice(0, point) : `${digits.slice(0, point)}.${digits.slice(point, end)}`;
 }
+
+const decimals = 9;
+const zero = 0x30;

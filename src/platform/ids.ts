@@ -47,9 +47,17 @@ function pooledBytes(size: number): Uint8Array {
 }
 
 export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledBytes): Ids {
+  // Many ids are made in the same millisecond.
+  let lastMs = Number.NaN;
+  let lastTime = '';
   return {
     next(prefix) {
-      return `${prefix}_${encodeTime(clock.now().getTime())}${encodeRandom(random(randomBytesPerId))}`;
+      const nowMs = clock.now().getTime();
+      if (nowMs !== lastMs) {
+        lastMs = nowMs;
+        lastTime = encodeTime(nowMs);
+      }
+      return `${prefix}_${lastTime}${encodeRandom(random(randomBytesPerId))}`;
     },
   };
 }

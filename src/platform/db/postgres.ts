@@ -130,20 +130,42 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
   };
 }
 
+/**
+ * Statements get a name, so that a connection parses and plans each of them once. The texts are ours and few; those of
+ * lists vary with their filters, so that beyond some number the rest goes without.
+ */
+const names = new Map<string, string>();
+const namesMax = 400;
+
+function nameOf(sql: string): string | undefined {
+  const known = names.get(sql);
+  if (known !== undefined || names.size >= namesMax) {
+    return known;
+  }
+  const name = `purser_${names.size}`;
+  names.set(sql, name);
+  return name;
+}
+
 /** Without parameters a text may hold several statements. */
 function queryConfig(sql: string, params: readonly unknown[] | undefined, patient: boolean): pg.QueryConfig {
+  const name = params === undefined ? undefined : nameOf(sql);
   return {
     text: sql,
+    ...(name !== undefined && { name }),
     ...(params !== undefined && { values: [...params] }),
     // The longest that a timer can wait; zero would mean the connection's own limit.
     ...(patient && { query_timeout: 2_147_483_647 }),
   };
 }
 
+/** A migration changed what a prepared statement answers; a new connection prepares it anew. */
+const stalePlan = '0A000';
+
 /** Errors that do not come from the server as an SQLSTATE come from the connection, unless they are our own bug. */
 function isConnectionFault(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
-    return stateMeansUnavailable(error.code ?? '');
+    return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan;
   }
   return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
 }

@@ -273,10 +273,10 @@ export async function findEnds(
 ): Promise<HoldEndRow[]> {
   return holdIds.length === 0
     ? []
-    : db.query<HoldEndRow>('SELECT * FROM hold_ends WHERE org_id = ANY($1) AND hold_id = ANY($2)', [
-        orgIds,
-        holdIds,
-      ]);
+    : db.query<HoldEndRow>(
+        'SELECT org_id, hold_id, ended_as, ended_at, run_id, body FROM hold_ends WHERE org_id = ANY($1) AND hold_id = ANY($2)',
+        [orgIds, holdIds],
+      );
 }
 
 /** A hold that ended without a run is settled late by this one. */

@@ -24,13 +24,13 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
   }
   const next = randomUUID();
   // In this order a crash at any point leaves two that agree, and a backup from before the last step does not.
-  await log.writeGeneration({ now: next, ...(inDatabase !== undefined && { before: inDatabase }) });
+  log.writeGeneration({ now: next, ...(inDatabase !== undefined && { before: inDatabase }) });
   await db.query(
     `INSERT INTO hold_log_generation (only_row, generation) VALUES (true, $1)
      ON CONFLICT (only_row) DO UPDATE SET generation = excluded.generation`,
     [next],
   );
-  await log.writeGeneration({ now: next });
+  log.writeGeneration({ now: next });
 }
 
 async function readGeneration(db: Database): Promise<string | undefined> {

@@ -1,11 +1,25 @@
 /**
- * Open holds of the embedded engine, durable in LMDB before anyone is told of them. The holds of one turn of the event
- * loop are one record, because a put costs more than its bytes; a record goes when the last hold in it has ended. Holds
- * whose end is in the database may still be here after a crash: whoever restores them drops those.
+ * Open holds of the embedded engine, durable before anyone is told of them: lines appended to files, which survive the
+ * end of the process as soon as they are written. Holds that come while a write is under way share the next one. A file
+ * is full at some size and goes when the last hold in it has ended.
+ *
+ * A hold whose end is in the database may still be here after a crash: whoever restores them drops those. A line that a
+ * crash cut short was never told, and is ignored at the end of a file; anywhere else it is damage, and stops the start.
  */
-import { mkdirSync } from 'node:fs';
-import { open, type RootDatabase } from 'lmdb';
-import { type Hold, restoredHold, storedHold } from './hold.ts';
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  write,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type Hold, holdText, restoredHold } from './hold.ts';
 
 export interface HoldLog {
   /** Resolves once they survive the end of the process. A hold that is there already is replaced. */
@@ -14,7 +28,7 @@ export interface HoldLog {
   forget(holdIds: readonly string[]): void;
   restore(): Hold[];
   readGeneration(): Generation | undefined;
-  writeGeneration(generation: Generation): Promise<void>;
+  writeGeneration(generation: Generation): void;
   close(): Promise<void>;
 }
 
@@ -24,82 +38,188 @@ export interface Generation {
   readonly before?: string;
 }
 
-const generationKey = 'generation';
+export interface HoldLogOptions {
+  /** How large a file grows before the next one is begun. */
+  readonly fileBytesMax?: number;
+}
 
-export function openHoldLog(directory: string): HoldLog {
+const defaultFileBytesMax = 8 * 1_024 * 1_024;
+
+interface LogFile {
+  readonly path: string;
+  readonly number: number;
+  bytes: number;
+  open: number;
+}
+
+interface Waiting {
+  readonly holds: readonly Hold[];
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export function openHoldLog(
+  directory: string,
+  { fileBytesMax = defaultFileBytesMax }: HoldLogOptions = {},
+): HoldLog {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const store: RootDatabase<string, number | string> = open({
-    path: directory,
-    encoding: 'string',
-    compression: false,
-  });
-  const recordOf = new Map<string, number>();
-  const openIn = new Map<number, number>();
-  let lastRecord = 0;
+  const fileOf = new Map<string, LogFile>();
+  const numbers = readdirSync(directory).flatMap((name) => /^(\d{8})\.log$/.exec(name)?.[1] ?? []);
+  const generationPath = join(directory, 'generation.json');
+  let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
+  let descriptor = openSync(current.path, 'a', 0o600);
+  let waiting: Waiting[] = [];
+  let writing: Promise<void> | undefined;
 
-  function place(holdId: string, record: number): void {
-    const before = recordOf.get(holdId);
-    recordOf.set(holdId, record);
-    openIn.set(record, (openIn.get(record) ?? 0) + 1);
+  function newFile(number: number): LogFile {
+    return { path: join(directory, `${String(number).padStart(8, '0')}.log`), number, bytes: 0, open: 0 };
+  }
+
+  function place(holdId: string, file: LogFile): void {
+    const before = fileOf.get(holdId);
+    fileOf.set(holdId, file);
+    file.open += 1;
     if (before !== undefined) {
       leave(before);
     }
   }
 
-  function leave(record: number): void {
-    const left = (openIn.get(record) ?? 0) - 1;
-    if (left > 0) {
-      openIn.set(record, left);
-    } else {
-      openIn.delete(record);
-      // If this fails the record is there at the next start, and its holds have ends.
-      store.remove(record).catch(() => undefined);
+  function leave(file: LogFile): void {
+    file.open -= 1;
+    if (file.open === 0 && file !== current) {
+      rmSync(file.path, { force: true });
+    }
+  }
+
+  function beginNextFile(): void {
+    const full = current;
+    closeSync(descriptor);
+    current = newFile(full.number + 1);
+    descriptor = openSync(current.path, 'a', 0o600);
+    if (full.open === 0) {
+      rmSync(full.path, { force: true });
+    }
+  }
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        await writeLine(batch.flatMap(({ holds }) => holds));
+        for (const { resolve } of batch) {
+          resolve();
+        }
+      } catch (error) {
+        for (const { reject } of batch) {
+          reject(error);
+        }
+      }
+    }
+    writing = undefined;
+  }
+
+  async function writeLine(holds: readonly Hold[]): Promise<void> {
+    if (current.bytes >= fileBytesMax) {
+      beginNextFile();
+    }
+    const file = current;
+    const line = Buffer.from(`[${holds.map(holdText).join(',')}]\n`);
+    try {
+      await writeWhole(descriptor, line);
+    } catch (error) {
+      // What was written of it must not end up in the middle of the file.
+      ftruncateSync(descriptor, file.bytes);
+      throw error;
+    }
+    file.bytes += line.length;
+    for (const { id } of holds) {
+      place(id, file);
     }
   }
 
   return {
-    async append(holds) {
-      lastRecord += 1;
-      const record = lastRecord;
-      await store.put(record, JSON.stringify(holds.map(storedHold)));
-      for (const { id } of holds) {
-        place(id, record);
-      }
+    append(holds) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ holds, resolve, reject });
+        writing ??= writeAll();
+      });
     },
     forget(holdIds) {
       for (const id of holdIds) {
-        const record = recordOf.get(id);
-        if (record !== undefined) {
-          recordOf.delete(id);
-          leave(record);
+        const file = fileOf.get(id);
+        if (file !== undefined) {
+          fileOf.delete(id);
+          leave(file);
         }
       }
     },
     restore() {
       const holds = new Map<string, Hold>();
-      for (const { key, value } of store.getRange()) {
-        if (typeof key === 'number') {
-          lastRecord = Math.max(lastRecord, key);
-          for (const stored of JSON.parse(value) as unknown[]) {
-            const hold = restoredHold(stored);
-            // A later record of the same hold replaces it.
-            holds.set(hold.id, hold);
-            place(hold.id, key);
-          }
+      for (const number of numbers.map(Number).sort((a, b) => a - b)) {
+        const file = newFile(number);
+        for (const hold of readHolds(file.path)) {
+          // A later line of the same hold replaces it.
+          holds.set(hold.id, hold);
+          place(hold.id, file);
+        }
+        if (file.open === 0) {
+          rmSync(file.path, { force: true });
         }
       }
       return [...holds.values()];
     },
     readGeneration() {
-      const text = store.get(generationKey);
-      return text === undefined ? undefined : (JSON.parse(text) as Generation);
+      try {
+        return JSON.parse(readFileSync(generationPath, 'utf8')) as Generation;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+          return undefined;
+        }
+        throw error;
+      }
     },
-    async writeGeneration(generation) {
-      await store.put(generationKey, JSON.stringify(generation));
+    writeGeneration(generation) {
+      writeFileSync(`${generationPath}.new`, JSON.stringify(generation), { mode: 0o600 });
+      renameSync(`${generationPath}.new`, generationPath);
     },
     async close() {
-      await store.flushed;
-      await store.close();
+      await writing;
+      closeSync(descriptor);
     },
   };
+}
+
+function writeWhole(descriptor: number, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (from: number) =>
+      write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
+        if (error !== null) {
+          reject(error);
+        } else if (from + written < bytes.length) {
+          next(from + written);
+        } else {
+          resolve();
+        }
+      });
+    next(0);
+  });
+}
+
+export class DamagedHoldLog extends Error {
+  constructor(path: string) {
+    super(`the holds in ${path} are damaged; move the file away to give up the holds in it, and start again`);
+    this.name = 'DamagedHoldLog';
+  }
+}
+
+function readHolds(path: string): Hold[] {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  // Behind the last newline: nothing, or what a crash left of a line.
+  lines.pop();
+  try {
+    return lines.flatMap((line) => (JSON.parse(line) as unknown[]).map(restoredHold));
+  } catch {
+    throw new DamagedHoldLog(path);
+  }
 }

@@ -48,6 +48,20 @@ export function storedHold(hold: Hold): StoredHold {
   };
 }
 
+/** The same as text. Put together by hand: it is written for every decision, and this takes a third of the time. */
+export function holdText(hold: Hold): string {
+  const { amounts, idempotency } = hold;
+  return (
+    `{"id":"${hold.id}","orgId":"${hold.orgId}","runId":${hold.runId === null ? 'null' : `"${hold.runId}"`},` +
+    `"surface":"${hold.surface}","scope":${JSON.stringify(hold.scope)},` +
+    `"amounts":["${amounts.usd}","${amounts.tokens}","${amounts.requests}"],` +
+    `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},` +
+    `"takes":${JSON.stringify(flat(hold.takes))},"packs":${JSON.stringify(flat(hold.packs))},` +
+    `"priceVersion":${JSON.stringify(hold.priceVersion)}` +
+    `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}}`
+  );
+}
+
 export function restoredHold(stored: unknown): Hold {
   const { amounts, takes, packs, idempotency, ...rest } = stored as StoredHold;
   const [usd, tokens, requests] = amounts;
