@@ -6,6 +6,7 @@
 import { admit, appliedLimits, type Charge, release, take } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
 import {
+  type Alert,
   alertsDue,
   correct,
   lower,
@@ -91,12 +92,25 @@ export async function decideBatch<Run>(
   return { results, prepared, newHolds };
 }
 
+/** Alerts that are out once the transaction has committed. */
+export interface BookAlerts {
+  readonly book: Book;
+  readonly alerts: readonly Alert[];
+}
+
+export function markAllAlerted(all: readonly BookAlerts[]): void {
+  for (const { book, alerts } of all) {
+    markAlerted(book.counters, alerts);
+  }
+}
+
+/** Also where nothing is new, since answers are sealed here. What it returns is to be marked after the commit. */
 export async function writeBatch<Run>(
   tx: Transaction,
   deps: BatchDependencies<Run>,
   { results, prepared }: Batch<Run>,
   nowMs: number,
-): Promise<void> {
+): Promise<BookAlerts[]> {
   const booked = prepared.map((one) => one.booked);
   await insertIdentities(tx, booked);
   await deps.writeRuns(tx, booked);
@@ -112,16 +126,18 @@ export async function writeBatch<Run>(
       await claimEnded(tx, orgId, booking.decisionId, booking.runId);
     }
   }
+  const raisedAlerts: BookAlerts[] = [];
   for (const [book, raised] of chargesByBook(prepared)) {
     const alerts = alertsDue(book.counters, raised);
     await raiseAlerts(tx, deps.ids, book.orgId, alerts, nowMs);
-    markAlerted(book.counters, alerts);
+    raisedAlerts.push({ book, alerts });
   }
   for (const [group, result] of results) {
     if (result.kind === 'done') {
       await group.seal?.(tx, result.outcomes);
     }
   }
+  return raisedAlerts;
 }
 
 function chargesByBook<Run>(prepared: readonly Prepared<Run>[]): Map<Book, Raised[]> {

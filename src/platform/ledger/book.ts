@@ -4,6 +4,7 @@
  */
 import { type Applied, appliedLimits, type Charge, type Counter, countsIn } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
+import { countingGap } from './counting-gap.ts';
 import type { Hold } from './hold.ts';
 
 /** A counter that has to be made before the decision, with the charge that asks for it. */
@@ -39,9 +40,19 @@ export class Book {
   /** After a change, what was not counted before may have to be: only windows yet to begin are known to be at zero. */
   changeLimits(limits: OrgLimits, nowMs: number): void {
     if (limits.version !== this.#limits.version) {
-      this.#completeSinceMs = Math.max(this.#completeSinceMs, nowMs + 1);
+      this.#completeSinceMs = Math.max(this.#completeSinceMs, completeFrom(nowMs));
+      this.#forgetUncounted(limits);
     }
     this.#limits = limits;
+  }
+
+  #forgetUncounted(limits: OrgLimits): void {
+    const gap = countingGap(this.#limits, limits);
+    for (const key of gap === undefined ? [] : this.counters.keys()) {
+      if (gap?.(key)) {
+        this.counters.delete(key);
+      }
+    }
   }
 
   /** Those of the counters that nobody can know without asking the database. */
@@ -90,10 +101,18 @@ export class Book {
       const over = endMs + keptAfterEndMs <= nowMs;
       if (held === 0n && (over || tooMany)) {
         this.counters.delete(key);
-        this.#completeSinceMs = Math.max(this.#completeSinceMs, over ? endMs : nowMs + 1);
+        this.#completeSinceMs = Math.max(this.#completeSinceMs, over ? endMs : completeFrom(nowMs));
       }
     }
   }
+}
+
+/** History may be recorded a little ahead of time, so the books of windows that are about to begin are not empty for sure. */
+const recordedAheadMs = 5 * 60_000;
+
+/** From when on every booking is counted by someone who begins to count now. */
+export function completeFrom(nowMs: number): number {
+  return nowMs + recordedAheadMs + 1;
 }
 
 const countersMax = 50_000;

@@ -16,11 +16,13 @@ import {
   addCounters,
   type Batch,
   type BatchDependencies,
+  type BookAlerts,
   decideBatch,
+  markAllAlerted,
   type Prepared,
   writeBatch,
 } from './batch.ts';
-import { Book, type OpenHold } from './book.ts';
+import { Book, completeFrom, type OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
@@ -56,6 +58,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #orgLimits: OrgLimitsCache;
   readonly #books = new Map<string, Book>();
   readonly #keys = new Map<string, Hold>();
+  /** Keys whose hold is not durable yet: its answer must not be told, not even again. */
+  readonly #keysInFlight = new Map<string, Promise<void>>();
+  readonly #warming = new Map<string, Promise<void>>();
   readonly #expiries = new Expiries();
   #openHolds = 0;
   #nowMs = 0;
@@ -97,7 +102,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#holdLog = holdLog;
     this.#orgLimits = options.orgLimits ?? createOrgLimits(options.db);
     this.#nowMs = floorMs;
-    this.#startedMs = this.#now() + 1;
+    this.#startedMs = completeFrom(this.#now());
     for (const hold of restored) {
       this.#restored.set(hold.orgId, [...(this.#restored.get(hold.orgId) ?? []), hold]);
       this.#remember(hold);
@@ -132,7 +137,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (book === undefined) {
       return undefined;
     }
-    const replay = request.key && this.#keys.get(keyName(request.orgId, request.key.digest));
+    const keyed = request.key && keyName(request.orgId, request.key.digest);
+    if (keyed !== undefined && this.#keysInFlight.has(keyed)) {
+      return undefined;
+    }
+    const replay = keyed !== undefined ? this.#keys.get(keyed) : undefined;
     if (replay?.idempotency != null) {
       const { fingerprint, answer } = replay.idempotency;
       return fingerprint === request.key?.fingerprint
@@ -155,11 +164,28 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     const held = holdFor(this.#options.ids, book, { request, charge, applied, admission });
     this.#remember(held.hold);
-    return { held, durable: this.#makeDurable(held.hold) };
+    const durable = this.#makeDurable(held.hold);
+    if (keyed !== undefined) {
+      this.#keysInFlight.set(keyed, durable);
+      const landed = () => void this.#keysInFlight.delete(keyed);
+      durable.then(landed, landed);
+    }
+    return { held, durable };
   }
 
-  /** Reads what a decision lacked. */
-  async #warm({ orgId, scope, amounts, surface }: HoldRequest): Promise<void> {
+  /** Reads what a decision lacked; those that lack it at the same time wait for one of them. */
+  async #warm(request: HoldRequest): Promise<void> {
+    const { orgId, key } = request;
+    const underWay = (key && this.#keysInFlight.get(keyName(orgId, key.digest))) ?? this.#warming.get(orgId);
+    if (underWay !== undefined) {
+      return underWay;
+    }
+    const warming = this.#read(request).finally(() => this.#warming.delete(orgId));
+    this.#warming.set(orgId, warming);
+    return warming;
+  }
+
+  async #read({ orgId, scope, amounts, surface }: HoldRequest): Promise<void> {
     const book = await this.#openBook(orgId);
     const charge = { scope, amounts, depth: null, atMs: this.#now() };
     await addCounters(
@@ -271,6 +297,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const groups = waiting.map(({ group }) => group);
     const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
     let batch: Batch<Run> | undefined;
+    let alerts: BookAlerts[] = [];
     try {
       await Promise.all(orgIds.map((orgId) => this.#openBook(orgId)));
       const nowMs = this.#now();
@@ -283,8 +310,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
             await addCounters(tx, book, missing);
           },
         });
+        alerts = await writeBatch(tx, this.#options, batch, nowMs);
         if (batch.prepared.length > 0) {
-          await writeBatch(tx, this.#options, batch, nowMs);
           await advanceClock(tx, orgIds, nowMs);
         }
         if (batch.newHolds.length > 0) {
@@ -298,6 +325,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return;
     }
     this.#conclude(batch?.prepared ?? []);
+    markAllAlerted(alerts);
     for (const hold of batch?.newHolds ?? []) {
       this.#remember(hold);
     }
@@ -395,11 +423,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
-    if (open.ending) {
-      return { kind: 'ended' };
-    }
-    await this.#end([{ hold: open.hold, endedAs: 'voided', runId: null }], [open]);
-    return { kind: 'changed', hold: open.hold };
+    const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
+    return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
   }
 
   async #endedOrUnknown(orgId: string, holdId: string): Promise<HoldChange> {
@@ -407,34 +432,71 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return { kind: ends.length > 0 ? 'ended' : 'unknown' };
   }
 
-  /** The end is in the database, then memory changes, then LMDB forgets. */
-  async #end(ends: readonly HoldEnd[], open: readonly OpenHold[]): Promise<void> {
-    for (const one of open) {
-      one.ending = true;
-    }
+  /**
+   * Ends those that are still open, and expire by then; returns them. Decided in a turn of the database, in which no
+   * settle is under way: one that came before has ended its hold, one that comes after finds the end and is late. The
+   * end is in the database, then memory changes, then the log forgets.
+   */
+  async #end(holds: readonly OpenHold[], endedAs: 'voided' | 'expired', dueMs: number): Promise<Hold[]> {
+    let ending: OpenHold[] = [];
     try {
-      await this.#options.db.transaction((tx) => insertEnds(tx, ends, this.#now()));
+      await this.#options.db.transaction(async (tx) => {
+        setEnding(ending, false);
+        ending = holds.filter(
+          (open) =>
+            this.#isOpen(open) && !open.ending && (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
+        );
+        setEnding(ending, true);
+        await insertEnds(
+          tx,
+          ending.map(({ hold }): HoldEnd => ({ hold, endedAs, runId: null })),
+          this.#now(),
+        );
+      });
     } catch (error) {
-      const alreadyThere = await this.#endsOf(ends).catch(() => undefined);
-      if (alreadyThere === undefined || alreadyThere.length < ends.length) {
-        for (const one of open) {
-          one.ending = false;
-        }
-        throw error;
+      if (error instanceof DatabaseUnavailable) {
+        void this.#resolveEndsLater(ending);
+      } else {
+        setEnding(ending, false);
       }
+      throw error;
     }
-    for (const { hold } of ends) {
-      this.#forgetHold(hold);
-    }
-    this.#holdLog.forget(ends.map(({ hold }) => hold.id));
+    return this.#ended(ending);
   }
 
-  #endsOf(ends: readonly HoldEnd[]) {
-    return findEnds(
-      this.#options.db,
-      ends.map(({ hold }) => hold.orgId),
-      ends.map(({ hold }) => hold.id),
-    );
+  #isOpen(open: OpenHold): boolean {
+    return this.#books.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
+  }
+
+  #ended(ending: readonly OpenHold[]): Hold[] {
+    const holds = ending.map(({ hold }) => hold);
+    for (const hold of holds) {
+      this.#forgetHold(hold);
+    }
+    this.#holdLog.forget(holds.map(({ id }) => id));
+    return holds;
+  }
+
+  /** The answer to COMMIT was lost. They stay as they are until their ends, or that they have none, can be read. */
+  async #resolveEndsLater(ending: readonly OpenHold[]): Promise<void> {
+    while (!this.#closed) {
+      try {
+        const ends = await findEnds(
+          this.#options.db,
+          ending.map(({ hold }) => hold.orgId),
+          ending.map(({ hold }) => hold.id),
+        );
+        const ended = new Set(ends.map(({ hold_id }) => hold_id));
+        this.#ended(ending.filter(({ hold }) => ended.has(hold.id)));
+        setEnding(
+          ending.filter(({ hold }) => !ended.has(hold.id)),
+          false,
+        );
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 250).unref());
+      }
+    }
   }
 
   async extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
@@ -448,6 +510,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#now(), seconds) };
     await this.#holdLog.append([hold]);
+    if (!this.#isOpen(open)) {
+      // It ended meanwhile, and the log was told before this.
+      this.#holdLog.forget([holdId]);
+      return { kind: 'ended' };
+    }
     if (open.ending) {
       return { kind: 'ended' };
     }
@@ -487,31 +554,27 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   async expireDue(): Promise<boolean> {
     const nowMs = this.#now();
-    const due: { end: HoldEnd; open: OpenHold }[] = [];
-    for (const { orgId, id } of this.#expiries.takeDue(nowMs, expiriesPerBatch)) {
-      const open = (await this.#openBook(orgId)).holds.get(id);
-      if (open === undefined) {
-        continue;
-      }
-      if (open.ending || open.hold.expiresAtMs > nowMs) {
-        this.#expiries.add(open.hold, nowMs);
-      } else {
-        due.push({ end: { hold: open.hold, endedAs: 'expired', runId: null }, open });
-      }
-    }
-    if (due.length === 0) {
-      return false;
-    }
+    const due = this.#expiries.takeDue(nowMs, expiriesPerBatch);
+    // One that was prolonged is found more than once.
+    const holds = new Set<OpenHold>();
     try {
-      await this.#end(
-        due.map(({ end }) => end),
-        due.map(({ open }) => open),
-      );
-    } catch (error) {
-      for (const { open } of due) {
-        this.#expiries.add(open.hold, nowMs);
+      for (const { orgId, id } of due) {
+        const open = (await this.#openBook(orgId)).holds.get(id);
+        if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
+          holds.add(open);
+        }
       }
+      if (holds.size > 0) {
+        await this.#end([...holds], 'expired', nowMs);
+      }
+    } catch (error) {
+      this.#expiries.putBack(due, nowMs);
       throw error;
+    }
+    for (const open of holds) {
+      if (this.#isOpen(open)) {
+        this.#expiries.putBack([open.hold], nowMs);
+      }
     }
     return due.length === expiriesPerBatch;
   }
@@ -539,25 +602,36 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 }
 
+type Expiring = Pick<Hold, 'orgId' | 'id'>;
+
 /** Holds by the second in which they expire. */
 class Expiries {
-  readonly #bySecond = new Map<number, { orgId: string; id: string; admittedAtMs: number }[]>();
+  readonly #bySecond = new Map<number, Expiring[]>();
   #sweptTo = Number.POSITIVE_INFINITY;
 
-  /** `nowMs` is given for one that is due but cannot end yet: it is looked at again in a second. */
-  add({ orgId, id, expiresAtMs, admittedAtMs }: Hold, nowMs?: number): void {
-    const second = Math.ceil(Math.max(expiresAtMs, nowMs === undefined ? 0 : nowMs + 1_000) / 1_000);
+  add({ orgId, id, expiresAtMs }: Hold): void {
+    this.#addAt(Math.ceil(expiresAtMs / 1_000), { orgId, id });
+  }
+
+  /** Those that could not end yet are looked at again in a second. */
+  putBack(holds: readonly Expiring[], nowMs: number): void {
+    for (const { orgId, id } of holds) {
+      this.#addAt(Math.ceil(nowMs / 1_000) + 1, { orgId, id });
+    }
+  }
+
+  #addAt(second: number, hold: Expiring): void {
     const there = this.#bySecond.get(second);
     if (there === undefined) {
-      this.#bySecond.set(second, [{ orgId, id, admittedAtMs }]);
+      this.#bySecond.set(second, [hold]);
     } else {
-      there.push({ orgId, id, admittedAtMs });
+      there.push(hold);
     }
     this.#sweptTo = Math.min(this.#sweptTo, second);
   }
 
-  takeDue(nowMs: number, limit: number): { orgId: string; id: string }[] {
-    const due: { orgId: string; id: string }[] = [];
+  takeDue(nowMs: number, limit: number): Expiring[] {
+    const due: Expiring[] = [];
     const nowSecond = Math.floor(nowMs / 1_000);
     while (this.#sweptTo <= nowSecond && due.length < limit) {
       const holds = this.#bySecond.get(this.#sweptTo) ?? [];
@@ -582,6 +656,12 @@ class Expiries {
   oldestMs(nowMs: number): number {
     const overdueMs = nowMs - this.#sweptTo * 1_000;
     return Number.isFinite(overdueMs) && overdueMs > 0 ? overdueMs : 0;
+  }
+}
+
+function setEnding(holds: readonly OpenHold[], ending: boolean): void {
+  for (const open of holds) {
+    open.ending = ending;
   }
 }
 

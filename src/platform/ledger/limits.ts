@@ -2,11 +2,11 @@
  * The rows of limits. Capabilities write them through these functions and give them their shape on the wire; the ledger
  * reads them all. Every change moves the org's version and is announced, so that the next decision obeys it.
  */
-import type { Limit, LimitKind, Match, Span, Unit } from '../../kernel/limits.ts';
+import { each, type Limit, type LimitKind, type Match, type Span, type Unit } from '../../kernel/limits.ts';
 import type { Period } from '../../kernel/windows.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { type Condition, type ListQuery, type PageOf, type SortFields, selectPage } from '../http/list.ts';
-import { announceLimits } from './notices.ts';
+import { announceLimit } from './notices.ts';
 
 export interface LimitRow {
   readonly org_id: string;
@@ -100,15 +100,19 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
       row.updated_at,
     ],
   );
-  await announceLimits(tx, row.org_id);
+  await announceLimit(tx, row.org_id);
+  await forgetDisplaced(tx, row);
 }
 
 /** What may be changed of a limit. Whom it counts may not: that would be another limit. */
 export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void> {
-  await tx.query(
+  const [changed] = await tx.query<{ moved: boolean }>(
     `UPDATE limits SET name = $3, period = $4, window_seconds = $5, timezone = $6, capacity = $7, burst = $8,
                        enforcement = $9, alert_thresholds = $10, expires_at = $11, updated_at = $12
-      WHERE org_id = $1 AND id = $2`,
+       FROM limits AS before
+      WHERE limits.org_id = $1 AND limits.id = $2 AND before.org_id = $1 AND before.id = $2
+      RETURNING (before.period, before.window_seconds, before.timezone)
+        IS DISTINCT FROM (limits.period, limits.window_seconds, limits.timezone) AS moved`,
     [
       row.org_id,
       row.id,
@@ -124,12 +128,36 @@ export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void>
       row.updated_at,
     ],
   );
-  await announceLimits(tx, row.org_id);
+  await announceLimit(tx, row.org_id);
+  if (changed?.moved === true) {
+    await forgetCounters(tx, row);
+  }
 }
 
-export async function endLimit(tx: Transaction, { org_id, id }: LimitRow, now: Date): Promise<void> {
+export async function endLimit(tx: Transaction, row: LimitRow, now: Date): Promise<void> {
+  const { org_id, id } = row;
   await tx.query('UPDATE limits SET ended_at = $3 WHERE org_id = $1 AND id = $2', [org_id, id, now]);
-  await announceLimits(tx, org_id);
+  await announceLimit(tx, org_id);
+  await forgetCounters(tx, row);
+  await forgetDisplaced(tx, row);
+}
+
+/** What a limit does not count for a while is missing in its counters: they are made again when they are needed. */
+async function forgetCounters(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
+  await tx.query('DELETE FROM counters WHERE org_id = $1 AND limit_id = $2', [org_id, id]);
+}
+
+/** The limit for every other customer stops, or begins, to count this one. */
+async function forgetDisplaced(tx: Transaction, { org_id, kind, match }: LimitRow): Promise<void> {
+  if (kind === 'customer' && match.customer_id !== each) {
+    await tx.query(
+      `DELETE FROM counters USING limits
+        WHERE counters.org_id = $1 AND limits.org_id = $1 AND limits.id = counters.limit_id
+          AND limits.kind = 'customer' AND strpos(counters.key, ':') > 0
+          AND substr(counters.key, strpos(counters.key, ':') + 1) = $2`,
+      [org_id, match.customer_id],
+    );
+  }
 }
 
 /** Of a kind of which an org has one at most, and keeps it: the row also when it has ended, locked. */
@@ -148,7 +176,7 @@ export async function lockLimitEvenEnded(
 /** Undoes `endLimit`: the limit goes on under its id, with what was counted before. */
 export async function reviveLimit(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('UPDATE limits SET ended_at = NULL WHERE org_id = $1 AND id = $2', [org_id, id]);
-  await announceLimits(tx, org_id);
+  await announceLimit(tx, org_id);
 }
 
 export async function findLimit(

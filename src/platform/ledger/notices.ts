@@ -3,8 +3,20 @@ import type { Database, Transaction } from '../db/database.ts';
 
 const channel = 'limits';
 
-/** Also for what else the decisions of an org depend on: its time zone, its read limit. */
+/** For what else the decisions of an org depend on: its time zone, its read limit. */
 export async function announceLimits(tx: Transaction, orgId: string): Promise<void> {
+  await announceLimit(tx, orgId);
+  // In another time zone other windows count; those of now must not come back as they were.
+  await tx.query(
+    `DELETE FROM counters USING limits
+      WHERE counters.org_id = $1 AND limits.org_id = $1 AND limits.id = counters.limit_id
+        AND limits.period IS NOT NULL AND limits.timezone IS NULL`,
+    [orgId],
+  );
+}
+
+/** A limit changed. Until the transaction ends nobody else decides for the org, so counters can be forgotten after it. */
+export async function announceLimit(tx: Transaction, orgId: string): Promise<void> {
   await tx.query(
     `INSERT INTO ledger_orgs (org_id, limits_version) VALUES ($1, 1)
      ON CONFLICT (org_id) DO UPDATE SET limits_version = ledger_orgs.limits_version + 1`,

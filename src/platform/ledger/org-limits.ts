@@ -19,6 +19,8 @@ export interface OrgLimitsCache {
 
 export function createOrgLimits(db: Database): OrgLimitsCache {
   const remembered = new Map<string, OrgLimits>();
+  /** Those who ask for the same at the same time share the answer: many do at once after a change. */
+  const reading = new Map<string, { limits: Promise<OrgLimits>; announcements: number }>();
   /** Counts announcements: what was read before one must not be remembered after it. */
   let announcements = 0;
 
@@ -42,6 +44,14 @@ export function createOrgLimits(db: Database): OrgLimitsCache {
     remembered.set(limits.orgId, limits);
   }
 
+  async function read(orgId: string, announcementsBefore: number): Promise<OrgLimits> {
+    const limits = await readOrgLimits(db, orgId);
+    if (announcements === announcementsBefore) {
+      remember(limits);
+    }
+    return limits;
+  }
+
   return {
     peek,
     remember,
@@ -50,12 +60,19 @@ export function createOrgLimits(db: Database): OrgLimitsCache {
       if (known !== undefined) {
         return known;
       }
-      const announcementsBefore = announcements;
-      const read = await readOrgLimits(db, orgId);
-      if (announcements === announcementsBefore) {
-        remember(read);
+      const underWay = reading.get(orgId);
+      if (underWay?.announcements === announcements) {
+        return underWay.limits;
       }
-      return read;
+      const limits = read(orgId, announcements);
+      reading.set(orgId, { limits, announcements });
+      const done = () => {
+        if (reading.get(orgId)?.limits === limits) {
+          reading.delete(orgId);
+        }
+      };
+      limits.then(done, done);
+      return limits;
     },
   };
 }

@@ -8,7 +8,7 @@ import type { OrgLimits } from '../../kernel/limits.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { SharedClock } from '../clock.ts';
 import { type Database, DatabaseUnavailable, insertMany, type Transaction } from '../db/database.ts';
-import { addCounters, type BatchDependencies, decideBatch, writeBatch } from './batch.ts';
+import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, writeBatch } from './batch.ts';
 import { Book, chargeOf, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
@@ -191,7 +191,9 @@ class Tick<Run> {
   readonly #read = new Map<string, { settled: bigint; held: bigint; alerted: number }>();
   readonly #newHolds: Hold[] = [];
   readonly #changedHolds = new Map<string, Hold>();
-  readonly #endedHolds: string[] = [];
+  readonly #endedHolds = new Set<string>();
+  /** Holds that ended earlier and are settled late. */
+  #endedBefore: readonly Hold[] = [];
 
   constructor(
     options: PostgresLedgerOptions<Run>,
@@ -251,6 +253,14 @@ class Tick<Run> {
     for (const hold of await selectHolds(this.#tx, this.#orgId, ids, digests)) {
       book.holds.set(hold.id, { hold, ending: false });
     }
+    const late = asked.flatMap((one) =>
+      one.kind === 'book'
+        ? one.group.bookings.flatMap(({ kind, decisionId }) =>
+            decisionId === null || kind === 'open' || book.holds.has(decisionId) ? [] : [decisionId],
+          )
+        : [],
+    );
+    this.#endedBefore = (await findEnds(this.#tx, [this.#orgId], late)).map(({ body }) => restoredHold(body));
   }
 
   /** All that the commands will look at: of what they ask for, and of the holds that they end. */
@@ -272,7 +282,8 @@ class Tick<Run> {
         }
       }
     }
-    for (const { hold } of book.holds.values()) {
+    const holds = [...book.holds.values()].map(({ hold }) => hold);
+    for (const hold of [...holds, ...this.#endedBefore]) {
       for (const { key } of [...hold.takes, ...hold.packs]) {
         wanted.set(key, wanted.get(key));
       }
@@ -300,7 +311,8 @@ class Tick<Run> {
       return;
     }
     for (const hold of await selectHoldsSince(this.#tx, this.#orgId, missing)) {
-      if (!book.holds.has(hold.id)) {
+      // Those that ended in this transaction are still there.
+      if (!book.holds.has(hold.id) && !this.#endedHolds.has(hold.id)) {
         book.holds.set(hold.id, { hold, ending: false });
       }
     }
@@ -371,7 +383,7 @@ class Tick<Run> {
     release(book.counters, open.hold.takes);
     release(book.counters, open.hold.packs);
     book.holds.delete(holdId);
-    this.#endedHolds.push(holdId);
+    this.#endedHolds.add(holdId);
     return { kind: 'changed', hold: open.hold };
   }
 
@@ -402,9 +414,7 @@ class Tick<Run> {
       bookOf: () => book,
       makeCounters: (_, missing) => this.#makeCounters(book, missing),
     });
-    if (batch.prepared.length > 0) {
-      await writeBatch(this.#tx, this.#options, batch, nowMs);
-    }
+    markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
     this.#newHolds.push(...batch.newHolds);
     for (const { booked, ends } of batch.prepared) {
       if (booked.charged !== null) {
@@ -412,7 +422,7 @@ class Tick<Run> {
       }
       if (ends !== null) {
         book.holds.delete(ends.id);
-        this.#endedHolds.push(ends.id);
+        this.#endedHolds.add(ends.id);
       }
     }
     for (const [index, one] of asked.entries()) {
@@ -423,7 +433,7 @@ class Tick<Run> {
   }
 
   async #write(book: Book, nowMs: number): Promise<void> {
-    const ended = new Set(this.#endedHolds);
+    const ended = this.#endedHolds;
     await insertHolds(
       this.#tx,
       this.#newHolds.filter(({ id }) => !ended.has(id)),

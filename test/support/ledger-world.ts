@@ -1,0 +1,367 @@
+/** A ledger of the engine under test on a real database, with a clock that tests move and books that they can audit. */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Amounts, Limit, Scope } from '../../src/kernel/limits.ts';
+import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/kernel/windows.ts';
+import type { Database, Transaction } from '../../src/platform/db/database.ts';
+import { createIds, type Ids } from '../../src/platform/ids.ts';
+import type { PaidSoFar } from '../../src/platform/ledger/batch.ts';
+import type { Booked, Booking, GroupResult } from '../../src/platform/ledger/booking.ts';
+import { EmbeddedLedger } from '../../src/platform/ledger/embedded.ts';
+import type { Hold } from '../../src/platform/ledger/hold.ts';
+import type { Held, HoldRequest, HoldResult, Ledger } from '../../src/platform/ledger/ledger.ts';
+import { endLimit, insertLimit, type LimitRow, updateLimit } from '../../src/platform/ledger/limits.ts';
+import { announceLimits } from '../../src/platform/ledger/notices.ts';
+import { PostgresLedger } from '../../src/platform/ledger/postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { FakeClock, seededBytes } from '../harness.ts';
+import { amountsOf, scopeOf } from './ledger-values.ts';
+import { engine, makePlace, openPlace, type Place } from './test-database.ts';
+
+const log = createLog('silent');
+
+/** What earlier entries of a run burned and left uncovered, from the entries alone. */
+export async function readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar> {
+  const rows = await tx.query<{ packs: [string, string][] | null; uncovered_nanos: bigint }>(
+    'SELECT packs, uncovered_nanos FROM ledger_entries WHERE org_id = $1 AND run_id = $2 ORDER BY booked_at, id',
+    [orgId, runId],
+  );
+  const burned = new Map<string, bigint>();
+  for (const [id, amount] of rows.flatMap(({ packs }) => packs ?? [])) {
+    burned.set(`${id}@0`, (burned.get(`${id}@0`) ?? 0n) + BigInt(amount));
+  }
+  return {
+    burned: [...burned].map(([key, amount]) => ({ key, amount })).filter(({ amount }) => amount > 0n),
+    uncovered: rows.reduce((sum, { uncovered_nanos }) => sum + uncovered_nanos, 0n),
+  };
+}
+
+export interface LedgerOptions {
+  readonly seed?: number;
+  readonly holdsMax?: number;
+}
+
+export async function openLedgerOn(
+  db: Database,
+  place: Place,
+  clock: FakeClock,
+  ids: Ids,
+  holdsMax = 100_000,
+): Promise<Ledger> {
+  const parts = { db, clock, ids, log, writeRuns: async () => undefined, readPaid };
+  return engine === 'embedded'
+    ? EmbeddedLedger.open({ ...parts, directory: join(place.dataDir, 'holds'), holdsMax })
+    : new PostgresLedger(parts);
+}
+
+export class LedgerWorld {
+  readonly clock = new FakeClock();
+  readonly ids: Ids;
+  readonly #holdsMax: number;
+  #place: Place;
+  #db: Database;
+  #ledger: Ledger;
+  #orgs = 0;
+
+  static async open({ seed = 1, holdsMax = 100_000 }: LedgerOptions = {}): Promise<LedgerWorld> {
+    const place = await makePlace({ migrated: true });
+    const db = await openPlace(place);
+    const world = new LedgerWorld(place, db, seed, holdsMax);
+    world.#ledger = await openLedgerOn(db, place, world.clock, world.ids, holdsMax);
+    return world;
+  }
+
+  private constructor(place: Place, db: Database, seed: number, holdsMax: number) {
+    this.ids = createIds(this.clock, seededBytes(seed));
+    this.#place = place;
+    this.#db = db;
+    this.#holdsMax = holdsMax;
+    this.#ledger = undefined as unknown as Ledger;
+  }
+
+  get db(): Database {
+    return this.#db;
+  }
+
+  get ledger(): Ledger {
+    return this.#ledger;
+  }
+
+  get place(): Place {
+    return this.#place;
+  }
+
+  get nowMs(): number {
+    return this.clock.now().getTime();
+  }
+
+  async createOrg(timezone = 'UTC'): Promise<string> {
+    this.#orgs += 1;
+    const id = this.ids.next('org');
+    await this.#db.query(
+      `INSERT INTO orgs (id, name, slug, timezone, status, created_at, updated_at)
+       VALUES ($1, $1, $1, $2, 'active', $3, $3)`,
+      [id, timezone, this.clock.now()],
+    );
+    return id;
+  }
+
+  async changeTimezone(orgId: string, timezone: string): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await tx.query('UPDATE orgs SET timezone = $2 WHERE id = $1', [orgId, timezone]);
+      await announceLimits(tx, orgId);
+    });
+  }
+
+  async insertLimit(orgId: string, limit: Limit): Promise<void> {
+    await this.#db.transaction((tx) => insertLimit(tx, rowOf(orgId, limit)));
+  }
+
+  async updateLimit(orgId: string, limit: Limit): Promise<void> {
+    await this.#db.transaction((tx) => updateLimit(tx, rowOf(orgId, limit)));
+  }
+
+  async endLimit(orgId: string, limit: Limit): Promise<void> {
+    await this.#db.transaction((tx) => endLimit(tx, rowOf(orgId, limit), this.clock.now()));
+  }
+
+  /** An org with these limits. */
+  async orgWith(...limits: readonly Limit[]): Promise<string> {
+    const orgId = await this.createOrg();
+    for (const limit of limits) {
+      await this.insertLimit(orgId, limit);
+    }
+    return orgId;
+  }
+
+  requestOf(orgId: string, dollars: string, fields: Partial<HoldRequest> = {}): HoldRequest {
+    return {
+      orgId,
+      surface: 'edge',
+      scope: scopeOf(),
+      amounts: amountsOf(dollars),
+      holdSeconds: 900,
+      priceVersion: null,
+      ...fields,
+    };
+  }
+
+  hold(orgId: string, dollars: string, fields: Partial<HoldRequest> = {}): Promise<HoldResult> {
+    return this.#ledger.hold(this.requestOf(orgId, dollars, fields));
+  }
+
+  async held(orgId: string, dollars: string, fields: Partial<HoldRequest> = {}): Promise<Hold> {
+    return heldOf(await this.hold(orgId, dollars, fields)).hold;
+  }
+
+  bookingOf(dollars: string, fields: Partial<Booking> = {}): Booking {
+    const amounts: Amounts = fields.amounts ?? amountsOf(dollars);
+    return {
+      kind: 'charge',
+      runId: this.ids.next('run'),
+      externalId: null,
+      entryId: this.ids.next('ent'),
+      scope: scopeOf(),
+      depth: 1,
+      amounts,
+      decisionId: null,
+      holdSeconds: 900,
+      atMs: null,
+      priceVersion: null,
+      usage: {
+        status: 'succeeded',
+        inputTokens: amounts.tokens,
+        cachedInputTokens: 0n,
+        cacheWriteTokens: 0n,
+        outputTokens: 0n,
+        valueNanos: 0n,
+        latencyMs: 0n,
+      },
+      run: null,
+      ...fields,
+    };
+  }
+
+  book(orgId: string, dollars: string, fields: Partial<Booking> = {}): Promise<GroupResult> {
+    return this.#ledger.book({ orgId, bookings: [this.bookingOf(dollars, fields)] });
+  }
+
+  async booked(orgId: string, dollars: string, fields: Partial<Booking> = {}): Promise<Booked> {
+    return bookedOf(await this.book(orgId, dollars, fields));
+  }
+
+  async expireAll(): Promise<void> {
+    while (await this.#ledger.expireDue()) {
+      // Once more.
+    }
+  }
+
+  /** Ends the ledger and its database in good order, and opens both again. */
+  async restart(): Promise<void> {
+    await this.#ledger.close();
+    await this.#db.close();
+    await this.#openAgain();
+  }
+
+  /** Goes on from a copy of the directory as a process that dies now leaves it. Embedded only. */
+  async crash(): Promise<void> {
+    const copy = await makePlace({ migrated: false });
+    cpSync(this.#place.dataDir, copy.dataDir, { recursive: true });
+    await this.#ledger.close();
+    await this.#db.close();
+    await this.#place.remove();
+    this.#place = copy;
+    await this.#openAgain();
+  }
+
+  async #openAgain(): Promise<void> {
+    this.#db = await openPlace(this.#place);
+    this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#holdsMax);
+  }
+
+  async close(): Promise<void> {
+    await this.#ledger.close();
+    await this.#db.close();
+    await this.#place.remove();
+  }
+
+  /** The counters of an org as `settled+held`, by the id of their limit and, after a slash, whom they count. */
+  async counters(orgId: string): Promise<Record<string, string>> {
+    const { counters } = await this.#ledger.inspect(orgId, async () => undefined);
+    return Object.fromEntries(counters.map(({ key, settled, held }) => [key, `${settled}+${held}`]).sort());
+  }
+
+  /** A sentence for each counter that is not the sum of the entries and the open holds. */
+  audit(orgId: string): Promise<string[]> {
+    return auditBooks(this.#ledger, orgId);
+  }
+}
+
+export function heldOf(result: HoldResult): Held {
+  if (result.kind !== 'held') {
+    throw new Error(`not held: ${JSON.stringify(result)}`);
+  }
+  return result;
+}
+
+export function bookedOf(result: GroupResult): Booked {
+  const [outcome] = result.kind === 'done' ? result.outcomes : [];
+  if (outcome?.kind !== 'booked') {
+    throw new Error(`not booked: ${JSON.stringify(result)}`);
+  }
+  return outcome;
+}
+
+/** A refusal's code, or what else became of it. */
+export function verdictOf(result: HoldResult | GroupResult): string {
+  return result.kind === 'denied' ? result.denial.code : result.kind;
+}
+
+export function rowOf(orgId: string, limit: Limit): LimitRow {
+  const { span } = limit;
+  return {
+    org_id: orgId,
+    id: limit.id,
+    kind: limit.kind,
+    name: null,
+    unit: limit.unit,
+    match: limit.match,
+    period: span.kind === 'calendar' ? span.period : null,
+    window_seconds: span.kind === 'fixed' ? span.seconds : null,
+    timezone: span.kind === 'calendar' ? span.timezone : null,
+    capacity: limit.capacity,
+    burst: null,
+    enforcement: limit.enforcement,
+    alert_thresholds: limit.thresholds,
+    expires_at: limit.expiresAtMs === null ? null : new Date(limit.expiresAtMs),
+    created_at: new Date(limit.createdAtMs),
+    updated_at: new Date(limit.createdAtMs),
+  };
+}
+
+interface EntryRow extends Omit<Scope, 'provider' | 'action' | 'team'> {
+  readonly charged_at: Date;
+  readonly usd_nanos: bigint;
+  readonly tokens: bigint;
+  readonly requests: bigint;
+  readonly prepaid_nanos: bigint;
+  readonly packs: [string, string][] | null;
+}
+
+/** The gates of the fast path, and those that history does not pass: written down once more, on purpose. */
+const edgeKinds = ['prepaid', 'quota', 'spend_cap', 'budget', 'customer'];
+
+async function auditBooks(ledger: Ledger, orgId: string): Promise<string[]> {
+  const { counters, holds, result } = await ledger.inspect(orgId, async (tx) => ({
+    entries: await tx.query<EntryRow>('SELECT * FROM ledger_entries WHERE org_id = $1', [orgId]),
+    limits: await tx.query<LimitRow>('SELECT * FROM limits WHERE org_id = $1 AND ended_at IS NULL', [orgId]),
+    org: await tx.query<{ timezone: string }>('SELECT timezone FROM orgs WHERE id = $1', [orgId]),
+    tallies: await tx.query<{ limit_id: string; settled: bigint }>(
+      'SELECT limit_id, settled FROM limit_tallies WHERE org_id = $1',
+      [orgId],
+    ),
+  }));
+  const { entries, limits } = result;
+  const timezone = result.org[0]?.timezone ?? 'UTC';
+  const faults: string[] = [];
+  for (const { key, settled, held } of counters) {
+    const [, id = '', start = '', value] = /^([^@]*)@(\d+)(?::([\s\S]*))?$/.exec(key) ?? [];
+    const limit = limits.find((one) => one.id === id);
+    if (limit === undefined) {
+      continue;
+    }
+    const window = windowAt(limit, timezone, Number(start));
+    if (window.startMs !== Number(start)) {
+      faults.push(`${key}: no window of its limit begins there`);
+      continue;
+    }
+    const falls = (scope: { [field: string]: unknown }) =>
+      Object.entries(limit.match).every(([field, wanted]) =>
+        wanted === '*' ? scope[field] === value : scope[field] === wanted,
+      );
+    const inside = (ms: number) => window.startMs <= ms && ms < window.endMs;
+    const spent = entries
+      .filter((entry) => inside(entry.charged_at.getTime()) && falls({ ...entry }))
+      .map((entry) => spentOf(limit, entry))
+      .reduce((sum, amount) => sum + amount, 0n);
+    const counts = (hold: Hold) => hold.surface === 'run' || edgeKinds.includes(limit.kind);
+    const taken = holds
+      .map((hold) =>
+        limit.kind === 'credits'
+          ? (hold.packs.find((pack) => pack.key === key)?.amount ?? 0n)
+          : counts(hold) && inside(hold.admittedAtMs) && falls({ ...hold.scope })
+            ? hold.amounts[limit.unit]
+            : 0n,
+      )
+      .reduce((sum, amount) => sum + amount, 0n);
+    const own = limits.some((one) => one.kind === 'customer' && one.match.customer_id === value);
+    const displaced = limit.kind === 'customer' && limit.match.customer_id === '*' && own;
+    if (!displaced && limit.kind !== 'prepaid' && settled !== spent) {
+      faults.push(`${key} (${limit.kind}): settled is ${settled}, the entries say ${spent}`);
+    }
+    const tally = result.tallies.find(({ limit_id }) => limit_id === id)?.settled ?? 0n;
+    if ((limit.kind === 'prepaid' || limit.kind === 'credits') && settled !== tally) {
+      faults.push(`${key} (${limit.kind}): settled is ${settled}, its tally ${tally}`);
+    }
+    if (!displaced && held !== taken) {
+      faults.push(`${key} (${limit.kind}): held is ${held}, the open holds say ${taken}`);
+    }
+  }
+  return faults;
+}
+
+function spentOf(limit: LimitRow, entry: EntryRow): bigint {
+  if (limit.kind === 'credits') {
+    return (entry.packs ?? [])
+      .filter(([id]) => id === limit.id)
+      .reduce((sum, [, amount]) => sum + BigInt(amount), 0n);
+  }
+  return { usd: entry.usd_nanos, tokens: entry.tokens, requests: entry.requests }[limit.unit];
+}
+
+function windowAt({ period, window_seconds, timezone }: LimitRow, orgTimezone: string, atMs: number): Window {
+  if (period !== null) {
+    return calendarWindow(period, timezone ?? orgTimezone, atMs);
+  }
+  return window_seconds === null ? lifetime : fixedWindow(window_seconds, atMs);
+}
