@@ -6,6 +6,7 @@ import { chainRoutes } from './capabilities/chains/index.ts';
 import { creditRoutes } from './capabilities/credits/index.ts';
 import { customerRoutes } from './capabilities/customers/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
+import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
@@ -32,6 +33,7 @@ import { buildRouter } from './platform/http/router.ts';
 import type { Ids } from './platform/ids.ts';
 import type { Job } from './platform/jobs.ts';
 import { deleteOldEnds } from './platform/ledger/facts.ts';
+import { createDriftGauge, registerLedgerMetrics } from './platform/ledger/metrics.ts';
 import { ensureMonths } from './platform/ledger/partitions.ts';
 import type { Log } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -63,7 +65,8 @@ export function createApp(deps: AppDependencies): App {
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = () =>
     buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups });
-  const metrics = createMetrics(db);
+  const drift = createDriftGauge();
+  const metrics = createMetrics(db, (registry) => registerLedgerMetrics(registry, { db, ledger, drift }));
   const credentials = createCredentials(db);
 
   const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find };
@@ -82,6 +85,7 @@ export function createApp(deps: AppDependencies): App {
     ...rateLimitRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices }),
     ...runRoutes({ db, ids, ledger, orgLimits, prices, rates, bulkMaxRuns: config.bulkMaxRuns }),
+    ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
     ...metaRoutes(openApi),
   ];
@@ -156,6 +160,7 @@ export function createApp(deps: AppDependencies): App {
         return false;
       },
     },
+    driftWatch({ db, ledger, clock, log, drift }),
     ...processes.jobs,
   ];
   return { routes, handler, jobs };

@@ -14,8 +14,10 @@ export interface Metrics extends RequestMetrics {
   readonly contentType: string;
 }
 
-export function createMetrics(db: Database): Metrics {
+/** `registerMore` adds what others count. */
+export function createMetrics(db: Database, registerMore?: (registry: Registry) => void): Metrics {
   const registry = new Registry();
+  registerMore?.(registry);
   // The event loop's lag, memory, handles, garbage collection.
   collectDefaultMetrics({ register: registry });
 

@@ -14,6 +14,11 @@ export const operationGroups = {
   plans: 'What organizations may use in a month, as platform operators define it.',
   plan: "The organization's plan.",
   rate_limit_policies: 'How much of what an organization may do in how many seconds.',
+  runs: 'Calls to models: what they were about and what they cost.',
+  edge: 'Decisions before a call to a model: may it go ahead?',
+  holds: 'What is set aside for decisions and runs that go on.',
+  ledger: 'The books, held against themselves.',
+  usage: 'What was used, summed over time and by what it was about.',
   models: 'Models and what they cost.',
   meta: 'What the service says of itself.',
 } as const;

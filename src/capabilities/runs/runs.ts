@@ -10,6 +10,7 @@ import type { Booking, GroupResult, Outcome } from '../../platform/ledger/bookin
 import { findEnds } from '../../platform/ledger/facts.ts';
 import { type Hold, restoredHold } from '../../platform/ledger/hold.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
+import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
 import { refuseBooking } from '../../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates } from '../../platform/rates/gate-rates.ts';
@@ -106,6 +107,7 @@ async function bookAll<View>(
 ): Promise<View> {
   const orgId = caller.tenantId;
   const taken = await takeRates(deps, orgId, bookings, now);
+  const decisions = bookings.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
   try {
@@ -125,9 +127,20 @@ async function bookAll<View>(
   }
   if (result.kind !== 'done') {
     giveBack(deps, taken, now);
+    if (result.kind === 'denied') {
+      decisionCounts.count('run', 'deny', result.denial.code);
+    }
     throw refuseBooking(result, how.bulk);
   }
+  if (decisions > 0) {
+    decisionCounts.count('run', 'allow', '', decisions);
+  }
   return sealed ?? how.answer(deps.db, result.outcomes);
+}
+
+/** Whether a booking has to pass the gates; others settle, record or correct. */
+function isDecided({ kind, decisionId }: Booking): boolean {
+  return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
@@ -140,14 +153,14 @@ async function takeRates(
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken: RateTake[][] = [];
   for (const booking of bookings) {
-    const isNew = booking.kind === 'open' || (booking.kind === 'charge' && booking.decisionId === null);
-    const gate = isNew ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
+    const gate = isDecided(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
     if (gate !== undefined) {
       const verdict = await gate.verdict;
       if (!verdict.allowed) {
         for (const takes of taken) {
           rates.giveBack(takes, now.getTime());
         }
+        decisionCounts.count('run', 'deny', 'rate_limited');
         checkRate(verdict);
       }
       taken.push([...gate.takes]);

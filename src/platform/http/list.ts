@@ -8,7 +8,15 @@ import type { Queryable } from '../db/database.ts';
 import { choice, closed } from './schemas.ts';
 import { isInstant } from './validation.ts';
 
-const pageSize = { fallback: 50, max: 200 };
+export const pageSize = { fallback: 50, max: 200 };
+
+/** For lists of which there is only one order. */
+export const pageParameters = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSize.max, default: pageSize.fallback })),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4_000, description: '`next_cursor` of the page before.' }),
+  ),
+};
 
 /** Sort fields and the SQL type of their column, which must not be null. */
 export type SortFields = Readonly<Record<string, 'timestamptz' | 'text'>>;
@@ -23,10 +31,7 @@ export interface ListQuery {
 export function listParameters<Filters extends TProperties>(sorts: SortFields, filters: Filters) {
   const words = Object.keys(sorts).flatMap((field) => [field, `-${field}`]);
   return closed({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSize.max, default: pageSize.fallback })),
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 4_000, description: '`next_cursor` of the page before.' }),
-    ),
+    ...pageParameters,
     sort: Type.Optional(choice(words, 'A field, or `-field` for the opposite order.')),
     ...filters,
   });
@@ -86,11 +91,12 @@ export async function selectPage<Row extends { readonly id: string }>(
   return { data, next_cursor: more ? encodeCursor(sort, last[field as keyof Row], last.id) : null };
 }
 
-function encodeCursor(sort: string, value: unknown, id: string): string {
+/** A cursor only fits the list and the order, named by `sort`, that it was made for. */
+export function encodeCursor(sort: string, value: unknown, id: string): string {
   return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url');
 }
 
-function decodeCursor(cursor: string, sort: string, type: SortFields[string] | undefined) {
+export function decodeCursor(cursor: string, sort: string, type: SortFields[string] | undefined) {
   try {
     const [madeFor, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
     const usable = typeof value === 'string' && (type !== 'timestamptz' || isInstant(value));

@@ -1,0 +1,21 @@
+/** Reads the names of counters, which `counterKey` in the kernel writes: `limit@window` or `limit@window:value`. */
+
+export interface CounterName {
+  readonly limitId: string;
+  readonly startMs: number;
+  /** Whose counter it is, where a limit counts each customer or chain by itself. */
+  readonly value: string | undefined;
+}
+
+export function limitIdOf(key: string): string {
+  return key.slice(0, key.indexOf('@'));
+}
+
+export function counterName(key: string): CounterName {
+  const limitId = limitIdOf(key);
+  const rest = key.slice(limitId.length + 1);
+  const colon = rest.indexOf(':');
+  return colon < 0
+    ? { limitId, startMs: Number(rest), value: undefined }
+    : { limitId, startMs: Number(rest.slice(0, colon)), value: rest.slice(colon + 1) };
+}

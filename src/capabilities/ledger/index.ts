@@ -1,0 +1,2 @@
+export { driftWatch } from './drift-watch.ts';
+export { ledgerRoutes } from './routes.ts';
