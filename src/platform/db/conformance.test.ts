@@ -194,7 +194,9 @@ describe('migrations', () => {
       migrate(first, migrations),
       migrate(first, migrations),
     ]);
-    expect(done.flat().map(({ version }) => version)).toEqual(migrations.map(({ version }) => version));
+    // Each waits for the lock anew for each migration, so that they may take turns.
+    const versions = done.flat().map(({ version }) => version);
+    expect(versions.toSorted((a, b) => a - b)).toEqual(migrations.map(({ version }) => version));
     expect(await migrate(first, migrations)).toEqual([]);
     await first.close();
     await fresh.remove();
