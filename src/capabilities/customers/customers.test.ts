@@ -87,9 +87,9 @@ test.each([
   ['?sort=cost_usd', 'sort invalid_value'],
   ['?limit=0', 'limit out_of_range'],
   ['?cursor=nonsense', 'cursor invalid_value'],
-  [`?cursor=${Buffer.from('["-customer_id","a"]').toString('base64url')}`, 'cursor invalid_value'],
-  [`?cursor=${Buffer.from('["customer_id","\\u0000"]').toString('base64url')}`, 'cursor invalid_value'],
-  [`?cursor=${Buffer.from('["customer_id",7]').toString('base64url')}`, 'cursor invalid_value'],
+  [`?cursor=${Buffer.from('["-customer_id","a","a"]').toString('base64url')}`, 'cursor invalid_value'],
+  [`?cursor=${Buffer.from('["customer_id","a","\\u0000"]').toString('base64url')}`, 'cursor invalid_value'],
+  [`?cursor=${Buffer.from('["customer_id","a",7]').toString('base64url')}`, 'cursor invalid_value'],
 ])('refuses %s', async (query, fault) => {
   expect(refusalOf(await send('GET', query))).toEqual(invalid(fault));
 });

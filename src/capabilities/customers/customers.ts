@@ -1,19 +1,16 @@
 /** The end customers of an org: whoever has used something, or has a limit or credits. */
-import { refuseField } from '../../contract/refusal.ts';
 import { each } from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import type { PageOf } from '../../platform/http/list.ts';
+import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../platform/http/list.ts';
 import type { CustomerFilters, CustomerView } from './schema.ts';
-
-type Sort = NonNullable<CustomerFilters['sort']>;
 
 export async function listCustomers(
   db: Queryable,
   orgId: string,
-  { limit = 50, sort = 'customer_id', cursor }: CustomerFilters,
+  { limit = pageSize.fallback, sort = 'customer_id', cursor }: CustomerFilters,
 ): Promise<PageOf<CustomerView>> {
-  const after = cursor === undefined ? null : decodeCursor(cursor, sort);
+  const after = cursor === undefined ? null : decodeCursor(cursor, sort, 'text').id;
   const found = await selectCustomerIds(db, {
     orgId,
     descending: sort.startsWith('-'),
@@ -25,7 +22,7 @@ export async function listCustomers(
   const last = ids.at(-1);
   return {
     data: ids.map((id) => totals.get(id) ?? viewTotal(id, '0', '0')),
-    next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last) : null,
+    next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last, last) : null,
   };
 }
 
@@ -59,22 +56,6 @@ async function selectCustomerIds(
     [orgId, after, most],
   );
   return rows.map(({ customer_id }) => customer_id);
-}
-
-function encodeCursor(sort: Sort, customerId: string): string {
-  return Buffer.from(JSON.stringify([sort, customerId])).toString('base64url');
-}
-
-function decodeCursor(cursor: string, sort: Sort): string {
-  try {
-    const [madeFor, customerId] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
-    if (madeFor === sort && typeof customerId === 'string' && !customerId.includes('\u0000')) {
-      return customerId;
-    }
-  } catch {
-    // Falls through to the refusal: whatever it was, we did not make it.
-  }
-  throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
 }
 
 interface TotalRow {
