@@ -299,3 +299,21 @@ test('a budget holds at once those it counts, for what they spent before too', a
   });
   expect(await run('5', 'w')).toBe(201);
 });
+
+test('a longer period counts all that was spent in it, not just its first day', async () => {
+  const own = await world.createOrg();
+  const at = sender(
+    () => world,
+    () => `/v1/orgs/${own.id}/budgets`,
+    () => own.ownerKey,
+  );
+  const sinceMonday = (world.clock.now().getTime() / 86_400_000 + 3) % 7;
+  world.clock.advanceSeconds((7 - sinceMonday) * 86_400 + 3_600);
+  const { json: budget } = await at('POST', '', { ...minimal, period: 'day', limit_usd: '6' });
+  expect(await chargeOf(world, own, '0.9')).toBe(201);
+  world.clock.advanceSeconds(86_400);
+  expect(await chargeOf(world, own, '5')).toBe(201);
+  await at('PATCH', `/${budget.id}`, { period: 'week' });
+  expect(await chargeOf(world, own, '0.2')).toBe('budget_exceeded');
+  expect(await chargeOf(world, own, '0.1')).toBe(201);
+});

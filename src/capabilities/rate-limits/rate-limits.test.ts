@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import {
   badAmounts,
+  chargeOf,
   invalid,
   limitsVersion,
   liveLimits,
@@ -303,4 +304,16 @@ describe('the org lists its policies', () => {
     const other = await world.createOrg();
     expect(refusalOf(await list('', other.ownerKey))).toEqual([404, 'not_found']);
   });
+});
+
+test('a quota whose window grows counts all of it', async () => {
+  const quota = (window_seconds: number) =>
+    put({ policies: [{ ...policy, kind: 'quota', limit: 3, window_seconds }] });
+  const run = () => chargeOf(world, org, '0');
+  await quota(60);
+  expect(await run()).toBe(201);
+  world.clock.advanceSeconds(60);
+  expect([await run(), await run()]).toEqual([201, 201]);
+  await quota(3_600);
+  expect(await run()).toBe('quota_exhausted');
 });
