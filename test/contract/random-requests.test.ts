@@ -31,6 +31,8 @@ interface Cast {
   readonly tokens: Readonly<Record<Exclude<CredentialName, 'none'>, string>>;
   readonly orgs: Readonly<Record<(typeof orgIds)[number], string>>;
   readonly keys: Readonly<Record<(typeof keyIds)[number], string>>;
+  /** By path parameter. */
+  readonly resources: Readonly<Record<string, string>>;
 }
 
 let world: World;
@@ -66,6 +68,26 @@ async function newCast(): Promise<Cast> {
   const mintOperator = () => world.request('POST', '/v1/admin/keys', { ...asOperator, body: { name: 'o' } });
   const operator = await mintOperator();
   const spareOperator = await mintOperator();
+  const make = async (path: string, key: string, body: object): Promise<string> =>
+    (await world.request('POST', path, { key, body })).json.id;
+  const resources = {
+    budget_id: await make(`/v1/orgs/${own.id}/budgets`, own.ownerKey, {
+      name: 'a',
+      scope_kind: 'org',
+      period: 'year',
+      limit_usd: '1000000',
+    }),
+    limit_id: await make(`/v1/orgs/${own.id}/customer-limits`, own.ownerKey, {
+      customer_id: 'a',
+      period: 'year',
+      limit_usd: '1',
+    }),
+    pack_id: await make(`/v1/orgs/${own.id}/credit-packs`, own.ownerKey, {
+      customer_id: 'a',
+      amount_usd: '1',
+    }),
+    plan_id: await make('/v1/admin/plans', world.operatorKey, { name: own.id, overage_policy: 'allow' }),
+  };
   await world.request('DELETE', `/v1/orgs/${own.id}/keys/${revoked.id}`, { key: own.ownerKey });
   await world.request('POST', `/v1/admin/orgs/${suspended.id}/suspend`, asOperator);
   // Past the expiry above, and past the minute in which failed tokens are counted.
@@ -94,10 +116,14 @@ async function newCast(): Promise<Cast> {
       operator: operator.json.id,
       spareOperator: spareOperator.json.id,
     },
+    resources,
   };
 }
 
 function idText(id: Id): string {
+  if ('resource' in id) {
+    return cast.resources[id.resource] ?? 'none';
+  }
   return 'org' in id ? cast.orgs[id.org] : 'key' in id ? cast.keys[id.key] : id.literal;
 }
 

@@ -63,6 +63,8 @@ export const keyIds = [
 export type Id =
   | { readonly org: (typeof orgIds)[number] }
   | { readonly key: (typeof keyIds)[number] }
+  /** The one that the world has for this path parameter. */
+  | { readonly resource: string }
   | { readonly literal: string };
 
 export interface RandomRequest {
@@ -98,6 +100,12 @@ const literalId = fc
 
 /** Mostly one that the route can find. */
 function idFor(path: string, parameter: string): fc.Arbitrary<Id> {
+  if (!['id', 'org_id', 'key_id'].includes(parameter)) {
+    return fc.oneof(
+      { weight: 9, arbitrary: fc.constant({ resource: parameter }) },
+      { weight: 1, arbitrary: literalId },
+    );
+  }
   const isOperatorKey = path.startsWith('/v1/admin/keys');
   const fitting: Id =
     parameter === 'key_id' ? { key: isOperatorKey ? 'spareOperator' : 'spare' } : { org: 'own' };

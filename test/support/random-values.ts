@@ -60,6 +60,11 @@ const times = [
   '2030-01-01T00:00:00.123456789012345678901234567890Z',
 ];
 
+const amounts = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom('0', '1', '0.000000001', '12.5', '8999999999.999999999') },
+  { weight: 1, arbitrary: fc.constantFrom('-1', '1e3', '9000000000', '1.0000000001') },
+);
+
 /** Names whose schema says less than their handler asks for. */
 const hints: Readonly<Record<string, readonly string[]>> = {
   timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns', 'utc', 'Mars/Olympus', '+01:00', 'Etc/GMT+12'],
@@ -107,6 +112,16 @@ export function valueFor(schema: JsonSchema, name = ''): fc.Arbitrary<unknown> {
 }
 
 function valid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
+  const types = [schema.type].flat();
+  if (types.includes('null')) {
+    return fc.oneof(
+      {
+        weight: 4,
+        arbitrary: valid({ ...schema, type: types.filter((word) => word !== 'null') as string[] }, name),
+      },
+      { weight: 1, arbitrary: fc.constant(null) },
+    );
+  }
   if (schema.enum !== undefined) {
     return fc.constantFrom(...schema.enum);
   }
@@ -160,6 +175,9 @@ function validText(schema: JsonSchema, name: string): fc.Arbitrary<string> {
         .map((d) => d.toISOString()),
       fc.constantFrom(...times),
     );
+  }
+  if (schema.format === 'usd') {
+    return amounts;
   }
   if (schema.pattern !== undefined) {
     return fc.stringMatching(new RegExp(schema.pattern), { maxLength: schema.maxLength ?? 20 });
