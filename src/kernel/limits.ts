@@ -197,7 +197,11 @@ export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Wi
 
 /** Names the counter of a limit in a window; where it counts each value by itself, of that value. */
 export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Scope): string {
-  const value =
-    match.customer_id === each ? scope.customer_id : match.chain_id === each ? scope.chain_id : undefined;
-  return value === undefined ? `${id}@${startMs}` : `${id}@${startMs}:${value}`;
+  let key = `${id}@${startMs}`;
+  for (const field of matchFields) {
+    if (match[field] === each && field !== 'route_class') {
+      key += `:${scope[field]}`;
+    }
+  }
+  return key;
 }
