@@ -15,6 +15,7 @@ import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
+import { usageRoutes } from './capabilities/usage/index.ts';
 import type { Config } from './config.ts';
 import { createFastPath, edgeRoutes } from './edge/index.ts';
 import type { Parts } from './parts.ts';
@@ -85,6 +86,7 @@ export function createApp(deps: AppDependencies): App {
     ...rateLimitRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices }),
     ...runRoutes({ db, ids, ledger, orgLimits, prices, rates, bulkMaxRuns: config.bulkMaxRuns }),
+    ...usageRoutes({ db }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
     ...metaRoutes(openApi),
