@@ -334,7 +334,8 @@ async function auditBooks(ledger: Ledger, orgId: string): Promise<string[]> {
             : 0n,
       )
       .reduce((sum, amount) => sum + amount, 0n);
-    const own = limits.some((one) => one.kind === 'customer' && one.match.customer_id === value);
+    const own =
+      value !== '*' && limits.some((one) => one.kind === 'customer' && one.match.customer_id === value);
     const displaced = limit.kind === 'customer' && limit.match.customer_id === '*' && own;
     if (!displaced && limit.kind !== 'prepaid' && settled !== spent) {
       faults.push(`${key} (${limit.kind}): settled is ${settled}, the entries say ${spent}`);

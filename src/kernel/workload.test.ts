@@ -1,0 +1,465 @@
+/**
+ * The kernel under a random workload, step by step against a model that adds everything up anew. Settles are under way
+ * while others are admitted, and some of them come to nothing. `PURSER_TEST_SEED` replays a failing run.
+ */
+import { randomInt } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { Model, type ModelHold, type Surface } from '../../test/support/ledger-model.ts';
+import { limitOf, limitsOf, Random, scopeOf, usd } from '../../test/support/ledger-values.ts';
+import { type Applied, admit, appliedLimits, type Counter, release, take } from './admission.ts';
+import { type Amounts, each, type Limit, type OrgLimits, type Scope } from './limits.ts';
+import { conclude, correct, lower, type Raised, raise, type Taken } from './settlement.ts';
+
+const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+const workloads = 25;
+const steps = 250;
+
+const lifetime = { kind: 'lifetime' } as const;
+const nothing: Taken = { takes: [], packs: [] };
+
+interface Booked {
+  readonly runId: string;
+  readonly scope: Scope;
+  readonly atMs: number;
+  cost: bigint;
+}
+
+interface UnderWay {
+  readonly raised: Raised;
+  readonly before: Taken;
+  finish(): void;
+  undo(): void;
+}
+
+class Workload {
+  readonly random: Random;
+  readonly model = new Model();
+  readonly counters = new Map<string, Counter>();
+  readonly takesOf = new Map<string, Taken>();
+  readonly runs: Booked[] = [];
+  readonly limits: OrgLimits;
+  /** Settles between the first step and the second. */
+  underWay: UnderWay[] = [];
+  nowMs: number;
+  #ids = 0;
+
+  constructor(workloadSeed: number) {
+    this.random = new Random(workloadSeed);
+    this.nowMs = Date.parse('2026-10-24T20:00:00Z') + this.random.int(3 * 86_400_000);
+    this.model.timezone = this.random.of(['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu']);
+    this.model.limits = this.#makeLimits();
+    this.limits = limitsOf(this.model.limits, this.model.timezone);
+  }
+
+  #makeLimits(): Limit[] {
+    const { random } = this;
+    const dollars = () => usd(String(8 + random.int(60)));
+    const period = () => random.of(['day', 'week', 'month', 'quarter', 'year'] as const);
+    const all: Limit[] = [
+      limitOf({ id: 'cap', kind: 'spend_cap', capacity: dollars() }),
+      limitOf({ id: 'ppd', kind: 'prepaid', capacity: usd('300'), span: lifetime }),
+      limitOf({
+        id: 'rlp',
+        kind: 'quota',
+        unit: random.of(['tokens', 'requests']),
+        capacity: BigInt(20 + random.int(400)),
+        span: { kind: 'fixed', seconds: random.of([60, 3_600, 86_400]) },
+      }),
+      limitOf({ id: 'pln', kind: 'plan_runs', unit: 'requests', capacity: BigInt(10 + random.int(60)) }),
+      limitOf({ id: 'all', kind: 'customer', match: { customer_id: each }, capacity: dollars() }),
+      limitOf({ id: 'own', kind: 'customer', match: { customer_id: 'a' }, capacity: dollars() }),
+      limitOf({
+        id: 'chc',
+        kind: 'chain_cost',
+        match: { chain_id: each },
+        capacity: dollars(),
+        span: lifetime,
+      }),
+      limitOf({ id: 'chd', kind: 'chain_depth', match: { chain_id: each }, capacity: 3n, span: lifetime }),
+      limitOf({
+        id: 'cht',
+        kind: 'chain_tokens',
+        unit: 'tokens',
+        match: { chain_id: each },
+        capacity: 300n,
+        span: lifetime,
+      }),
+    ];
+    for (let i = 0; i < 5; i += 1) {
+      const match = random.of([
+        {},
+        { department: 'd' },
+        { workflow: 'w' },
+        { deployment: 'x' },
+        { model: 'm' },
+      ]);
+      const timezone = random.of([null, 'Pacific/Chatham', 'America/Havana']);
+      all.push(
+        limitOf({
+          id: `bud${i}`,
+          kind: 'budget',
+          match,
+          span: { kind: 'calendar', period: period(), timezone },
+          capacity: dollars() * 2n,
+          enforcement: random.chance(15) ? 'alert' : 'block',
+        }),
+      );
+    }
+    for (let i = 0; i < 4; i += 1) {
+      all.push(
+        limitOf({
+          id: `crp${i}`,
+          kind: 'credits',
+          match: { customer_id: random.of(['b', 'c']) },
+          span: lifetime,
+          capacity: usd(String(1 + random.int(8))),
+          createdAtMs: random.int(3),
+          expiresAtMs: random.chance(40) ? null : this.nowMs + random.int(40) * 3_600_000,
+        }),
+      );
+    }
+    return all.filter(() => random.chance(75));
+  }
+
+  #scope(): Scope {
+    const maybe = (...values: string[]) => (this.random.chance(50) ? this.random.of(values) : null);
+    return scopeOf({
+      model: this.random.of(['m', 'n']),
+      department: maybe('d', 'e'),
+      workflow: maybe('w'),
+      deployment: maybe('x'),
+      customer_id: maybe('a', 'b', 'b', 'c', 'c', 'z', each),
+      chain_id: maybe('1', '2', each),
+    });
+  }
+
+  #amounts(): Amounts {
+    const { random } = this;
+    const dollars = random.weighted([
+      [1, 0n],
+      [2, 1n],
+      [12, BigInt(random.int(2_000_000_000))],
+      [3, usd(String(random.int(8)))],
+    ]);
+    return { usd: dollars, tokens: BigInt(random.int(40)), requests: random.chance(90) ? 1n : 0n };
+  }
+
+  /** Every limit is there from the start, so a window that nobody met yet is empty. */
+  #applied(surface: Surface, scope: Scope, amounts: Amounts, atMs: number): Applied[] {
+    const applied = appliedLimits(this.limits, { scope, amounts, depth: null, atMs }, surface);
+    for (const { key, window } of applied) {
+      if (!this.counters.has(key)) {
+        this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
+      }
+    }
+    return applied;
+  }
+
+  /** Nothing is under way while answers are compared with the model, which knows no in between. */
+  #land(): void {
+    for (const one of this.underWay.splice(0)) {
+      if (this.random.chance(75)) {
+        conclude(this.counters, one.raised);
+        one.finish();
+      } else {
+        lower(this.counters, one.raised, one.before);
+        one.undo();
+      }
+    }
+  }
+
+  step(): string {
+    return this.random.weighted<() => string>([
+      [10, () => this.#admit(this.random.of(['edge', 'run'] as const))],
+      [6, () => this.#charge()],
+      [8, () => this.#settle()],
+      [3, () => this.#end()],
+      [2, () => this.#record()],
+      [3, () => this.#adjust()],
+      [4, () => this.#wait()],
+      [3, () => this.#overlap()],
+    ])();
+  }
+
+  #decide(surface: 'edge' | 'run', scope: Scope, amounts: Amounts): { taken?: Taken; said: string } {
+    const depth = surface === 'run' ? 1 + this.random.int(4) : null;
+    const charge = { scope, amounts, depth, atMs: this.nowMs };
+    const applied = this.#applied(surface, scope, amounts, this.nowMs);
+    const admission = admit(this.counters, { limits: this.limits, charge, applied, preFlight: true });
+    const expected = this.model.decide(surface, scope, amounts, depth, this.nowMs);
+    if (admission.kind === 'denied') {
+      expect(expected).toMatchObject({ allowed: false, code: admission.denial.code });
+      return { said: admission.denial.code };
+    }
+    expect(expected).toEqual({
+      allowed: true,
+      packs: admission.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
+    });
+    take(this.counters, admission.takes);
+    take(this.counters, admission.packs);
+    for (const { limit, key, amount } of applied) {
+      const { settled, held } = this.counters.get(key) as Counter;
+      if (limit.enforcement === 'block' && limit.kind !== 'credits' && amount > 0n) {
+        expect(settled + held, `${key} after an admission`).toBeLessThanOrEqual(limit.capacity);
+      }
+    }
+    return { taken: admission, said: 'allowed' };
+  }
+
+  #admit(surface: 'edge' | 'run'): string {
+    const [scope, amounts] = [this.#scope(), this.#amounts()];
+    const { taken, said } = this.#decide(surface, scope, amounts);
+    if (taken !== undefined) {
+      this.#ids += 1;
+      const id = `hold${this.#ids}`;
+      this.takesOf.set(id, taken);
+      this.model.holds.set(id, {
+        id,
+        runId: null,
+        surface,
+        scope,
+        amounts,
+        atMs: this.nowMs,
+        packs: taken.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
+        expiresAtMs: 0,
+        endedAs: undefined,
+        settledBy: undefined,
+      });
+    }
+    return `${surface} ${amounts.usd}: ${said}`;
+  }
+
+  #charge(): string {
+    const [scope, amounts] = [this.#scope(), this.#amounts()];
+    const { taken, said } = this.#decide('run', scope, amounts);
+    if (taken !== undefined) {
+      const applied = this.#applied('run', scope, amounts, this.nowMs);
+      const raised = raise(this.counters, { ...taken, applied, usd: amounts.usd, atMs: this.nowMs });
+      const runId = this.#run(scope, this.nowMs, amounts.usd);
+      // What was just admitted is not among the model's holds: all of it is paid by live packs, as the admission said.
+      const entry = this.model.entryFor('run', { runId, atMs: this.nowMs, scope, amounts }, []);
+      this.#expectPaid(raised, entry);
+      conclude(this.counters, raised);
+      this.model.book([{ entry, surface: 'run' }], this.nowMs);
+    }
+    return `charge ${amounts.usd}: ${said}`;
+  }
+
+  #run(scope: Scope, atMs: number, cost: bigint): string {
+    this.#ids += 1;
+    const runId = `run${this.#ids}`;
+    this.runs.push({ runId, scope, atMs, cost });
+    return runId;
+  }
+
+  #expectPaid(raised: Raised, entry: ReturnType<Model['entryFor']>): void {
+    expect(raised.burned.map(({ key, amount }) => [key.slice(0, -2), amount]).sort()).toEqual(
+      [...entry.packs].sort(),
+    );
+    expect(raised.uncovered).toBe(entry.uncovered);
+    expect(raised.prepaid).toBe(entry.prepaid?.[1] ?? 0n);
+  }
+
+  #costOf({ amounts }: ModelHold): Amounts {
+    const dollars = this.random.weighted([
+      [3, amounts.usd],
+      [5, amounts.usd / BigInt(1 + this.random.int(5))],
+      [4, amounts.usd + BigInt(this.random.int(3_000_000_000))],
+      [1, 0n],
+    ]);
+    return { ...this.#amounts(), usd: dollars };
+  }
+
+  #begin(hold: ModelHold): { raised: Raised; amounts: Amounts } {
+    const amounts = this.#costOf(hold);
+    const taken = this.takesOf.get(hold.id) as Taken;
+    const applied = this.#applied('run', hold.scope, amounts, hold.atMs);
+    const raised = raise(this.counters, { ...taken, applied, usd: amounts.usd, atMs: hold.atMs });
+    return { raised, amounts };
+  }
+
+  #settle(): string {
+    const open = this.model.openHolds;
+    if (open.length === 0) {
+      return 'nothing to settle';
+    }
+    const hold = this.random.of(open);
+    const { raised, amounts } = this.#begin(hold);
+    const runId = this.#run(hold.scope, hold.atMs, amounts.usd);
+    const entry = this.model.entryFor(
+      'run',
+      { runId, atMs: hold.atMs, scope: hold.scope, amounts },
+      hold.packs,
+    );
+    this.#expectPaid(raised, entry);
+    conclude(this.counters, raised);
+    hold.endedAs = 'settled';
+    this.model.book([{ entry, surface: 'run' }], this.nowMs);
+    return `settle ${hold.id} of ${hold.amounts.usd} at ${amounts.usd}`;
+  }
+
+  #end(): string {
+    const open = this.model.openHolds;
+    if (open.length === 0) {
+      return 'nothing to end';
+    }
+    const hold = this.random.of(open);
+    const { takes, packs } = this.takesOf.get(hold.id) as Taken;
+    release(this.counters, takes);
+    release(this.counters, packs);
+    hold.endedAs = 'voided';
+    return `void ${hold.id}`;
+  }
+
+  #record(): string {
+    const [scope, amounts] = [this.#scope(), this.#amounts()];
+    const atMs = this.nowMs - this.random.int(60 * 86_400_000);
+    const applied = this.#applied('record', scope, amounts, atMs);
+    const raised = raise(this.counters, { ...nothing, applied, usd: amounts.usd, atMs });
+    const entry = this.model.entryFor('record', { runId: 'record', atMs, scope, amounts }, []);
+    this.#expectPaid(raised, entry);
+    conclude(this.counters, raised);
+    this.model.book([{ entry, surface: 'record' }], this.nowMs);
+    return `record ${amounts.usd} at ${new Date(atMs).toISOString()}`;
+  }
+
+  #adjust(): string {
+    if (this.runs.length === 0) {
+      return 'nothing to adjust';
+    }
+    const run = this.random.of(this.runs);
+    const delta = this.random.chance(60)
+      ? -(run.cost / BigInt(1 + this.random.int(3)))
+      : BigInt(this.random.int(2_000_000_000));
+    const entry = this.model.correctionFor(run.runId, run.scope, delta, run.atMs);
+    const earlier = this.model.entries.filter(({ runId }) => runId === run.runId);
+    const burned = new Map<string, bigint>();
+    for (const [id, amount] of earlier.flatMap(({ packs }) => packs)) {
+      burned.set(`${id}@0`, (burned.get(`${id}@0`) ?? 0n) + amount);
+    }
+    const raised = correct(this.counters, {
+      applied: this.#applied('run', run.scope, { usd: delta, tokens: 0n, requests: 0n }, run.atMs),
+      delta,
+      atMs: run.atMs,
+      burned: [...burned].map(([key, amount]) => ({ key, amount })).filter(({ amount }) => amount > 0n),
+      uncovered: earlier.reduce((total, { uncovered }) => total + uncovered, 0n),
+    });
+    this.#expectPaid(raised, entry);
+    conclude(this.counters, raised);
+    this.model.book([{ entry, surface: 'run' }], this.nowMs);
+    run.cost += delta;
+    return `adjust ${run.runId} by ${delta}`;
+  }
+
+  #wait(): string {
+    const { random } = this;
+    this.nowMs += random.weighted([
+      [6, random.int(60_000)],
+      [4, random.int(3_600_000)],
+      [3, random.int(20 * 3_600_000)],
+      [1, random.int(40 * 86_400_000)],
+    ]);
+    return `now ${new Date(this.nowMs).toISOString()}`;
+  }
+
+  /** Several settles at once, with decisions in between that must find at least as much taken as will be. */
+  #overlap(): string {
+    const open = this.model.openHolds;
+    const chosen = [...new Set([0, 1, 2].map(() => this.random.int(Math.max(1, open.length))))].flatMap(
+      (index) => open[index] ?? [],
+    );
+    for (const hold of chosen) {
+      const before = this.takesOf.get(hold.id) as Taken;
+      const { raised, amounts } = this.#begin(hold);
+      this.underWay.push({
+        raised,
+        before,
+        finish: () => {
+          hold.endedAs = 'settled';
+          const runId = this.#run(hold.scope, hold.atMs, amounts.usd);
+          // What it pays was decided when it began.
+          const packs = raised.burned.map(({ key, amount }) => [key.slice(0, -2), amount] as const);
+          const ppd = this.model.limits.find(({ kind }) => kind === 'prepaid');
+          const entry = {
+            runId,
+            atMs: hold.atMs,
+            scope: hold.scope,
+            amounts,
+            packs,
+            uncovered: raised.uncovered,
+            prepaid: ppd && ([ppd.id, amounts.usd] as const),
+          };
+          this.model.book([{ entry, surface: 'run' as const }], this.nowMs);
+        },
+        undo: () => undefined,
+      });
+    }
+    // Whatever is admitted now must fit beside what is under way, whichever way that ends.
+    for (let i = 0; i < 3; i += 1) {
+      const [scope, amounts] = [this.#scope(), this.#amounts()];
+      const charge = { scope, amounts, depth: null, atMs: this.nowMs };
+      const applied = this.#applied('run', scope, amounts, this.nowMs);
+      const admission = admit(this.counters, { limits: this.limits, charge, applied, preFlight: true });
+      if (admission.kind === 'allowed') {
+        expect(this.model.decide('run', scope, amounts, null, this.nowMs).allowed).toBe(true);
+      }
+    }
+    this.#land();
+    return `overlap of ${chosen.map(({ id }) => id).join()}`;
+  }
+
+  /** Every counter is the sum of what happened, to the nanodollar. */
+  check(): void {
+    for (const [key, { settled, held }] of this.counters) {
+      const [, id, start, value] = /^([^@]*)@(\d+)(?::(.*))?$/.exec(key) ?? [];
+      const limit = this.model.limits.find((one) => one.id === id) as Limit;
+      const window = this.model.window(limit, Number(start));
+      const expected = [this.model.settled(limit, value, window), this.model.held(limit, value, window)];
+      if (settled !== expected[0] || held !== expected[1]) {
+        expect([key, settled, held]).toEqual([key, ...expected]);
+      }
+    }
+  }
+}
+
+test(`${workloads} workloads of ${steps} steps agree with the model`, { timeout: 120_000 }, () => {
+  process.stdout.write(`kernel workload: PURSER_TEST_SEED=${seed}\n`);
+  const said = new Map<string, number>();
+  for (let i = 0; i < workloads; i += 1) {
+    const workload = new Workload(seed + i);
+    const done: string[] = [];
+    try {
+      for (let step = 0; step < steps; step += 1) {
+        const what = workload.step();
+        done.push(what);
+        const verdict = what.split(' ')[0] ?? '';
+        said.set(verdict, (said.get(verdict) ?? 0) + 1);
+        for (const word of what.split(': ').slice(1)) {
+          said.set(word, (said.get(word) ?? 0) + 1);
+        }
+        workload.check();
+      }
+    } catch (error) {
+      process.stderr.write(
+        `PURSER_TEST_SEED=${seed}, workload ${i}, after:\n${done.slice(-12).join('\n')}\n`,
+      );
+      throw error;
+    }
+  }
+  // The workload reached every gate.
+  expect([...said.keys()]).toEqual(
+    expect.arrayContaining([
+      'allowed',
+      'plan_limit_exceeded',
+      'quota_exhausted',
+      'spend_cap_exceeded',
+      'budget_exceeded',
+      'chain_budget_exceeded',
+      'credits_exhausted',
+      'settle',
+      'adjust',
+      'overlap',
+    ]),
+  );
+  process.stdout.write(`kernel workload: ${JSON.stringify(Object.fromEntries(said))}\n`);
+});

@@ -1,0 +1,325 @@
+/**
+ * The books as a plain list of what happened: every sum is added up anew each time it is asked for. Slow, obviously
+ * right, and written without a look at the code that it is compared with; it shares money and windows only.
+ */
+import type { Amounts, Limit, LimitKind, Scope } from '../../src/kernel/limits.ts';
+import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from '../../src/kernel/windows.ts';
+
+export type Surface = 'edge' | 'run' | 'record';
+
+/** A credit pack and what it pays. */
+export type Paid = readonly [packId: string, amount: bigint];
+
+export interface Entry {
+  readonly runId: string;
+  readonly atMs: number;
+  readonly scope: Scope;
+  readonly amounts: Amounts;
+  readonly packs: readonly Paid[];
+  readonly uncovered: bigint;
+  /** What it takes of which prepaid balance. */
+  readonly prepaid: Paid | undefined;
+}
+
+export interface ModelHold {
+  readonly id: string;
+  readonly runId: string | null;
+  readonly surface: 'edge' | 'run';
+  readonly scope: Scope;
+  readonly amounts: Amounts;
+  readonly atMs: number;
+  readonly packs: readonly Paid[];
+  expiresAtMs: number;
+  endedAs: 'settled' | 'voided' | 'expired' | undefined;
+  /** The run that settled it, also late. */
+  settledBy: string | undefined;
+}
+
+export type Verdict =
+  | { readonly allowed: true; readonly packs: readonly Paid[] }
+  | { readonly allowed: false; readonly code: string; readonly limitId?: string; readonly used: bigint };
+
+const gates: Record<Surface, readonly LimitKind[]> = {
+  edge: ['prepaid', 'quota', 'spend_cap', 'budget', 'customer'],
+  run: [
+    'plan_runs',
+    'plan_tokens',
+    'prepaid',
+    'quota',
+    'spend_cap',
+    'budget',
+    'customer',
+    'chain_cost',
+    'chain_depth',
+    'chain_tokens',
+    'credits',
+  ],
+  record: [
+    'plan_runs',
+    'plan_tokens',
+    'quota',
+    'spend_cap',
+    'budget',
+    'customer',
+    'chain_cost',
+    'chain_tokens',
+  ],
+};
+const budgetOrder = ['department', 'workflow', 'deployment'] as const;
+const codes: Partial<Record<LimitKind, string>> = {
+  plan_runs: 'plan_limit_exceeded',
+  plan_tokens: 'plan_limit_exceeded',
+  prepaid: 'quota_exhausted',
+  quota: 'quota_exhausted',
+  spend_cap: 'spend_cap_exceeded',
+  budget: 'budget_exceeded',
+  customer: 'budget_exceeded',
+  chain_cost: 'chain_budget_exceeded',
+  chain_depth: 'chain_budget_exceeded',
+  chain_tokens: 'chain_budget_exceeded',
+};
+
+const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
+const least = (a: bigint, b: bigint) => (a < b ? a : b);
+
+export class Model {
+  timezone = 'UTC';
+  limits: Limit[] = [];
+  readonly entries: Entry[] = [];
+  readonly holds = new Map<string, ModelHold>();
+  /** Alerts that have to be out, and those that may be: `<counter> <percent>`. */
+  readonly alertsDue = new Set<string>();
+  readonly alertsAllowed = new Set<string>();
+
+  window({ span }: Limit, atMs: number): Window {
+    switch (span.kind) {
+      case 'calendar':
+        return this.#calendarWindow(span.period, span.timezone ?? this.timezone, atMs);
+      case 'fixed':
+        return fixedWindow(span.seconds, atMs);
+      case 'lifetime':
+        return lifetime;
+    }
+  }
+
+  /** Computing one takes longer than all the sums. */
+  readonly #windows = new Map<string, Window>();
+
+  #calendarWindow(period: Period, timezone: string, atMs: number): Window {
+    const key = `${period} ${timezone} ${atMs}`;
+    const window = this.#windows.get(key) ?? calendarWindow(period, timezone, atMs);
+    this.#windows.set(key, window);
+    return window;
+  }
+
+  get openHolds(): ModelHold[] {
+    return [...this.holds.values()].filter(({ endedAs }) => endedAs === undefined);
+  }
+
+  /** The limits that count something of this scope on this surface, in the order of their gates. */
+  limitsOf(surface: Surface, scope: Scope): Limit[] {
+    return this.limits
+      .filter((limit) => gates[surface].includes(limit.kind) && this.#counts(limit, scope))
+      .sort((a, b) => {
+        const byGate = gates[surface].indexOf(a.kind) - gates[surface].indexOf(b.kind);
+        const field = (limit: Limit) => budgetOrder.findIndex((name) => limit.match[name] !== undefined);
+        return byGate || field(a) - field(b) || (a.id < b.id ? -1 : 1);
+      });
+  }
+
+  #counts(limit: Limit, scope: Scope): boolean {
+    const values = { ...scope } as Record<string, string | null>;
+    const matches = Object.entries(limit.match).every(([field, wanted]) =>
+      wanted === '*' ? values[field] !== null : values[field] === wanted,
+    );
+    const isDefault = limit.kind === 'customer' && limit.match.customer_id === '*';
+    return matches && !(isDefault && this.hasOwnLimit(scope.customer_id));
+  }
+
+  hasOwnLimit(customer: string | null | undefined): boolean {
+    // One that is called like the wildcard has none: that row is for everybody.
+    return (
+      customer !== '*' &&
+      this.limits.some(({ kind, match }) => kind === 'customer' && match.customer_id === customer)
+    );
+  }
+
+  /** Whom a limit counts by itself: the customer or the chain, where it names each. */
+  valueOf({ match }: Limit, scope: Scope): string | undefined {
+    if (match.customer_id === '*') {
+      return scope.customer_id ?? undefined;
+    }
+    return match.chain_id === '*' ? (scope.chain_id ?? undefined) : undefined;
+  }
+
+  keyOf(limit: Limit, scope: Scope, atMs: number): string {
+    const value = this.valueOf(limit, scope);
+    const { startMs } = this.window(limit, atMs);
+    return value === undefined ? `${limit.id}@${startMs}` : `${limit.id}@${startMs}:${value}`;
+  }
+
+  settled(limit: Limit, value: string | undefined, { startMs, endMs }: Window): bigint {
+    if (limit.kind === 'prepaid') {
+      return sum(this.entries.map(({ prepaid }) => (prepaid?.[0] === limit.id ? prepaid[1] : 0n)));
+    }
+    if (limit.kind === 'credits') {
+      return sum(this.entries.map(({ packs }) => paidBy(packs, limit.id)));
+    }
+    return sum(
+      this.entries
+        .filter(({ atMs }) => startMs <= atMs && atMs < endMs)
+        .filter(({ scope }) => this.#counts(limit, scope) && this.valueOf(limit, scope) === value)
+        .map(({ amounts }) => amounts[limit.unit]),
+    );
+  }
+
+  held(limit: Limit, value: string | undefined, { startMs, endMs }: Window): bigint {
+    if (limit.kind === 'credits') {
+      return sum(this.openHolds.map(({ packs }) => paidBy(packs, limit.id)));
+    }
+    return sum(
+      this.openHolds
+        .filter(({ surface }) => gates[surface].includes(limit.kind))
+        .filter(({ atMs }) => startMs <= atMs && atMs < endMs)
+        .filter(({ scope }) => this.#counts(limit, scope) && this.valueOf(limit, scope) === value)
+        .map(({ amounts }) => amounts[limit.unit]),
+    );
+  }
+
+  used(limit: Limit, scope: Scope, atMs: number): bigint {
+    const [value, window] = [this.valueOf(limit, scope), this.window(limit, atMs)];
+    return this.settled(limit, value, window) + this.held(limit, value, window);
+  }
+
+  decide(
+    surface: 'edge' | 'run',
+    scope: Scope,
+    amounts: Amounts,
+    depth: number | null,
+    atMs: number,
+  ): Verdict {
+    const limits = this.limitsOf(surface, scope);
+    for (const limit of limits) {
+      const { kind, capacity } = limit;
+      const code = codes[kind];
+      if (kind === 'chain_depth') {
+        if (depth !== null && BigInt(depth) > capacity) {
+          return { allowed: false, code: 'chain_budget_exceeded', used: BigInt(depth - 1) };
+        }
+      } else if (code !== undefined && limit.enforcement === 'block') {
+        const used = this.used(limit, scope, atMs);
+        const amount = amounts[limit.unit];
+        if (amount > 0n && used + amount > capacity) {
+          return { allowed: false, code, limitId: limit.id, used };
+        }
+      }
+    }
+    const live = this.livePacks(surface, scope, atMs);
+    const available = sum(live.map(([, left]) => left));
+    if (live.length > 0 && available < amounts.usd) {
+      return { allowed: false, code: 'credits_exhausted', used: available };
+    }
+    return { allowed: true, packs: live.length > 0 ? spread(live, amounts.usd) : [] };
+  }
+
+  /** With what is left of each, in the order in which they burn. */
+  livePacks(surface: Surface, scope: Scope, atMs: number): Paid[] {
+    const never = Number.MAX_SAFE_INTEGER;
+    return this.limitsOf(surface, scope)
+      .filter(({ kind, expiresAtMs }) => kind === 'credits' && atMs < (expiresAtMs ?? never))
+      .sort(
+        (a, b) =>
+          (a.expiresAtMs ?? never) - (b.expiresAtMs ?? never) ||
+          a.createdAtMs - b.createdAtMs ||
+          (a.id < b.id ? -1 : 1),
+      )
+      .map((pack): Paid => {
+        const left = pack.capacity - this.used(pack, scope, atMs);
+        return [pack.id, left > 0n ? left : 0n];
+      });
+  }
+
+  /** What a cost comes to: the packs that were held pay first, then live ones, then nobody. */
+  entryFor(
+    surface: Surface,
+    fields: Pick<Entry, 'runId' | 'atMs' | 'scope' | 'amounts'>,
+    heldPacks: readonly Paid[],
+  ): Entry {
+    const { scope, atMs, amounts } = fields;
+    const held = sum(heldPacks.map(([, amount]) => amount));
+    const fromHold = spread(heldPacks, amounts.usd);
+    const beyond = amounts.usd > held ? amounts.usd - held : 0n;
+    const live = beyond > 0n ? this.livePacks(surface, scope, atMs) : [];
+    const extra = spread(live, beyond);
+    const asksForCredits = live.length > 0 || heldPacks.length > 0;
+    const prepaid = this.limitsOf(surface, scope).find(({ kind }) => kind === 'prepaid');
+    return {
+      ...fields,
+      packs: merged([...fromHold, ...extra]),
+      uncovered: asksForCredits ? beyond - sum(extra.map(([, amount]) => amount)) : 0n,
+      prepaid: prepaid && [prepaid.id, amounts.usd],
+    };
+  }
+
+  /** A correction: more is paid like any cost, less is given back, first of what nobody paid, then by the last pack. */
+  correctionFor(runId: string, scope: Scope, delta: bigint, atMs: number): Entry {
+    const fields = { runId, atMs, scope, amounts: { usd: delta, tokens: 0n, requests: 0n } };
+    if (delta >= 0n) {
+      return this.entryFor('run', fields, []);
+    }
+    const earlier = this.entries.filter((entry) => entry.runId === runId);
+    const forgiven = least(sum(earlier.map(({ uncovered }) => uncovered)), -delta);
+    const burned = merged(earlier.flatMap(({ packs }) => packs)).filter(([, amount]) => amount > 0n);
+    const back = spread([...burned].reverse(), -delta - forgiven);
+    const prepaid = this.limitsOf('run', scope).find(({ kind }) => kind === 'prepaid');
+    return {
+      ...fields,
+      packs: back.map(([id, amount]): Paid => [id, -amount]),
+      uncovered: -forgiven,
+      prepaid: prepaid && [prepaid.id, delta],
+    };
+  }
+
+  /** `certain`: somebody is counting, so that what is reached has to be told of. */
+  book(entries: readonly { readonly entry: Entry; readonly surface: Surface }[], nowMs: number): void {
+    this.entries.push(...entries.map(({ entry }) => entry));
+    for (const { entry, surface } of entries) {
+      const { scope, atMs } = entry;
+      for (const limit of this.limitsOf(surface, scope)) {
+        const window = this.window(limit, atMs);
+        const settled = this.settled(limit, this.valueOf(limit, scope), window);
+        const key = this.keyOf(limit, scope, atMs);
+        const certain = nowMs < window.endMs && (surface !== 'record' || atMs === nowMs);
+        const fired = [...this.alertsDue].filter((name) => name.startsWith(`${key} `));
+        const highest = Math.max(0, ...fired.map((name) => Number(name.slice(key.length + 1))));
+        for (const percent of limit.thresholds) {
+          if (settled > 0n && settled * 100n >= BigInt(percent) * limit.capacity) {
+            this.alertsAllowed.add(`${key} ${percent}`);
+            if (certain && percent > highest) {
+              this.alertsDue.add(`${key} ${percent}`);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+function paidBy(packs: readonly Paid[], packId: string): bigint {
+  return sum(packs.filter(([id]) => id === packId).map(([, amount]) => amount));
+}
+
+/** An amount over what is there, in order. */
+function spread(there: readonly Paid[], amount: bigint): Paid[] {
+  let rest = amount;
+  return there.flatMap(([id, left]): Paid[] => {
+    const taken = least(left, rest);
+    rest -= taken;
+    return taken > 0n ? [[id, taken]] : [];
+  });
+}
+
+function merged(packs: readonly Paid[]): Paid[] {
+  const ids = [...new Set(packs.map(([id]) => id))];
+  return ids.map((id): Paid => [id, paidBy(packs, id)]);
+}
