@@ -7,6 +7,9 @@
  * bounded time; the engine recovers by itself. Every queue in front of the database is bounded.
  */
 
+import { type ArrayType, binaryArray } from './binary-array.ts';
+import { toText } from './values.ts';
+
 export interface Queryable {
   query<Row extends object = Record<string, unknown>>(
     sql: string,
@@ -119,9 +122,12 @@ export type ColumnTypes = Readonly<
   Record<string, 'text' | 'text[]' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
 >;
 
+/** These travel as text and are cast: an array of arrays would have to be rectangular. */
+const castFromText = new Set<string>(['jsonb', 'text[]']);
+
 /**
- * Inserts any number of rows in one statement. The rows travel as one JSON parameter, so the statement's
- * size does not grow with them and neither engine's parameter limit applies.
+ * Inserts any number of rows in one statement. The rows travel as one array a column, so the statement's size does not
+ * grow with them and neither engine's parameter limit applies.
  */
 export async function insertMany<Columns extends ColumnTypes>(
   db: Queryable,
@@ -132,13 +138,36 @@ export async function insertMany<Columns extends ColumnTypes>(
   if (rows.length === 0) {
     return;
   }
-  const names = Object.keys(columns).join(', ');
-  const record = Object.entries(columns)
-    .map(([name, type]) => `${name} ${type}`)
-    .join(', ');
-  const json = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
+  const named = Object.entries(columns);
+  const names = named.map(([name]) => name).join(', ');
+  // In the list, not in FROM: there each array would be copied once more before the first row is made.
+  const values = named.map(([, type], index) => {
+    const element = `unnest($${index + 1}::${arrayType(type)}[])`;
+    return castFromText.has(type) ? `${element}::${type}` : element;
+  });
   await db.query(
-    `INSERT INTO ${table} (${names}) SELECT ${names} FROM jsonb_to_recordset($1::jsonb) AS r(${record})`,
-    [json],
+    `INSERT INTO ${table} (${names}) SELECT ${values.join(', ')}`,
+    named.map(([name, type]) =>
+      binaryArray(
+        arrayType(type),
+        rows.map((row) => arrayItem(row[name], type)),
+      ),
+    ),
   );
+}
+
+function arrayType(type: ColumnTypes[string]): ArrayType {
+  return type === 'jsonb' || type === 'text[]' ? 'text' : type;
+}
+
+function arrayItem(value: unknown, type: ColumnTypes[string]): unknown {
+  if (value === null || value === undefined || !castFromText.has(type)) {
+    return value;
+  }
+  return type === 'jsonb' ? jsonText(value) : toText(value);
+}
+
+/** JSON of values that may hold integers beyond its own. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 }

@@ -1,7 +1,7 @@
 /** The worker thread as a function from statements to rows. */
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, stateMeansUnavailable } from './database.ts';
-import { parserOf, toText } from './values.ts';
+import { parserOf, toParameter } from './values.ts';
 
 const statementTimeoutMs = 30_000;
 const closeTimeoutMs = 5_000;
@@ -65,7 +65,9 @@ export class Thread {
     const tooLong = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
     return new Promise<object[]>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
-      this.#worker.postMessage(params === undefined ? { id, sql } : { id, sql, params: params.map(toText) });
+      this.#worker.postMessage(
+        params === undefined ? { id, sql } : { id, sql, params: params.map(toParameter) },
+      );
     }).finally(() => clearTimeout(tooLong));
   }
 

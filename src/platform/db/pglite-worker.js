@@ -13,7 +13,7 @@ import { PGlite, protocol } from '@electric-sql/pglite';
  * @typedef {{ name: string, dataTypeID: number }} Field
  * @typedef {{ fields: Field[], rows: (string | null)[][] }} Result
  * @typedef {{ name: string, fields: Field[] }} Prepared
- * @typedef {{ id: number, sql: string, params?: (string | null)[] } | 'close'} Asked
+ * @typedef {{ id: number, sql: string, params?: (string | Uint8Array | null)[] } | 'close'} Asked
  * @typedef {Awaited<ReturnType<PGlite['execProtocol']>>['messages']} Messages
  */
 
@@ -61,7 +61,7 @@ async function runText(sql) {
   return resultOf(messages, []);
 }
 
-/** @param {string} sql @param {(string | null)[]} params */
+/** @param {string} sql @param {(string | Uint8Array | null)[]} params */
 async function runPrepared(sql, params) {
   const { name, fields } = prepared.get(sql) ?? (await prepare(sql));
   const { messages } = await db.execProtocol(

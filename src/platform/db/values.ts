@@ -19,16 +19,18 @@ export const types: pg.CustomTypesConfig = {
     format === 'binary' ? pg.types.getTypeParser(typeId, format) : parserOf(typeId),
 };
 
-/** A parameter as PostgreSQL reads it; the server knows which type it has to be. */
+/** A parameter as it goes over the wire: bytes in PostgreSQL's binary form, everything else as text. */
+export function toParameter(value: unknown): string | Uint8Array | null {
+  return value instanceof Uint8Array ? value : toText(value);
+}
+
+/** A value as PostgreSQL reads it; the server knows which type it has to be. */
 export function toText(value: unknown): string | null {
   if (value === null || value === undefined) {
     return null;
   }
   if (value instanceof Date) {
     return value.toISOString();
-  }
-  if (value instanceof Uint8Array) {
-    return `\\x${Buffer.from(value).toString('hex')}`;
   }
   if (Array.isArray(value)) {
     return `{${value.map((item) => quoted(toText(item))).join(',')}}`;

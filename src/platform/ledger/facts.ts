@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Take } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import type { Alert } from '../../kernel/settlement.ts';
-import { insertMany, type Queryable } from '../db/database.ts';
+import { insertMany, jsonText, type Queryable } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import { enqueueEvent } from '../outbox.ts';
 import type { Booked } from './booking.ts';
@@ -148,11 +148,7 @@ export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Prom
      SELECT ${columns.join(', ')} FROM jsonb_to_recordset($1::jsonb) AS r(${record.join(', ')})
      ON CONFLICT (org_id, bucket, digest) DO UPDATE SET
        ${rollupMeasures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')}`,
-    [
-      JSON.stringify([...rollups.values()], (_, value) =>
-        typeof value === 'bigint' ? value.toString() : value,
-      ),
-    ],
+    [jsonText([...rollups.values()])],
   );
 }
 
@@ -218,11 +214,7 @@ export async function addToTallies(tx: Queryable, booked: readonly Booked[]): Pr
       `INSERT INTO limit_tallies AS there (org_id, limit_id, settled)
        SELECT org_id, limit_id, settled FROM jsonb_to_recordset($1::jsonb) AS r(org_id text, limit_id text, settled int8)
        ON CONFLICT (org_id, limit_id) DO UPDATE SET settled = there.settled + excluded.settled`,
-      [
-        JSON.stringify([...tallies.values()], (_, value) =>
-          typeof value === 'bigint' ? value.toString() : value,
-        ),
-      ],
+      [jsonText([...tallies.values()])],
     );
   }
 }
