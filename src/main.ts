@@ -3,6 +3,7 @@ import { Command } from 'commander';
 /** The command line. */
 import { checkCommand } from './commands/check.ts';
 import { configCommand } from './commands/config.ts';
+import { initCommand } from './commands/init.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -14,6 +15,7 @@ const program = new Command('purser')
   .description('Control of what AI costs: budgets that hold under parallel calls, crashes and restarts.')
   .version(version)
   .addCommand(serveCommand(), { isDefault: true })
+  .addCommand(initCommand())
   .addCommand(migrateCommand())
   .addCommand(keysCommand())
   .addCommand(configCommand())

@@ -41,7 +41,7 @@ async function complaint(...args: string[]): Promise<string> {
 describe.runIf(engine === 'embedded')('without a database', () => {
   test('--help names every command, and each command explains itself', async () => {
     const help = await purser('--help');
-    for (const command of ['serve', 'migrate', 'keys', 'config', 'check']) {
+    for (const command of ['serve', 'init', 'migrate', 'keys', 'config', 'check']) {
       expect(help).toMatch(new RegExp(`^ +${command}\\b.* \\w+`, 'm'));
       expect(await purser(command, '--help')).toMatch(new RegExp(`^Usage: purser ${command}`));
     }

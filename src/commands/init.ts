@@ -1,0 +1,152 @@
+/**
+ * `purser init`: from nothing to a first decision. It always speaks HTTP: to the service that runs, or where none does to
+ * one of its own that lives as long as the command. What it prints is a shell script, to be pasted line by line.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
+import type { Envelope } from '../contract/refusal.ts';
+import { formatUsd, parseUsd } from '../kernel/money.ts';
+import { scopes } from '../platform/http/access.ts';
+import { createLog } from '../platform/log.ts';
+import { startService } from '../service.ts';
+import { print } from './with-database.ts';
+
+export function initCommand(): Command {
+  return new Command('init')
+    .description(
+      'Make an organization with an owner key and a daily cap, and print its first decisions as curl lines.',
+    )
+    .option('--name <name>', 'the name of the organization', 'My organization')
+    .option('--timezone <zone>', 'its time zone, such as Europe/Berlin', 'UTC')
+    .option('--cap <usd>', 'what its runs may cost in a day', '1')
+    .option('--url <url>', 'where the service runs (default: as its settings say)')
+    .action(init);
+}
+
+interface InitOptions {
+  readonly name: string;
+  readonly timezone: string;
+  readonly cap: string;
+  readonly url?: string;
+}
+
+async function init({ name, timezone, cap, url }: InitOptions): Promise<void> {
+  const capNanos = parseUsd(cap);
+  if (capNanos === undefined || capNanos === 0n) {
+    throw new Error('--cap has to be an amount of US dollars above 0, such as 2.50');
+  }
+  const config = loadConfig();
+  const shownUrl = (url ?? config.baseUrl ?? localUrl(config)).replace(/\/+$/, '');
+  const runs = await answers(shownUrl);
+  if (!runs && url !== undefined) {
+    throw new Error(`no service answers at ${shownUrl}`);
+  }
+  const service = runs ? undefined : await startOwn(config, shownUrl);
+  try {
+    const api = createApi(service?.url ?? shownUrl);
+    const operator = await operatorKey(config);
+    const org = await api<{ id: string }>(operator, 'POST', '/v1/admin/orgs', { name, timezone });
+    const key = await api<{ secret: string }>(operator, 'POST', `/v1/admin/orgs/${org.id}/keys`, {
+      name: 'first owner',
+      role: 'owner',
+      scopes,
+    });
+    await api(key.secret, 'PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: cap });
+    print(script({ shownUrl, name, orgId: org.id, key: key.secret, capNanos, runs }));
+  } finally {
+    await service?.stop();
+  }
+}
+
+interface Made {
+  readonly shownUrl: string;
+  readonly name: string;
+  readonly orgId: string;
+  readonly key: string;
+  readonly capNanos: bigint;
+  /** Whether there is a service to send the lines to. */
+  readonly runs: boolean;
+}
+
+function script({ shownUrl, name, orgId, key, capNanos, runs }: Made): string {
+  const cap = formatUsd(capNanos);
+  const part = formatUsd((capNanos + 3n) / 4n);
+  const decide = (usd: string) =>
+    `curl -sS ${shownUrl}/v1/edge/decision -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ` +
+    `-d '{"model": "gpt-4o", "estimated_cost_usd": "${usd}"}' -w '\\n'`;
+  return [
+    `# Made the organization ${name.replaceAll(/\s+/g, ' ')} (${orgId}) with a cap of ${cap} USD a day.`,
+    '# Its owner key is in the lines below; it is not shown again.',
+    ...(runs ? [] : ['# No service is running: start it with `npm start` before you send them.']),
+    '',
+    `# A call that may cost ${part} USD: allowed, and held until it is settled or 15 minutes are over.`,
+    decide(part),
+    '',
+    `# One that may cost ${cap} USD on top of it: refused, before any money is spent.`,
+    decide(cap),
+  ].join('\n');
+}
+
+function localUrl({ host, port }: Config): string {
+  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** On a port that nobody else knows. */
+async function startOwn(config: Config, expectedUrl: string) {
+  try {
+    return await startService({
+      config: { ...config, host: '127.0.0.1', port: 0 },
+      log: createLog('silent'),
+    });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`${message}\n        If it runs elsewhere than at ${expectedUrl}, say where with --url.`);
+  }
+}
+
+async function operatorKey({ bootstrapOperatorKey, dataDir }: Config): Promise<string> {
+  const file = join(dataDir, 'operator-key');
+  try {
+    return bootstrapOperatorKey ?? (await readFile(file, 'utf8')).trim();
+  } catch {
+    throw new Error(`there is no operator key: set SVC_BOOTSTRAP_OPERATOR_KEY, or put one into ${file}`);
+  }
+}
+
+type Api = <Answer>(key: string, method: string, path: string, body: object) => Promise<Answer>;
+
+function createApi(url: string): Api {
+  return async <Answer>(key: string, method: string, path: string, body: object) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.json().catch(() => undefined)) as Answer | Envelope | undefined;
+    if (!response.ok || answer === undefined) {
+      throw new Error(`${method} ${url}${path} answered ${response.status}: ${complaintIn(answer)}`);
+    }
+    return answer as Answer;
+  };
+}
+
+function complaintIn(answer: unknown): string {
+  const { error } = (answer ?? {}) as Partial<Envelope>;
+  if (error === undefined) {
+    return 'this is not Purser';
+  }
+  const { fields = [] } = error.details as { fields?: { field: string; message: string }[] };
+  return [error.message, ...fields.map(({ field, message }) => `${field}: ${message}`)].join('\n        ');
+}
