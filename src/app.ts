@@ -17,7 +17,7 @@ import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import type { Config } from './config.ts';
-import { createFastPath, edgeRoutes } from './edge/index.ts';
+import { createDegraded, createFastPath, edgeRoutes } from './edge/index.ts';
 import type { Parts } from './parts.ts';
 import type { SharedClock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
@@ -68,9 +68,11 @@ export function createApp(deps: AppDependencies): App {
     buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups });
   const drift = createDriftGauge();
   const metrics = createMetrics(db, (registry) => registerLedgerMetrics(registry, { db, ledger, drift }));
-  const credentials = createCredentials(db);
+  const failsOpen = config.edgeFailMode === 'open';
+  const credentials = createCredentials(db, { believeLastKnown: failsOpen });
 
-  const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find };
+  const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
+  const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find, degraded };
   const edge = edgeRoutes(edgeParts);
 
   const routes: Route[] = [
@@ -85,7 +87,16 @@ export function createApp(deps: AppDependencies): App {
     ...planRoutes({ db, ids }),
     ...rateLimitRoutes({ db, ids }),
     ...modelRoutes({ db, ids, prices }),
-    ...runRoutes({ db, ids, ledger, orgLimits, prices, rates, bulkMaxRuns: config.bulkMaxRuns }),
+    ...runRoutes({
+      db,
+      ids,
+      ledger,
+      orgLimits,
+      prices,
+      rates,
+      bulkMaxRuns: config.bulkMaxRuns,
+      ...(degraded !== undefined && { landDecision: degraded.land }),
+    }),
     ...usageRoutes({ db }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
@@ -163,6 +174,7 @@ export function createApp(deps: AppDependencies): App {
       },
     },
     driftWatch({ db, ledger, clock, log, drift }),
+    ...(degraded === undefined ? [] : [degraded.job]),
     ...processes.jobs,
   ];
   return { routes, handler, jobs };

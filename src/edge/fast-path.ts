@@ -18,6 +18,7 @@ import type { Route } from '../platform/http/route.ts';
 import { newTraceId } from '../platform/http/trace-id.ts';
 import { compileBody } from '../platform/http/validation.ts';
 import type { Held } from '../platform/ledger/ledger.ts';
+import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { RouteCounts } from '../platform/request-counts.ts';
 import { type Question, questionOf, verdictText } from './decision.ts';
@@ -125,6 +126,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
       ]);
       response.end(body);
       counts.answered('POST', 200, (performance.now() - startedMs) / 1_000);
+      decisionCounts.count('edge', 'allow', '');
       told.add(traceId, held.hold.id, caller);
     };
 

@@ -1,2 +1,3 @@
+export { createDegraded } from './degraded.ts';
 export { createFastPath } from './fast-path.ts';
 export { edgeRoutes } from './routes.ts';

@@ -2,20 +2,25 @@
 import { createHash } from 'node:crypto';
 import { refuse, refuseFields } from '../contract/refusal.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
+import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/access.ts';
 import { decision, type Route } from '../platform/http/route.ts';
 import type { Ledger } from '../platform/ledger/ledger.ts';
+import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
 import { refuseDenial } from '../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates } from '../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { type Price, questionOf, verdictText } from './decision.ts';
+import type { Degraded } from './degraded.ts';
 import { AskDecision, Verdict } from './schema.ts';
 
 export interface EdgeDependencies {
   readonly ledger: Ledger;
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
+  /** What to do while the books cannot be asked; undefined: refuse. */
+  readonly degraded?: Degraded | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
 }
 
@@ -34,7 +39,17 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
-      handler: ({ body, caller, now }, key) => decide(deps, body, caller, now, key),
+      async handler({ body, caller, now }, key) {
+        try {
+          return await decide(deps, body, caller, now, key);
+        } catch (error) {
+          if (deps.degraded === undefined || !(error instanceof DatabaseUnavailable)) {
+            throw error;
+          }
+          decisionCounts.count('edge', 'allow', '');
+          return deps.degraded.allow(body, { orgId: caller.tenantId, keyId: caller.keyId }, now);
+        }
+      },
     }),
   ];
 }
@@ -56,7 +71,11 @@ async function decide(
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken = takeGateRates(rates, limits, question.request, now.getTime());
   if (taken !== undefined) {
-    checkRate(await taken.verdict);
+    const verdict = await taken.verdict;
+    if (!verdict.allowed) {
+      decisionCounts.count('edge', 'deny', 'rate_limited');
+    }
+    checkRate(verdict);
   }
   const giveBack = () => taken && rates.giveBack(taken.takes, now.getTime());
   try {
@@ -72,6 +91,7 @@ async function decide(
     });
     switch (result.kind) {
       case 'held':
+        decisionCounts.count('edge', 'allow', '');
         return result.hold.idempotency?.answer ?? verdictText(question, result);
       case 'replayed':
         giveBack();
@@ -79,6 +99,7 @@ async function decide(
       case 'key_conflict':
         throw refuse('idempotency_key_conflict');
       case 'denied':
+        decisionCounts.count('edge', 'deny', result.denial.code);
         throw refuseDenial(result.denial, 'edge');
     }
   } catch (error) {

@@ -5,7 +5,7 @@
  * announcements may be missing (the database's connection for them is down), nothing that was remembered is
  * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
  */
-import type { Database } from '../../platform/db/database.ts';
+import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Credential } from '../../platform/http/access.ts';
 import { addressList } from '../../platform/http/address.ts';
 import { isWellFormedKey, keyDigest } from '../../platform/http/key-format.ts';
@@ -21,7 +21,16 @@ export interface Credentials {
   find(token: string): Promise<Credential | undefined>;
 }
 
-export function createCredentials(db: Database): Credentials {
+export interface CredentialOptions {
+  /** While the database is away, what was last known of a token is believed. */
+  readonly believeLastKnown?: boolean;
+}
+
+export function createCredentials(
+  db: Database,
+  { believeLastKnown = false }: CredentialOptions = {},
+): Credentials {
+  const lastKnown = new Map<string, Credential>();
   const remembered = new Map<string, Credential>();
   /** Counts announcements: a row that was read before one must not be remembered after it. */
   let announcements = 0;
@@ -57,11 +66,27 @@ export function createCredentials(db: Database): Credentials {
         return undefined;
       }
       const announcementsBefore = announcements;
-      const row = await findKeyByDigest(db, digest);
+      let row: CredentialRow | undefined;
+      try {
+        row = await findKeyByDigest(db, digest);
+      } catch (error) {
+        const known = lastKnown.get(digest);
+        if (known !== undefined && error instanceof DatabaseUnavailable) {
+          return known;
+        }
+        throw error;
+      }
       if (row === undefined) {
+        lastKnown.delete(digest);
         return undefined;
       }
       const credential = toCredential(row);
+      if (believeLastKnown) {
+        if (lastKnown.size >= rememberedMax) {
+          lastKnown.clear();
+        }
+        lastKnown.set(digest, credential);
+      }
       if (announcements === announcementsBefore && db.noticesAreCurrent()) {
         if (remembered.size >= rememberedMax) {
           remembered.clear();

@@ -35,6 +35,8 @@ export interface RunDependencies {
   readonly orgLimits: OrgLimitsCache;
   readonly prices: Prices;
   readonly rates: RateLimiter;
+  /** A decision that was given without the books is put into them before it is settled. */
+  landDecision?(decisionId: string): Promise<void>;
 }
 
 export interface RunCall {
@@ -47,6 +49,7 @@ export async function createRun(deps: RunDependencies, call: RunCall, body: Crea
   const [booking] = await draftAll(deps, call, [body], { record: false, bulk: false });
   const outcomes = await bookAll(deps, call, booking === undefined ? [] : [booking], {
     bulk: false,
+    amount: 'cost_usd',
     answer: (tx, [outcome]) => viewOutcome(tx, call.caller.tenantId, outcome),
   });
   return outcomes;
@@ -62,7 +65,11 @@ export async function createRuns(
     throw refuseWith('missing_scope', { required: 'runs:backfill' });
   }
   const bookings = await draftAll(deps, call, bodies, { record, bulk: true });
-  return bookAll(deps, call, bookings, { bulk: true, answer: async (_, outcomes) => bulkResult(outcomes) });
+  return bookAll(deps, call, bookings, {
+    bulk: true,
+    amount: 'cost_usd',
+    answer: async (_, outcomes) => bulkResult(outcomes),
+  });
 }
 
 function bulkResult(outcomes: readonly Outcome<RunDraft>[]): BulkResult {
@@ -102,6 +109,8 @@ async function bookAll<View>(
   bookings: readonly Booking<RunDraft>[],
   how: {
     readonly bulk: boolean;
+    /** The field that says what it costs. */
+    readonly amount: 'cost_usd' | 'amount_usd';
     answer(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
   },
 ): Promise<View> {
@@ -123,7 +132,13 @@ async function bookAll<View>(
     });
   } catch (error) {
     giveBack(deps, taken, now);
-    throw error;
+    throw isBeyondTheBooks(error)
+      ? refuseField(
+          how.bulk ? 'runs' : how.amount,
+          'out_of_range',
+          'The sum would be more than the books can hold.',
+        )
+      : error;
   }
   if (result.kind !== 'done') {
     giveBack(deps, taken, now);
@@ -136,6 +151,11 @@ async function bookAll<View>(
     decisionCounts.count('run', 'allow', '', decisions);
   }
   return sealed ?? how.answer(deps.db, result.outcomes);
+}
+
+/** Each amount fits, but the sum of an org's quarter of an hour has to fit too. */
+function isBeyondTheBooks(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === '22003';
 }
 
 /** Whether a booking has to pass the gates; others settle, record or correct. */
@@ -196,6 +216,9 @@ async function draftAll(
   const bookings: Booking<RunDraft>[] = [];
   const faults: FieldError[] = [];
   for (const [index, body] of bodies.entries()) {
+    if (body.decision_id !== undefined) {
+      await deps.landDecision?.(body.decision_id);
+    }
     const found = needsPrice(body) ? priceFor(deps, orgId, body, now) : undefined;
     const price = found instanceof Promise ? await found : found;
     const drafted = draftRun(body, { ...context, price });
@@ -273,6 +296,7 @@ export async function completeRun(
   }
   return bookAll(deps, call, [drafted], {
     bulk: false,
+    amount: 'cost_usd',
     answer: (db) => requireRun(db, orgId, runId).then((completed) => viewRun(completed)),
   });
 }
@@ -295,6 +319,7 @@ export async function adjustRun(
   const id = deps.ids.next('adj');
   return bookAll(deps, call, [draftAdjustment(run, { id, delta, reason })], {
     bulk: false,
+    amount: 'amount_usd',
     async answer(db, [outcome]) {
       const uncovered = outcome?.kind === 'booked' ? (outcome.charged?.uncovered ?? 0n) : 0n;
       return {

@@ -7,8 +7,9 @@
  */
 import { refuseWith } from '../../contract/refusal.ts';
 import { each, type Limit, type MatchField, type OrgLimits } from '../../kernel/limits.ts';
+import { DatabaseUnavailable } from '../db/database.ts';
 import type { OrgLimitsCache } from '../ledger/org-limits.ts';
-import type { RateLimiter, RateTake, RateVerdict } from '../rates/rate-limiter.ts';
+import { allowed, type RateLimiter, type RateTake, type RateVerdict } from '../rates/rate-limiter.ts';
 import { type Caller, platformTenant } from './access.ts';
 import type { Route } from './route.ts';
 
@@ -75,9 +76,18 @@ export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
     return known === undefined
       ? orgLimits
           .get(caller.tenantId)
-          .then((limits) => take(limits, caller, route, nowMs) ?? { allowed: true })
+          .then((limits) => take(limits, caller, route, nowMs) ?? allowed)
+          .catch(whoeverCannotBeAsked)
       : take(known, caller, route, nowMs);
   };
+}
+
+/** A rate protects the service; while its limits cannot be read, what the request is for will tell that itself. */
+function whoeverCannotBeAsked(error: unknown): RateVerdict {
+  if (error instanceof DatabaseUnavailable) {
+    return allowed;
+  }
+  throw error;
 }
 
 /** Throws what is not allowed. */

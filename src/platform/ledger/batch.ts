@@ -428,10 +428,11 @@ class Decider<Run> {
             index,
           };
     }
-    if (end.run_id !== null || this.#ended.has(nameOf(book.orgId, decisionId))) {
+    const hold = restoredHold(end.body);
+    const ofAnother = hold.runId !== null && hold.runId !== booking.runId;
+    if (end.run_id !== null || ofAnother || this.#ended.has(nameOf(book.orgId, decisionId))) {
       return { kind: 'settled_already', index };
     }
-    const hold = restoredHold(end.body);
     const field = contradiction(hold, booking);
     return field === undefined
       ? this.#settleLate(book, booking, hold)
@@ -468,6 +469,9 @@ class Decider<Run> {
     open.ending = true;
     this.#ended.set(name, booking.runId);
     const marks: Mark[] = booking.amounts.usd > hold.amounts.usd ? ['over_hold'] : [];
+    if (hold.degraded === true) {
+      marks.push('degraded');
+    }
     const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, hold);
     return {
       ...decided,

@@ -1,6 +1,6 @@
 /**
  * The ledger of the embedded engine: one process owns the database, so the books of its orgs can live in memory. A
- * decision asks nobody; its hold is durable in LMDB before it is told. Bookings wait for each other and share a
+ * decision asks nobody; its hold is durable in a log before it is told. Bookings wait for each other and share a
  * transaction.
  *
  * A counter is what the database says plus what happened since, and "since" must leave no gap: a booking is counted in
@@ -22,13 +22,13 @@ import {
   type Prepared,
   writeBatch,
 } from './batch.ts';
-import { Book, completeFrom, type OpenHold } from './book.ts';
+import { Book, chargeOf, completeFrom, type OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, openHoldLog } from './hold-log.ts';
-import { extendedTo, holdFor, keyName } from './holding.ts';
+import { adopted, extendedTo, holdFor, keyName } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
 
@@ -270,6 +270,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (hold.idempotency !== null) {
       this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));
     }
+  }
+
+  async adopt(given: Hold): Promise<void> {
+    const book = await this.#openBook(given.orgId);
+    const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
+    const applied = appliedLimits(book.limits, chargeOf(given), given.surface);
+    await addCounters(this.#options.db, book, book.missing(applied, given.scope));
+    if (ended.length > 0 || book.holds.has(given.id)) {
+      return;
+    }
+    const hold = adopted(book, given, applied);
+    this.#remember(hold);
+    await this.#makeDurable(hold);
   }
 
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {

@@ -20,6 +20,8 @@ export interface Hold {
   readonly priceVersion: string | null;
   /** On the edge the key is kept with the hold. */
   readonly idempotency: HoldKey | null;
+  /** It was given while nobody could be asked. */
+  readonly degraded?: true;
 }
 
 export interface HoldKey {
@@ -58,7 +60,8 @@ export function holdText(hold: Hold): string {
     `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},` +
     `"takes":${JSON.stringify(flat(hold.takes))},"packs":${JSON.stringify(flat(hold.packs))},` +
     `"priceVersion":${JSON.stringify(hold.priceVersion)}` +
-    `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}}`
+    `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}` +
+    `${hold.degraded === true ? ',"degraded":true' : ''}}`
   );
 }
 

@@ -41,6 +41,15 @@ export function holdFor(ids: Ids, book: Book, { request, charge, applied, admiss
   return kept;
 }
 
+/** Takes a hold that was given without asking. */
+export function adopted(book: Book, given: Hold, applied: readonly Applied[]): Hold {
+  const takes = applied.filter(({ amount }) => amount > 0n).map(({ key, amount }) => ({ key, amount }));
+  take(book.counters, takes);
+  const hold: Hold = { ...given, takes };
+  book.holds.set(hold.id, { hold, ending: false });
+  return hold;
+}
+
 function withKey(held: Held, { digest, fingerprint, answerOf }: NonNullable<HoldRequest['key']>): Held {
   return { ...held, hold: { ...held.hold, idempotency: { digest, fingerprint, answer: answerOf(held) } } };
 }

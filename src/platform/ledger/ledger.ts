@@ -77,6 +77,8 @@ export interface Ledger<Run = unknown> {
   /** Decides without waiting for anything, where it can; undefined: ask `hold`. */
   decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined;
   hold(request: HoldRequest): Promise<HoldResult>;
+  /** Takes a hold that was given while nobody could be asked, whatever the limits say. Once, however often it is asked. */
+  adopt(hold: Hold): Promise<void>;
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>>;
   void(orgId: string, holdId: string): Promise<HoldChange>;
   /** Moves the expiry. At most a day after the admission. */

@@ -13,7 +13,7 @@ import { Book, chargeOf, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import { type Hold, restoredHold, storedHold } from './hold.ts';
-import { extendedTo, holdFor } from './holding.ts';
+import { adopted, extendedTo, holdFor } from './holding.ts';
 import type { Held, HoldChange, HoldRequest, HoldResult, Inspection, InspectRead, Ledger } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
 
@@ -25,6 +25,7 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
 
 type Asked<Run> =
   | { readonly kind: 'hold'; readonly request: HoldRequest }
+  | { readonly kind: 'adopt'; readonly hold: Hold }
   | { readonly kind: 'book'; readonly group: BookingGroup<Run> }
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
@@ -65,6 +66,10 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   hold(request: HoldRequest): Promise<HoldResult> {
     return this.#ask(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
+  }
+
+  async adopt(hold: Hold): Promise<void> {
+    await this.#ask(hold.orgId, { kind: 'adopt', hold });
   }
 
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
@@ -243,6 +248,8 @@ class Tick<Run> {
           return one.group.bookings.flatMap(({ decisionId }) => decisionId ?? []);
         case 'expire':
           return one.holdIds;
+        case 'adopt':
+          return [one.hold.id];
         default:
           return [one.holdId];
       }
@@ -271,6 +278,11 @@ class Tick<Run> {
         const { scope, amounts, surface } = one.request;
         const charge = { scope, amounts, depth: null, atMs: nowMs };
         for (const applied of appliedLimits(book.limits, charge, surface)) {
+          wanted.set(applied.key, { applied, scope });
+        }
+      } else if (one.kind === 'adopt') {
+        const { scope, surface } = one.hold;
+        for (const applied of appliedLimits(book.limits, chargeOf(one.hold), surface)) {
           wanted.set(applied.key, { applied, scope });
         }
       } else if (one.kind === 'book') {
@@ -329,6 +341,8 @@ class Tick<Run> {
     switch (asked.kind) {
       case 'hold':
         return this.#hold(book, asked.request, nowMs);
+      case 'adopt':
+        return this.#adopt(book, asked.hold);
       case 'void':
         return this.#end(book, asked.holdId, 'voided', nowMs);
       case 'extend':
@@ -362,6 +376,14 @@ class Tick<Run> {
     const held: Held = holdFor(this.#options.ids, book, { request, charge, applied, admission });
     this.#newHolds.push(held.hold);
     return held;
+  }
+
+  async #adopt(book: Book, given: Hold): Promise<undefined> {
+    const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
+    if (ended.length === 0 && !book.holds.has(given.id)) {
+      this.#newHolds.push(adopted(book, given, appliedLimits(book.limits, chargeOf(given), given.surface)));
+    }
+    return undefined;
   }
 
   #heldUnder(book: Book, digest: string): Hold | undefined {

@@ -1,0 +1,87 @@
+/** What the edge answers while its database is away, by the operator's choice. */
+import { describe, expect, test } from 'vitest';
+import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import { createWorld, type World } from '../harness.ts';
+
+/** Cuts every way to the books, as a database that is away does. */
+function cut(world: World): () => void {
+  const { ledger } = world.parts;
+  const hold = ledger.hold.bind(ledger);
+  const decide = ledger.decide.bind(ledger);
+  ledger.hold = () => Promise.reject(new DatabaseUnavailable('cut'));
+  ledger.decide = () => undefined;
+  return () => {
+    ledger.hold = hold;
+    ledger.decide = decide;
+  };
+}
+
+async function orgWithCap(world: World) {
+  const org = await world.createOrg();
+  await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: '1' } });
+  const ask = (usd: string) =>
+    world.request('POST', '/v1/edge/decision', {
+      key: org.ownerKey,
+      body: { model: 'm', estimated_cost_usd: usd },
+    });
+  return { org, ask };
+}
+
+describe('while the books cannot be asked', () => {
+  test('the edge refuses by default, and never allows', async () => {
+    const world = await createWorld();
+    const { ask } = await orgWithCap(world);
+    const mend = cut(world);
+    const answer = await ask('0.1');
+    expect(answer.status).toBe(503);
+    expect(answer.json.error.code).toBe('service_unavailable');
+    mend();
+    expect((await ask('0.1')).status).toBe(200);
+    await world.close();
+  });
+
+  test('with SVC_EDGE_FAIL_MODE=open it allows, says so, and counts it as soon as it can', async () => {
+    const world = await createWorld({ SVC_EDGE_FAIL_MODE: 'open' });
+    const { org, ask } = await orgWithCap(world);
+    const mend = cut(world);
+    const given = await ask('0.7');
+    const beyond = await ask('0.7');
+    for (const answer of [given, beyond]) {
+      expect(answer.status).toBe(200);
+      expect(answer.json).toMatchObject({ decision: 'allow', degraded: true, held_usd: '0.7', limits: [] });
+    }
+    mend();
+    const landing = world.app.jobs.find(({ name }) => name.includes('without the books'));
+    await landing?.runOnce();
+    const refused = await ask('0.000000001');
+    expect(refused.json.error).toMatchObject({
+      code: 'spend_cap_exceeded',
+      details: { spent_usd: '1.4', held_usd: '1.4' },
+    });
+    const run = await world.request('POST', '/v1/runs', {
+      key: org.ownerKey,
+      body: { model: 'm', cost_usd: '0.2', decision_id: given.json.decision_id },
+    });
+    expect(run.json.marks).toEqual(['degraded']);
+    await world.request('DELETE', `/v1/orgs/${org.id}/holds/${beyond.json.decision_id}`, {
+      key: org.ownerKey,
+    });
+    expect((await ask('0.8')).status).toBe(200);
+    await world.close();
+  });
+
+  test('a run settles such a decision at once, also before it was counted', async () => {
+    const world = await createWorld({ SVC_EDGE_FAIL_MODE: 'open' });
+    const { org, ask } = await orgWithCap(world);
+    const mend = cut(world);
+    const given = await ask('0.7');
+    mend();
+    const run = await world.request('POST', '/v1/runs', {
+      key: org.ownerKey,
+      body: { model: 'm', cost_usd: '0.2', decision_id: given.json.decision_id },
+    });
+    expect(run.status).toBe(201);
+    expect(run.json.marks).toEqual(['degraded']);
+    await world.close();
+  });
+});
