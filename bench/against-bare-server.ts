@@ -1,54 +1,47 @@
 /** The contenders of most rows: one request to the service, and the same to a bare server that answers the same. */
-import { type LoadRequest, load, percentile } from './load.ts';
-import type { Contenders, Sample } from './measure.ts';
-import { type Answer, cpuMs, type ServerProcess, startFloor } from './processes.ts';
+import type { LoadRequest } from './load.ts';
+import type { Contenders } from './measure.ts';
+import { type Answer, type ServerProcess, startFloor } from './processes.ts';
+import { turn } from './turn.ts';
 
-const connections = 50;
+export const defaultConnections = 50;
 /** Both servers get these from Node itself, and `date` differs between two answers. */
 const writtenByNode = new Set(['date', 'connection', 'keep-alive']);
 
-export async function againstBareServer(service: ServerProcess, request: LoadRequest): Promise<Contenders> {
-  const answer = await ask(service.port, request);
+/** The service may be several processes; the floor is one. */
+export async function againstBareServer(
+  service: ServerProcess | readonly ServerProcess[],
+  request: LoadRequest,
+  connections = defaultConnections,
+): Promise<Contenders> {
+  const services = 'pid' in service ? [service] : service;
+  const floor = await floorFor(services, request);
+  return {
+    service: (seconds) => turn(services, { request, connections, seconds }),
+    floor: (seconds) => turn([floor], { request, connections, seconds }),
+    async close() {
+      await Promise.all([...services, floor].map((server) => server.stop()));
+    },
+  };
+}
+
+/** A bare server that answers a request as these do. */
+export async function floorFor(
+  services: readonly ServerProcess[],
+  request: LoadRequest,
+): Promise<ServerProcess> {
+  const [answer] = await Promise.all(services.map(({ port }) => ask(port, request)));
+  if (answer === undefined) {
+    throw new Error('there is no service to compare with');
+  }
   const floor = await startFloor(answer);
   const floorAnswer = await ask(floor.port, request);
   // Not the same bytes where each answer has an id of its own, but as many.
   if (sizeOf(floorAnswer) !== sizeOf(answer)) {
     throw new Error('the floor does not answer as many bytes as the service');
   }
-  return {
-    service: (seconds) => turn(service, request, seconds),
-    floor: (seconds) => turn(floor, request, seconds),
-    async close() {
-      await Promise.all([service.stop(), floor.stop()]);
-    },
-  };
+  return floor;
 }
-
-async function turn(server: ServerProcess, request: LoadRequest, seconds: number): Promise<Sample> {
-  const cpuBeforeMs = cpuMs(server.pid);
-  const { answers, elapsedMs, latenciesMs } = await load({
-    port: server.port,
-    request,
-    connections,
-    seconds,
-  });
-  const cpuAfterMs = cpuMs(server.pid);
-  const cpu =
-    cpuBeforeMs === undefined || cpuAfterMs === undefined
-      ? {}
-      : {
-          'CPU µs/request': ((cpuAfterMs - cpuBeforeMs) * 1_000) / answers,
-          [busyCores]: (cpuAfterMs - cpuBeforeMs) / elapsedMs,
-        };
-  return {
-    'requests/s': (answers * 1_000) / elapsedMs,
-    'p99 ms': percentile(latenciesMs, 99),
-    ...cpu,
-  };
-}
-
-/** How many cores the server kept busy. A server well below 1 waited for the load or for other programs. */
-export const busyCores = 'busy cores';
 
 function sizeOf(answer: Answer): number {
   return JSON.stringify(answer).length;

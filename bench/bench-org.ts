@@ -1,55 +1,96 @@
-/** An org to measure with: a key, and limits that apply to every decision and never refuse. */
+/** An org to measure with: a key, what it asks, and limits that apply to every decision and never refuse. */
 import type { LoadRequest } from './load.ts';
 import type { ServiceProcess } from './processes.ts';
 
 export interface BenchOrg {
   readonly id: string;
   readonly key: string;
-  decision(): LoadRequest;
-  run(): LoadRequest;
 }
+
+export const scopes = [
+  'edge:decide',
+  'runs:read',
+  'runs:write',
+  'runs:backfill',
+  'budgets:read',
+  'budgets:write',
+  'customers:read',
+  'customers:write',
+];
 
 const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };
 /** Far above what a bench can spend. */
-const plenty = '1000000000';
+export const plenty = '1000000000';
 
 export async function benchOrg(service: ServiceProcess): Promise<BenchOrg> {
-  const org = await service.post<{ id: string }>('/v1/admin/orgs', { name: 'Bench' });
-  const { secret: key } = await service.post<{ secret: string }>(`/v1/admin/orgs/${org.id}/keys`, {
+  const { id } = await service.post<{ id: string }>('/v1/admin/orgs', { name: 'Bench' });
+  const { secret: key } = await service.post<{ secret: string }>(`/v1/admin/orgs/${id}/keys`, {
     name: 'bench',
     role: 'owner',
-    scopes: [
-      'edge:decide',
-      'runs:read',
-      'runs:write',
-      'runs:backfill',
-      'budgets:read',
-      'budgets:write',
-      'customers:read',
-      'customers:write',
-    ],
+    scopes,
   });
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  return {
-    id: org.id,
-    key,
-    decision: () => ({
-      method: 'POST',
-      path: '/v1/edge/decision',
-      headers,
-      body: JSON.stringify({ model: 'gpt-4o', input_tokens: 1_200, max_output_tokens: 400, ...scope }),
-    }),
-    run: () => ({
-      method: 'POST',
-      path: '/v1/runs',
-      headers,
-      body: JSON.stringify({ model: 'gpt-4o', input_tokens: 1_200, output_tokens: 310, ...scope }),
-    }),
+  return { id, key };
+}
+
+/** What most rows start with. */
+export async function orgWithEightLimits(service: ServiceProcess): Promise<BenchOrg> {
+  const org = await benchOrg(service);
+  await eightLimits(service, org);
+  return org;
+}
+
+export function decision({ key }: BenchOrg, said: object = {}): LoadRequest {
+  return post(key, '/v1/edge/decision', {
+    model: 'gpt-4o',
+    input_tokens: 1_200,
+    max_output_tokens: 400,
+    ...scope,
+    ...said,
+  });
+}
+
+export function run({ key }: BenchOrg): LoadRequest {
+  return post(key, '/v1/runs', { model: 'gpt-4o', input_tokens: 1_200, output_tokens: 310, ...scope });
+}
+
+let bulkRequests = 0;
+
+/** Each time as many runs, with ids of the caller's own that were never there. */
+export function bulk({ key }: BenchOrg, runs: number): () => LoadRequest {
+  const { path, headers } = post(key, '/v1/runs/bulk', {});
+  // All but the ids stays the same, so that making a request costs the load next to nothing.
+  const texts = Array.from({ length: runs }, (_, index) => JSON.stringify(bulkRun(index)).slice(1));
+  return () => {
+    bulkRequests += 1;
+    const lines = texts.map((text, index) => `{"external_id":"bench-${bulkRequests}-${index}",${text}`);
+    return { method: 'POST', path, headers, body: `{"runs":[${lines.join(',')}]}` };
   };
 }
 
+/** Of twenty teams, so that the usage of a bulk request is more than one row. */
+export function bulkRun(index: number) {
+  return {
+    model: 'gpt-4o',
+    provider: 'openai',
+    action: 'chat',
+    team: `team-${index % 20}`,
+    ...scope,
+    tags: { environment: 'production', release: `v${index % 5}` },
+    input_tokens: 1_200 + index,
+    cached_input_tokens: 300,
+    output_tokens: 310,
+    latency_ms: 840,
+    metadata: { request_id: `req-${index}`, region: 'eu-west-1' },
+  };
+}
+
+function post(key: string, path: string, body: object): LoadRequest {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return { method: 'POST', path, headers, body: JSON.stringify(body) };
+}
+
 /** A cap, budgets of every kind, a customer's limit and a prepaid balance. */
-export async function eightLimits(service: ServiceProcess, { id, key }: BenchOrg): Promise<void> {
+async function eightLimits(service: ServiceProcess, { id, key }: BenchOrg): Promise<void> {
   const own = (method: string, path: string, body: object) =>
     service.call(method, `/v1/orgs/${id}/${path}`, body, key);
   await own('PUT', 'spend-cap', { cap_usd: plenty });

@@ -1,5 +1,7 @@
 /**
- * The load: a fixed number of connections, each sending its next request when the last one is answered.
+ * The load, in three forms: a closed loop (a fixed number of connections, each sending its next request when the last
+ * one is answered), an open loop (requests that are due by a schedule, however slow the answers are), and a list of
+ * requests that are sent once each.
  *
  * Written on bare sockets because it shares the cores with the server under test: autocannon, tried on two cores, left
  * the bare server idle for about half of the time, and against an idling floor every ratio comes out too good.
@@ -7,6 +9,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface LoadRequest {
   readonly method: string;
@@ -17,7 +20,8 @@ export interface LoadRequest {
 
 export interface LoadOptions {
   readonly port: number;
-  readonly request: LoadRequest;
+  /** The same every time, or each time another one. */
+  readonly request: LoadRequest | (() => LoadRequest);
   readonly connections: number;
   readonly seconds: number;
 }
@@ -35,29 +39,98 @@ const headEnd = Buffer.from('\r\n\r\n');
 const nothing: Buffer = Buffer.alloc(0);
 
 export async function load({ port, request, connections, seconds }: LoadOptions): Promise<LoadResult> {
-  const bytes = requestBytes(port, request);
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+  const next = bytesOf(port, request);
   const latenciesMs: number[] = [];
-  const startedMs = performance.now();
-  const endMs = startedMs + seconds * 1_000;
-  const overdue = setTimeout(
-    () => {
-      for (const socket of sockets) {
-        socket.destroy(new Error(`no answer within ${lastAnswerMs} ms of the end`));
+  return timed(latenciesMs, { port, connections, seconds }, async (opened) => {
+    const endMs = performance.now() + seconds * 1_000;
+    await Promise.all(
+      opened.map(async (connection) => {
+        let sentMs = performance.now();
+        while (sentMs < endMs) {
+          await connection.ask(next());
+          const answeredMs = performance.now();
+          latenciesMs.push(answeredMs - sentMs);
+          sentMs = answeredMs;
+        }
+      }),
+    );
+  });
+}
+
+export interface ScheduledLoadOptions extends LoadOptions {
+  readonly perSecond: number;
+}
+
+/**
+ * The open loop. Latencies count from the instant at which a request was due, so that one which waits behind a slow
+ * answer counts as slow too. What is due is looked for once in a millisecond, which both contenders pay alike.
+ */
+export async function loadOnSchedule(options: ScheduledLoadOptions): Promise<LoadResult> {
+  const { port, request, seconds, perSecond } = options;
+  const next = bytesOf(port, request);
+  const latenciesMs: number[] = [];
+  return timed(latenciesMs, options, async (idle) => {
+    const startedMs = performance.now();
+    const total = Math.ceil(seconds * perSecond);
+    /** The instants of those that are due and find no idle connection. */
+    const overdueMs: number[] = [];
+    const busy = new Set<Promise<void>>();
+    let failure: Error | undefined;
+    const use = async (connection: Connection, firstDueMs: number) => {
+      for (let dueMs: number | undefined = firstDueMs; dueMs !== undefined; dueMs = overdueMs.shift()) {
+        await connection.ask(next());
+        latenciesMs.push(performance.now() - dueMs);
       }
-    },
-    seconds * 1_000 + lastAnswerMs,
-  );
-  try {
-    await Promise.all(sockets.map((socket) => drive(socket, bytes, endMs, latenciesMs)));
-  } finally {
-    clearTimeout(overdue);
-    for (const socket of sockets) {
-      socket.destroy();
+      idle.push(connection);
+    };
+    for (let sent = 0; sent < total && failure === undefined; ) {
+      const dueMs = startedMs + (sent * 1_000) / perSecond;
+      if (dueMs > performance.now()) {
+        await pause(1);
+        continue;
+      }
+      sent += 1;
+      const connection = idle.shift();
+      if (connection === undefined) {
+        overdueMs.push(dueMs);
+      } else {
+        const using = use(connection, dueMs)
+          .catch((error: Error) => {
+            failure = error;
+          })
+          .finally(() => busy.delete(using));
+        busy.add(using);
+      }
     }
-  }
-  const elapsedMs = performance.now() - startedMs;
-  return { answers: latenciesMs.length, elapsedMs, latenciesMs: latenciesMs.sort((a, b) => a - b) };
+    await Promise.all(busy);
+    if (failure !== undefined) {
+      throw failure;
+    }
+  });
+}
+
+export interface EachOptions {
+  readonly port: number;
+  readonly requests: readonly LoadRequest[];
+  readonly connections: number;
+  /** A status that is no fault either. */
+  readonly alsoFine?: number;
+}
+
+/** Sends each once, as many at a time as there are connections. Returns their statuses. */
+export async function sendEach({ port, requests, connections, alsoFine }: EachOptions): Promise<number[]> {
+  const waiting = requests.map((request) => requestBytes(port, request)).reverse();
+  return withConnections(port, connections, async (opened) => {
+    const statuses: number[] = [];
+    await Promise.all(
+      opened.map(async (connection) => {
+        for (let bytes = waiting.pop(); bytes !== undefined; bytes = waiting.pop()) {
+          statuses.push(await connection.ask(bytes, alsoFine));
+        }
+      }),
+    );
+    return statuses;
+  });
 }
 
 export function percentile(ascending: readonly number[], percent: number): number {
@@ -68,6 +141,54 @@ export function percentile(ascending: readonly number[], percent: number): numbe
   return value;
 }
 
+async function timed(
+  latenciesMs: number[],
+  { port, connections, seconds }: Omit<LoadOptions, 'request'>,
+  work: (opened: Connection[]) => Promise<void>,
+): Promise<LoadResult> {
+  return withConnections(port, connections, async (opened) => {
+    const startedMs = performance.now();
+    const tooLong = setTimeout(
+      () => {
+        for (const connection of opened) {
+          connection.give(new Error(`no answer within ${lastAnswerMs} ms of the end`));
+        }
+      },
+      seconds * 1_000 + lastAnswerMs,
+    );
+    try {
+      await work([...opened]);
+    } finally {
+      clearTimeout(tooLong);
+    }
+    const elapsedMs = performance.now() - startedMs;
+    return { answers: latenciesMs.length, elapsedMs, latenciesMs: latenciesMs.sort((a, b) => a - b) };
+  });
+}
+
+async function withConnections<Result>(
+  port: number,
+  count: number,
+  work: (opened: Connection[]) => Promise<Result>,
+): Promise<Result> {
+  const opened = await Promise.all(Array.from({ length: count }, () => open(port)));
+  try {
+    return await work(opened);
+  } finally {
+    for (const connection of opened) {
+      connection.close();
+    }
+  }
+}
+
+function bytesOf(port: number, request: LoadOptions['request']): () => Buffer {
+  if (typeof request === 'function') {
+    return () => requestBytes(port, request());
+  }
+  const bytes = requestBytes(port, request);
+  return () => bytes;
+}
+
 function requestBytes(port: number, { method, path, headers, body }: LoadRequest): Buffer {
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const fields = Object.entries({ host: `127.0.0.1:${port}`, ...headers, ...length });
@@ -75,61 +196,82 @@ function requestBytes(port: number, { method, path, headers, body }: LoadRequest
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body ?? ''}`);
 }
 
-function open(port: number): Promise<Socket> {
+function open(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     socket.once('error', reject);
     socket.once('connect', () => {
       socket.off('error', reject);
-      resolve(socket);
+      resolve(new Connection(socket));
     });
   });
 }
 
-/** Asks again and again over one connection; resolves when the first answer after `endMs` is in. */
-function drive(socket: Socket, request: Buffer, endMs: number, latenciesMs: number[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let received = nothing;
-    let sentMs = performance.now();
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the server closed a connection')));
-    socket.on('data', (chunk) => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      const answer = examine(received);
-      if (answer === 'incomplete') {
+/** One request at a time over one connection. */
+class Connection {
+  readonly #socket: Socket;
+  #received = nothing;
+  #alsoFine: number | undefined;
+  #asked: { resolve(status: number): void; reject(error: Error): void } | undefined;
+  /** Why it is of no use any more. */
+  #broken: Error | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', (error) => this.give(error));
+    socket.on('close', () => this.give(new Error('the server closed a connection')));
+    socket.on('data', (chunk) => this.#take(chunk));
+  }
+
+  /** Resolves with the status, which is 2xx or `alsoFine`. */
+  ask(request: Buffer, alsoFine?: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      if (this.#broken !== undefined) {
+        reject(this.#broken);
         return;
       }
-      if (answer === 'bad') {
-        reject(
-          new Error(`the server did not answer 2xx and a length:\n${received.toString('utf8', 0, 1_000)}`),
-        );
-        return;
-      }
-      received = nothing;
-      const nowMs = performance.now();
-      latenciesMs.push(nowMs - sentMs);
-      if (nowMs >= endMs) {
-        resolve();
-        return;
-      }
-      sentMs = nowMs;
-      socket.write(request);
+      this.#alsoFine = alsoFine;
+      this.#asked = { resolve, reject };
+      this.#socket.write(request);
     });
-    socket.write(request);
-  });
+  }
+
+  give(error: Error): void {
+    this.#broken ??= error;
+    this.#asked?.reject(this.#broken);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const status = examine(this.#received);
+    if (status === 'incomplete') {
+      return;
+    }
+    if (status === 'bad' || !((status >= 200 && status < 300) || status === this.#alsoFine)) {
+      const start = this.#received.toString('utf8', 0, 1_000);
+      this.give(new Error(`the server did not answer 2xx and a length:\n${start}`));
+      return;
+    }
+    this.#received = nothing;
+    this.#asked?.resolve(status);
+  }
 }
 
 /** Both servers declare the length of every answer, and nothing may follow it: one request is out at a time. */
-function examine(received: Buffer): 'incomplete' | 'good' | 'bad' {
+function examine(received: Buffer): 'incomplete' | 'bad' | number {
   const end = received.indexOf(headEnd);
   if (end === -1) {
     return 'incomplete';
   }
   const head = received.toString('latin1', 0, end);
   const bodyLength = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-  if (bodyLength === undefined || !head.startsWith('HTTP/1.1 2')) {
+  if (bodyLength === undefined || !head.startsWith('HTTP/1.1 ')) {
     return 'bad';
   }
   const missing = end + headEnd.length + Number(bodyLength) - received.length;
-  return missing > 0 ? 'incomplete' : missing === 0 ? 'good' : 'bad';
+  return missing > 0 ? 'incomplete' : missing === 0 ? Number(head.slice(9, 12)) : 'bad';
 }

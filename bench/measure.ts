@@ -1,26 +1,59 @@
 /**
- * The method of every figure: service and floor take turns, each turn of the service is divided by the turn of
- * the floor that follows it, and the median of those ratios counts. What else the machine does meanwhile then
- * strikes both halves of a pair, and a pair that it strikes unevenly does not decide.
+ * The method of most figures: service and floor take turns, each turn of the service is compared with the turn of the
+ * floor that follows it, and the median of those comparisons counts. What else the machine does meanwhile then strikes
+ * both halves of a pair, and a pair that it strikes unevenly does not decide.
+ *
+ * What has no floor to take turns with (memory, the time of a start) is a single figure.
  */
 
 /** What one turn measured, by figure: `requests/s`, `p99 ms`, … A figure that this machine cannot give is absent. */
 export type Sample = Readonly<Record<string, number>>;
 
+/** What a figure has to reach. Figures without a bar are for orientation. */
+export type Bar = { readonly atLeast: number } | { readonly atMost: number };
+
+export interface RowOptions {
+  /** Much less data than the row is about, to see whether it works. */
+  readonly small: boolean;
+  progress(text: string): void;
+}
+
+interface AnyRow {
+  readonly name: string;
+  readonly what: string;
+  /** By figure. */
+  readonly toReach: Readonly<Record<string, Bar>>;
+}
+
+/** `floor` says what the service is compared with. */
+export interface PairsRow extends AnyRow {
+  readonly kind: 'pairs';
+  readonly floor: string;
+  /** Figures of which the floor's is taken off; of all others the service's is divided by the floor's. */
+  readonly differences?: readonly string[];
+  prepare(options: RowOptions): Promise<Contenders>;
+}
+
 export interface Contenders {
   service(seconds: number): Promise<Sample>;
   floor(seconds: number): Promise<Sample>;
+  /** What is to be said once all turns are over, such as whether the books agree. */
+  notes?(): Promise<readonly string[]>;
   /** Stops whatever was started for the row. */
   close(): Promise<void>;
 }
 
-/** One line of the bench. `floor` says what the service is compared with. */
-export interface Row {
-  readonly name: string;
-  readonly what: string;
-  readonly floor: string;
-  prepare(): Promise<Contenders>;
+export interface SingleRow extends AnyRow {
+  readonly kind: 'single';
+  measure(options: RowOptions): Promise<Singles>;
 }
+
+export interface Singles {
+  readonly figures: Sample;
+  readonly notes?: readonly string[];
+}
+
+export type Row = PairsRow | SingleRow;
 
 export interface Pair {
   readonly service: Sample;
@@ -29,10 +62,18 @@ export interface Pair {
 
 export interface Figure {
   readonly name: string;
-  /** The median of the pairs' ratios, service to floor; then the extremes, which show how noisy the run was. */
-  readonly ratio: number;
-  readonly ratioMin: number;
-  readonly ratioMax: number;
+  /** Of pairs the median of their ratios, or of their differences. */
+  readonly value: number;
+  readonly bar?: Bar;
+  readonly met?: boolean;
+  readonly of?: Comparison;
+}
+
+export interface Comparison {
+  readonly by: 'ratio' | 'difference';
+  /** The extremes, which show how noisy the run was. */
+  readonly lowest: number;
+  readonly highest: number;
   /** Medians, for orientation only: they say more about the machine than about the service. */
   readonly service: number;
   readonly floor: number;
@@ -62,23 +103,38 @@ export async function measurePairs(contenders: Contenders, { pairs, secondsPerTu
   return measured;
 }
 
-export function figuresOf(pairs: readonly Pair[]): Figure[] {
+export function figuresOfPairs({ toReach, differences = [] }: PairsRow, pairs: readonly Pair[]): Figure[] {
   return Object.keys(pairs[0]?.service ?? {}).map((name) => {
-    const service = pairs.map((pair) => figure(pair.service, name));
-    const floor = pairs.map((pair) => figure(pair.floor, name));
-    const ratios = service.map((value, index) => value / (floor[index] ?? Number.NaN));
-    return {
-      name,
-      ratio: median(ratios),
-      ratioMin: Math.min(...ratios),
-      ratioMax: Math.max(...ratios),
+    const service = pairs.map((pair) => usable(pair.service, name));
+    const floor = pairs.map((pair) => usable(pair.floor, name));
+    const by = differences.includes(name) ? 'difference' : 'ratio';
+    const compared = service.map((value, index) => {
+      const other = floor[index] ?? Number.NaN;
+      return by === 'ratio' ? value / other : value - other;
+    });
+    const of: Comparison = {
+      by,
+      lowest: Math.min(...compared),
+      highest: Math.max(...compared),
       service: median(service),
       floor: median(floor),
     };
+    return { ...judged(name, median(compared), toReach[name]), of };
   });
 }
 
-function figure(sample: Sample, name: string): number {
+export function figuresOfSingles({ toReach }: SingleRow, { figures }: Singles): Figure[] {
+  return Object.entries(figures).map(([name, value]) => judged(name, value, toReach[name]));
+}
+
+function judged(name: string, value: number, bar: Bar | undefined): Figure {
+  if (bar === undefined) {
+    return { name, value };
+  }
+  return { name, value, bar, met: 'atLeast' in bar ? value >= bar.atLeast : value <= bar.atMost };
+}
+
+function usable(sample: Sample, name: string): number {
   const value = sample[name];
   if (value === undefined || !(value > 0)) {
     throw new Error(`a turn gave no usable ${name}: ${value}`);
@@ -86,7 +142,7 @@ function figure(sample: Sample, name: string): number {
   return value;
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];

@@ -1,12 +1,13 @@
-/** The servers under test, each a process of its own on a free port, and the CPU time that they use. */
+/** The servers under test, each a process of its own on a free port, and what they use of the machine. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { generateKey } from '../src/platform/http/key-format.ts';
 
 export interface ServerProcess {
   readonly pid: number;
@@ -19,6 +20,8 @@ export interface ServiceProcess extends ServerProcess {
   post<Answer>(path: string, body: object): Promise<Answer>;
   /** The same with any method, and with another key. */
   call<Answer>(method: string, path: string, body?: object, key?: string): Promise<Answer>;
+  /** Collects garbage, and then tells. Only where the service was started with `collectable`. */
+  memory(): Promise<NodeJS.MemoryUsage>;
 }
 
 export interface Answer {
@@ -31,19 +34,39 @@ export interface Answer {
 const startWithinMs = 30_000;
 const stopWithinMs = 10_000;
 
-/** The built service with settings as shipped, on a fresh data directory, its log going to a file. */
-export async function startService(settings: Record<string, string> = {}): Promise<ServiceProcess> {
-  const directory = temporaryDirectory();
-  const logFile = join(directory, 'service.log');
+export interface StartOptions {
+  /** Its settings beyond those as shipped; without a data directory it gets a fresh one. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Lets the bench have its garbage collected. */
+  readonly collectable?: boolean;
+}
+
+const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** The same for all, so that several processes on one database have it in common. */
+const operatorKey = generateKey('bench');
+
+/** The built service with settings as shipped, its log going to a file. */
+export async function startService({
+  settings = {},
+  collectable = false,
+}: StartOptions = {}): Promise<ServiceProcess> {
+  const logFile = join(temporaryDirectory(), 'service.log');
   const logDescriptor = openSync(logFile, 'a');
+  const nodeOptions = collectable ? ['--expose-gc', '--import', script('./collect-garbage.js')] : [];
   const child = owned(
-    spawn(process.execPath, [fileURLToPath(new URL('../dist/main.js', import.meta.url)), 'serve'], {
-      env: { ...foreignSettings(), SVC_PORT: '0', SVC_DATA_DIR: directory, ...settings },
-      stdio: ['ignore', logDescriptor, logDescriptor],
+    spawn(process.execPath, [...nodeOptions, script('../dist/main.js'), 'serve'], {
+      env: {
+        ...foreignSettings(),
+        SVC_PORT: '0',
+        SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey,
+        ...settings,
+        SVC_DATA_DIR: settings.SVC_DATA_DIR ?? temporaryDirectory(),
+      },
+      stdio: ['ignore', logDescriptor, logDescriptor, ...(collectable ? ['ipc' as const] : [])],
     }),
   );
   const url = await listeningUrl(child, logFile);
-  const operatorKey = readFileSync(join(directory, 'operator-key'), 'utf8').trim();
   async function call<Body>(method: string, path: string, body?: object, key = operatorKey): Promise<Body> {
     const response = await fetch(`${url}${path}`, {
       method,
@@ -59,25 +82,60 @@ export async function startService(settings: Record<string, string> = {}): Promi
     ...server(child, Number(new URL(url).port)),
     call,
     post: (path, body) => call('POST', path, body),
+    memory: () => askChild<NodeJS.MemoryUsage>(child, 'collect'),
   };
 }
 
 export async function startFloor(answer: Answer): Promise<ServerProcess> {
-  const child = owned(fork(new URL('./floor.js', import.meta.url), { execArgv: [] }));
-  child.send(answer);
-  const [address] = (await once(child, 'message')) as [AddressInfo];
-  return server(child, address.port);
+  const child = owned(fork(script('./floor.js'), { execArgv: [] }));
+  const { port } = await askChild<AddressInfo>(child, answer);
+  return server(child, port);
 }
 
-/** CPU time of all threads of a process until now; undefined where the system does not tell. */
-export function cpuMs(pid: number): number | undefined {
+/** A program of the bench itself, in a process of its own: it is told something and answers. */
+export interface Helper {
+  ask<Told>(message: object): Promise<Told>;
+  stop(): Promise<void>;
+}
+
+export function startHelper(name: string): Helper {
+  // In TypeScript, so with the loader that runs the bench.
+  const child = owned(fork(script(name)));
+  return { ask: (message) => askChild(child, message), stop: () => stop(child) };
+}
+
+function askChild<Told>(child: ChildProcess, message: object | string): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new Error('a process of the bench ended before it answered'));
+    child.once('exit', gone);
+    child.once('message', (told) => {
+      child.off('exit', gone);
+      resolve(told as Told);
+    });
+    child.send(message);
+  });
+}
+
+/** CPU time of all threads of a process until now; NaN where the system does not tell. */
+export function cpuMs(pid: number): number {
   if (process.platform !== 'linux') {
-    return undefined;
+    return Number.NaN;
   }
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name, in parentheses, may hold spaces; fields 14 and 15, in ticks of 10 ms, are user and system time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** What a process has in memory, or the most it had since `forgetPeak`. Linux only, as these files are. */
+export function residentBytes(pid: number, which: 'now' | 'peak'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const [, kilobytes] = (which === 'now' ? /VmRSS:\s+(\d+)/ : /VmHWM:\s+(\d+)/).exec(status) ?? [];
+  return Number(kilobytes) * 1_024;
+}
+
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 function server(child: ChildProcess, port: number): ServerProcess {
@@ -116,23 +174,31 @@ function foreignSettings(): NodeJS.ProcessEnv {
 const children = new Set<ChildProcess>();
 const directories = new Set<string>();
 
-function owned(child: ChildProcess): ChildProcess {
+export function owned(child: ChildProcess): ChildProcess {
   children.add(child);
   child.once('exit', () => children.delete(child));
   return child;
 }
 
-function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'purser-bench-'));
+export function temporaryDirectory(): string {
+  return ownedDirectory(mkdtempSync(join(tmpdir(), 'purser-bench-')));
+}
+
+export function ownedDirectory(directory: string): string {
   directories.add(directory);
   return directory;
 }
 
-// However the bench ends, it leaves no process and no file behind.
-process.once('exit', () => {
+/** What a row that failed has left running would disturb the rows after it. */
+export function killRemaining(): void {
   for (const child of children) {
     child.kill('SIGKILL');
   }
+}
+
+// However the bench ends, it leaves no process and no file behind.
+process.once('exit', () => {
+  killRemaining();
   for (const directory of directories) {
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   }

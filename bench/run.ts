@@ -1,26 +1,54 @@
-/** `npm run bench`: runs the rows, shows progress, prints a table and writes the figures to `bench/results/`. */
+/** `npm run bench`: runs the rows, shows progress, prints tables and writes the figures to `bench/results/`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { busyCores } from './against-bare-server.ts';
-import { type Figure, figuresOf, measurePairs, type Row } from './measure.ts';
+import { figuresOfPairs, figuresOfSingles, measurePairs, type Row, type RowOptions } from './measure.ts';
+import { killRemaining } from './processes.ts';
+import { type RowResult, rowText, summary } from './report.ts';
+import { bulkBesideEdge } from './rows/bulk-beside-edge.ts';
+import { bulkEmbedded, bulkPostgres } from './rows/bulk-ingest.ts';
 import { edgeDecision } from './rows/edge-decision.ts';
+import { edgeHalfLoad } from './rows/edge-half-load.ts';
+import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
+import { growthLimits } from './rows/growth-limits.ts';
+import { growthRuns } from './rows/growth-runs.ts';
+import { memoryBulk } from './rows/memory-bulk.ts';
+import { memoryOrgs } from './rows/memory-orgs.ts';
+import { naive } from './rows/naive.ts';
 import { readOrg } from './rows/read-org.ts';
+import { runSingle } from './rows/run-single.ts';
+import { start } from './rows/start.ts';
 
-const rows: readonly Row[] = [edgeDecision, readOrg];
+const rows: readonly Row[] = [
+  edgeDecision,
+  edgeHalfLoad,
+  edgePostgres,
+  edgePostgresTwo,
+  runSingle,
+  bulkEmbedded,
+  bulkPostgres,
+  bulkBesideEdge,
+  growthLimits,
+  growthRuns,
+  memoryOrgs,
+  memoryBulk,
+  start,
+  readOrg,
+  naive,
+];
 
 const pairsMin = 5;
-/** Below this the floor waited, for the load or for other programs, and its requests/s is not its best. */
-const floorBusyCoresMin = 0.85;
 
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     pairs: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
+    small: { type: 'boolean', default: false },
   },
 });
+const { small } = options;
 const pairs = Number(options.pairs);
 const secondsPerTurn = Number(options.seconds);
 if (!Number.isInteger(pairs) || pairs < pairsMin || !(secondsPerTurn > 0)) {
@@ -32,51 +60,49 @@ if (unknown !== undefined) {
 }
 
 const startedAt = new Date().toISOString();
-const results = [];
+const results: RowResult[] = [];
+const written = [];
 for (const row of rows.filter(({ name }) => options.only?.includes(name) ?? true)) {
   const progress = (text: string) => void process.stderr.write(`${row.name}: ${text}\n`);
   progress('starting');
-  const contenders = await row.prepare();
-  try {
-    const measured = await measurePairs(contenders, { pairs, secondsPerTurn, progress });
-    const { name, what, floor } = row;
-    results.push({ name, what, floor, figures: figuresOf(measured), pairs: measured });
-  } finally {
-    await contenders.close();
-  }
-}
-
-for (const { name, what, floor, figures } of results) {
-  process.stdout.write(`\n${name}: ${what}\nfloor: ${floor}\n\n${table(figures)}\n`);
-  const floorCores = figures.find((figure) => figure.name === busyCores)?.floor;
-  if (floorCores !== undefined && floorCores < floorBusyCoresMin) {
-    process.stdout.write(
-      `\nThe floor was busy for only ${shown(floorCores)} of a core, so its requests/s and p99 are not its best and\n` +
-        'their ratios flatter or blur. Run again on a quiet machine; CPU per request suffers less, but is not immune.\n',
-    );
-  }
+  const { raw, ...result } = await measured(row, { small, progress });
+  killRemaining();
+  process.stdout.write(rowText(result));
+  results.push(result);
+  const { kind, name, what, toReach } = row;
+  const { figures, notes, failure } = result;
+  const floor = row.kind === 'pairs' ? row.floor : undefined;
+  written.push({ kind, name, what, floor, toReach, figures, notes, failure, pairs: raw });
 }
 
 const directory = new URL('./results/', import.meta.url);
 const file = new URL(`${startedAt.replaceAll(':', '-')}.json`, directory);
 const machine = { node: process.version, platform: process.platform, cores: availableParallelism() };
 await mkdir(directory, { recursive: true });
-await writeFile(file, `${JSON.stringify({ startedAt, machine, secondsPerTurn, rows: results }, null, 2)}\n`);
-process.stdout.write(`\nwritten to ${fileURLToPath(file)}\n`);
+await writeFile(
+  file,
+  `${JSON.stringify({ startedAt, machine, secondsPerTurn, small, rows: written }, null, 2)}\n`,
+);
+process.stdout.write(`${summary(results)}\nwritten to ${fileURLToPath(file)}\n`);
+// A bar that is not met is a figure. A row that could not be measured is a fault.
+process.exitCode = results.some(({ failure }) => failure !== undefined) ? 1 : 0;
 
-function table(figures: readonly Figure[]): string {
-  const head = ['figure', 'ratio', 'lowest', 'highest', 'service', 'floor'];
-  const lines = figures.map(({ name, ratio, ratioMin, ratioMax, service, floor }) => [
-    name,
-    ...[ratio, ratioMin, ratioMax, service, floor].map(shown),
-  ]);
-  const widths = head.map((_, column) => Math.max(...[head, ...lines].map((l) => l[column]?.length ?? 0)));
-  return [head, ...lines]
-    .map((line) => line.map((cell, i) => (i === 0 ? cell.padEnd(18) : cell.padStart((widths[i] ?? 0) + 2))))
-    .map((cells) => cells.join(''))
-    .join('\n');
-}
-
-function shown(value: number): string {
-  return value >= 100 ? String(Math.round(value)) : value.toFixed(value >= 10 ? 1 : 2);
+async function measured(row: Row, rowOptions: RowOptions): Promise<RowResult & { raw?: unknown }> {
+  try {
+    if (row.kind === 'single') {
+      const singles = await row.measure(rowOptions);
+      return { row, figures: figuresOfSingles(row, singles), notes: singles.notes ?? [] };
+    }
+    const contenders = await row.prepare(rowOptions);
+    try {
+      const { progress } = rowOptions;
+      const raw = await measurePairs(contenders, { pairs, secondsPerTurn, progress });
+      return { row, figures: figuresOfPairs(row, raw), notes: (await contenders.notes?.()) ?? [], raw };
+    } finally {
+      await contenders.close();
+    }
+  } catch (error) {
+    const failure = `This row could not be measured: ${error instanceof Error ? error.stack : String(error)}`;
+    return { row, figures: [], notes: [], failure };
+  }
 }

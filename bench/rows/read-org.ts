@@ -1,11 +1,13 @@
 import { againstBareServer } from '../against-bare-server.ts';
-import type { Row } from '../measure.ts';
+import type { PairsRow } from '../measure.ts';
 import { startService } from '../processes.ts';
 
-export const readOrg: Row = {
+export const readOrg: PairsRow = {
+  kind: 'pairs',
   name: 'read-org',
   what: 'authenticated GET /v1/orgs/{id}, embedded engine, one statement a request',
   floor: 'a bare node:http server that answers the same bytes',
+  toReach: {},
   async prepare() {
     const service = await startService();
     const org = await service.post<{ id: string }>('/v1/admin/orgs', { name: 'Bench' });

@@ -1,0 +1,113 @@
+/**
+ * The floor of bulk ingest, a process of its own: what a batch writes, in one transaction on the same engine, without
+ * the service. The statements are the service's; what it would have decided is prepared outside of the timed part.
+ */
+import { performance } from 'node:perf_hooks';
+import { draftRun, isFaulty } from '../src/capabilities/runs/drafts.ts';
+import { type RunDraft, writeRuns } from '../src/capabilities/runs/index.ts';
+import { systemClock } from '../src/platform/clock.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import { createIds } from '../src/platform/ids.ts';
+import type { Booked } from '../src/platform/ledger/booking.ts';
+import {
+  addToUsage,
+  advanceClock,
+  findKnown,
+  insertEntries,
+  insertIdentities,
+} from '../src/platform/ledger/facts.ts';
+import { ensureMonths } from '../src/platform/ledger/partitions.ts';
+import { bulkRun } from './bench-org.ts';
+import { keyIdOf, openPlace, type Place, seedOrgs } from './seed.ts';
+
+export type Asked =
+  | { readonly kind: 'open'; readonly place: Place; readonly runsPerBatch: number }
+  | { readonly kind: 'turn'; readonly seconds: number };
+
+export interface Told {
+  readonly runs: number;
+  readonly elapsedMs: number;
+}
+
+const ids = createIds(systemClock);
+let batches = 0;
+
+function prepareBatch(orgId: string, runs: number): Booked<RunDraft>[] {
+  batches += 1;
+  const now = systemClock.now();
+  return Array.from({ length: runs }, (_, index) => {
+    const body = { external_id: `bench-${batches}-${index}`, ...bulkRun(index), cost_usd: '0.0061' };
+    const keyId = keyIdOf(orgId);
+    const booking = draftRun(body, {
+      ids,
+      keyId,
+      now,
+      record: false,
+      chained: false,
+      parentOf: () => undefined,
+      price: undefined,
+    });
+    if (isFaulty(booking)) {
+      throw new Error('the run is not as the service would take it');
+    }
+    return {
+      kind: 'booked',
+      orgId,
+      booking,
+      scope: booking.scope,
+      chargedAtMs: now.getTime(),
+      bookedAtMs: now.getTime(),
+      marks: [],
+      hold: null,
+      charged: { takes: [], packs: [], applied: [], burned: [], uncovered: 0n, prepaid: booking.amounts.usd },
+    };
+  });
+}
+
+async function writeBatch(db: Database, orgId: string, booked: readonly Booked<RunDraft>[]): Promise<void> {
+  await db.transaction(async (tx) => {
+    await findKnown(
+      tx,
+      [orgId],
+      booked.flatMap(({ booking }) => booking.externalId ?? []),
+    );
+    await insertIdentities(tx, booked);
+    await writeRuns(tx, booked);
+    await insertEntries(tx, booked);
+    await addToUsage(tx, booked);
+    await advanceClock(tx, [orgId], booked[0]?.bookedAtMs ?? 0);
+  });
+}
+
+async function open(place: Place, runsPerBatch: number): Promise<(seconds: number) => Promise<Told>> {
+  const db = await openPlace(place);
+  await ensureMonths(db, systemClock.now());
+  const [org] = await seedOrgs(db, 1);
+  const orgId = org?.id ?? '';
+  return async (seconds) => {
+    let runs = 0;
+    let elapsedMs = 0;
+    while (elapsedMs < seconds * 1_000) {
+      const batch = prepareBatch(orgId, runsPerBatch);
+      const startedMs = performance.now();
+      await writeBatch(db, orgId, batch);
+      elapsedMs += performance.now() - startedMs;
+      runs += runsPerBatch;
+    }
+    return { runs, elapsedMs };
+  };
+}
+
+let turn: Awaited<ReturnType<typeof open>> | undefined;
+
+async function answer(asked: Asked): Promise<void> {
+  if (asked.kind === 'open') {
+    turn = await open(asked.place, asked.runsPerBatch);
+    process.send?.('open');
+  } else {
+    process.send?.(await turn?.(asked.seconds));
+  }
+}
+
+process.on('message', (asked: Asked) => void answer(asked));
+process.once('disconnect', () => process.exit());
