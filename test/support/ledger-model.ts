@@ -280,9 +280,13 @@ export class Model {
     };
   }
 
-  /** `certain`: somebody is counting, so that what is reached has to be told of. */
   book(entries: readonly { readonly entry: Entry; readonly surface: Surface }[], nowMs: number): void {
     this.entries.push(...entries.map(({ entry }) => entry));
+    this.noteAlerts(entries, nowMs);
+  }
+
+  /** What entries that were just added have reached. It has to be told of where somebody is counting for certain. */
+  noteAlerts(entries: readonly { readonly entry: Entry; readonly surface: Surface }[], nowMs: number): void {
     for (const { entry, surface } of entries) {
       const { scope, atMs } = entry;
       for (const limit of this.limitsOf(surface, scope)) {

@@ -196,6 +196,12 @@ export class LedgerWorld {
     }
   }
 
+  /** Ends the ledger in good order and opens another on the same database. */
+  async reopen(): Promise<void> {
+    await this.#ledger.close();
+    this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#holdsMax);
+  }
+
   /** Ends the ledger and its database in good order, and opens both again. */
   async restart(): Promise<void> {
     await this.#ledger.close();

@@ -25,10 +25,10 @@ import type { HoldResult } from './ledger.ts';
 
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 /** The embedded database takes longer for each statement, and seconds to open. */
-const workloads = engine === 'embedded' ? 2 : 4;
-const steps = engine === 'embedded' ? 180 : 250;
+const workloads = engine === 'embedded' ? 2 : 3;
+const steps = engine === 'embedded' ? 150 : 200;
 
-const restartEvery = 80;
+const restartEvery = 70;
 
 const lifetime = { kind: 'lifetime' } as const;
 const zones = [
@@ -101,7 +101,7 @@ class Workload {
         kind: 'credits',
         match: { customer_id: customer },
         span: lifetime,
-        capacity: usd(String(3 + this.random.int(20))),
+        capacity: usd(String(1 + this.random.int(6))),
         createdAtMs: this.nowMs,
         expiresAtMs: this.nowMs + this.random.int(30 * 86_400) * 1_000,
       });
@@ -858,7 +858,7 @@ class Workload {
             kind: 'credits',
             match: { customer_id: random.of(['a', 'b']) },
             span: lifetime,
-            capacity: capacity / 4n,
+            capacity: capacity / 12n,
             expiresAtMs: random.chance(40) ? null : this.nowMs + (60 + random.int(40 * 3_600)) * 1_000,
           }),
       ],
