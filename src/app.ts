@@ -161,6 +161,14 @@ export function createApp(deps: AppDependencies): App {
     },
     { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
     {
+      name: 'forget counters of windows that are over',
+      everyMs: 600_000,
+      async runOnce() {
+        await ledger.tidy();
+        return false;
+      },
+    },
+    {
       name: 'delete the ends of holds after a week',
       everyMs: 60_000,
       runOnce: async () => (await deleteOldEnds(db, expiredBatch)) === expiredBatch,

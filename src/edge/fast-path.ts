@@ -91,6 +91,15 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     return 'code' in question ? undefined : question;
   }
 
+  /** Undefined too where the books refuse to answer: the common way will hear why. */
+  function decide({ request }: Question): ReturnType<typeof ledger.decide> {
+    try {
+      return ledger.decide(request);
+    } catch {
+      return undefined;
+    }
+  }
+
   return (request, response, commonWay) => {
     if (request.url !== path || request.method !== 'POST' || !isUsual(request)) {
       return false;
@@ -138,7 +147,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
         return;
       }
       const question = bytes === undefined ? undefined : understand(bytes, caller, now.getTime());
-      const decided = question && ledger.decide(question.request);
+      const decided = question && decide(question);
       if (question === undefined || decided === undefined || !('held' in decided)) {
         fallBack();
         return;

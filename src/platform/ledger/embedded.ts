@@ -42,7 +42,8 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits?: OrgLimitsCache;
 }
 
-const groupsPerBatch = 2_000;
+/** A transaction holds up everyone else, so it takes no more than this; a larger group has one of its own. */
+const bookingsPerBatch = 2_000;
 const waitingGroupsMax = 20_000;
 const expiriesPerBatch = 1_000;
 
@@ -104,7 +105,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#nowMs = floorMs;
     this.#startedMs = completeFrom(this.#now());
     for (const hold of restored) {
-      this.#restored.set(hold.orgId, [...(this.#restored.get(hold.orgId) ?? []), hold]);
+      const others = this.#restored.get(hold.orgId);
+      if (others === undefined) {
+        this.#restored.set(hold.orgId, [hold]);
+      } else {
+        others.push(hold);
+      }
       this.#remember(hold);
     }
   }
@@ -299,10 +305,22 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     // What arrives in the same turn of the event loop goes along.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, groupsPerBatch);
-      await this.#bookBatch(batch);
+      await this.#bookBatch(this.#nextBatch());
     }
     this.#booking = undefined;
+  }
+
+  #nextBatch(): Waiting<Run>[] {
+    let bookings = 0;
+    let groups = 0;
+    for (const { group } of this.#waiting) {
+      bookings += group.bookings.length;
+      if (groups > 0 && bookings > bookingsPerBatch) {
+        break;
+      }
+      groups += 1;
+    }
+    return this.#waiting.splice(0, groups);
   }
 
   async #bookBatch(waiting: readonly Waiting<Run>[]): Promise<void> {
@@ -593,7 +611,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   /** What memory can do without, because the database knows it. */
-  prune(): void {
+  async tidy(): Promise<void> {
     for (const book of this.#books.values()) {
       book.prune(this.#now());
     }

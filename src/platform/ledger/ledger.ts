@@ -90,6 +90,8 @@ export interface Ledger<Run = unknown> {
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
   /** One batch of holds that are past their time; true when there may be more. */
   expireDue(): Promise<boolean>;
+  /** Forgets the counters of windows that are long over. */
+  tidy(): Promise<void>;
   stats(): LedgerStats;
   close(): Promise<void>;
 }

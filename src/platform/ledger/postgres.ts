@@ -48,6 +48,7 @@ interface Lane<Run> {
 const commandsPerBatch = 500;
 const waitingMax = 20_000;
 const expiriesPerBatch = 500;
+const countersPerTidy = 10_000;
 
 export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
@@ -124,6 +125,15 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     }
     await Promise.all([...byOrg].map(([orgId, holdIds]) => this.#ask(orgId, { kind: 'expire', holdIds })));
     return due.length === expiriesPerBatch;
+  }
+
+  async tidy(): Promise<void> {
+    // A late settle still counts in the window before; whoever needs a counter again makes it again.
+    await this.#options.db.query(
+      `DELETE FROM counters WHERE (org_id, key) IN (
+         SELECT org_id, key FROM counters WHERE held = 0 AND window_end < now() - interval '2 days' LIMIT $1)`,
+      [countersPerTidy],
+    );
   }
 
   stats() {
