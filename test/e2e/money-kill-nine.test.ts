@@ -1,0 +1,166 @@
+/**
+ * `kill -9` while money is spent in every way there is, again and again on the same books: what was acknowledged is
+ * booked, once; what is held stays held; no limit is overrun; the books agree to the last digit after every death.
+ */
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { formatUsd } from '../../src/kernel/money.ts';
+import { seededBytes } from '../harness.ts';
+import { endAllProcesses } from '../support/child-process.ts';
+import {
+  createSpendingOrg,
+  nanos,
+  type ReconciledView,
+  type SpendingOrg,
+  spending,
+} from '../support/money.ts';
+import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
+import {
+  expectAcknowledged,
+  expectRuns,
+  graceMs,
+  heldOf,
+  limitSpenders,
+  type Spenders,
+  settledOf,
+  startSpenders,
+} from '../support/spenders.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
+
+/** On PostgreSQL half of the kills are of one process while another goes on. */
+const kills = engine === 'postgres' ? 10 : 20;
+const killsOfOneOfTwo = 10;
+const clients = 8;
+
+/** Says what clients do and when to kill; the order in which requests meet is the machine's. */
+const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+const bytes = seededBytes(seed);
+const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
+
+/** Small enough to be reached: the cap grows with every round, the others do not. */
+const capPerRound = nanos('0.3');
+const limits = { budget: nanos('5'), customer: nanos('0.8'), credits: nanos('0.8') };
+
+let place: Place;
+let settings: Record<string, string>;
+let services: ServiceProcess[] = [];
+let org: SpendingOrg;
+let spenders: Spenders;
+let cap = 0n;
+
+const first = () => services[0] as ServiceProcess;
+const through = () => spending(first(), org);
+
+beforeEach(async () => {
+  process.stdout.write(`money-kill-nine: PURSER_TEST_SEED=${seed}\n`);
+  place = await makePlace({ migrated: true });
+  settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
+  services = [await startPurser(settings)];
+  org = await createSpendingOrg(first());
+  await limitSpenders(through(), org.id, limits);
+  cap = 0n;
+  await raiseCap();
+  spenders = startSpenders({ org, clients, random, services: () => services });
+});
+afterEach(async () => {
+  await endAllProcesses();
+  await place?.remove();
+});
+
+async function raiseCap(): Promise<void> {
+  cap += capPerRound;
+  expect((await through().cap(formatUsd(cap))).status).toBe(200);
+}
+
+async function answersMore(count: number): Promise<void> {
+  const enough = spenders.answers() + count;
+  const deadlineMs = Date.now() + 60_000;
+  while (spenders.answers() < enough) {
+    expect(Date.now(), 'the clients are answered').toBeLessThan(deadlineMs);
+    await pause(2);
+  }
+}
+
+test(`every acknowledged effect survives ${kills} kills, once, and no limit is overrun`, async () => {
+  for (let kill = 0; kill < kills; kill += 1) {
+    await answersMore(15 + random(40));
+    expect(await first().end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+    services = [];
+    const quiet = spenders.quiet();
+    services = [await startPurser(settings)];
+    await quiet;
+    await expectExactBooks();
+    await raiseCap();
+    spenders.goOn();
+  }
+  expect(spenders.cutOff(), 'requests that a kill cut off').toBeGreaterThanOrEqual(kills);
+  await finish();
+});
+
+describe.runIf(engine === 'postgres')('two processes on one database', () => {
+  test(`go on while one of them is killed, ${killsOfOneOfTwo} times`, async () => {
+    services.push(await startPurser(settings));
+    for (let kill = 0; kill < killsOfOneOfTwo; kill += 1) {
+      await answersMore(15 + random(30));
+      const dead = services.shift() as ServiceProcess;
+      expect(await dead.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+      const restarted = startPurser(settings);
+      // The one that is left answers for both, and its books agree in the middle of it.
+      await answersMore(15);
+      expectWithin(await through().balanced());
+      await raiseCap();
+      services.push(await restarted);
+    }
+    await spenders.quiet();
+    await expectExactBooks();
+    spenders.goOn();
+    await finish();
+  });
+});
+
+/** Settled and held within every limit: nobody settles for more than was held here, nor late. */
+function expectWithin(view: ReconciledView): void {
+  const capacities: Record<string, bigint> = { spend_cap: cap, ...limits };
+  for (const { kind, settled, held } of view.counters) {
+    expect(nanos(settled) + nanos(held), kind).toBeLessThanOrEqual(capacities[kind] ?? 0n);
+  }
+}
+
+async function expectExactBooks(): Promise<void> {
+  expectWithin(await expectAcknowledged(through(), spenders.acknowledged));
+}
+
+/** Every run is there once; and all that is missing of the cap is what is settled and held, to the nanodollar. */
+async function finish(): Promise<void> {
+  await spenders.stop();
+  const { runs, holds, expiring, lost, refusals } = spenders.acknowledged;
+  process.stdout.write(
+    `money-kill-nine: ${runs.size} runs, ${holds.size} open holds, ${spenders.cutOff()} requests cut off, ` +
+      `refused: ${JSON.stringify(Object.fromEntries(refusals))}\n`,
+  );
+  const isExpiring = ({ decision_id }: { decision_id: string }) => expiring.has(decision_id);
+  const expired = async () => expect((await through().holds()).filter(isExpiring)).toEqual([]);
+  await vi.waitFor(expired, { timeout: graceMs, interval: 100 });
+  for (const { decision_id, workflow } of await through().holds()) {
+    if (lost.has(workflow ?? '') && !holds.has(decision_id)) {
+      expect((await through().void(decision_id)).status).toBe(204);
+    }
+  }
+  await expectExactBooks();
+  await expectRuns(through(), spenders.acknowledged);
+
+  const taken = settledOf(runs.values()) + heldOf(holds.values());
+  const rest = nanos('0.01');
+  expect((await through().cap(formatUsd(taken + rest))).status).toBe(200);
+  const decide = (usd: bigint) => through().decide({ estimated_cost_usd: formatUsd(usd) });
+  expect(await decide(rest + 1n)).toMatchObject({ status: 402, code: 'spend_cap_exceeded' });
+  expect((await decide(rest)).json.limits).toMatchObject([{ kind: 'spend_cap', remaining: '0' }, {}]);
+  expect(await decide(1n)).toMatchObject({ status: 402, code: 'spend_cap_exceeded' });
+  await through().balanced();
+  for (const service of services) {
+    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  }
+}

@@ -1,0 +1,431 @@
+/**
+ * Clients that spend without pause in every way there is, and live through the death of the service: whatever was not
+ * answered is sent again, the same, as soon as there is somebody to send it to. What was acknowledged is written down.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, vi } from 'vitest';
+import { formatUsd } from '../../src/kernel/money.ts';
+import {
+  countedBy,
+  nanos,
+  type OpenHoldView,
+  type ReconciledView,
+  type Spending,
+  type SpendingOrg,
+  spending,
+  sum,
+} from './money.ts';
+import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
+
+export interface KnownHold {
+  readonly id: string;
+  readonly usd: bigint;
+  expiresAtMs: number;
+  /** The run that it was opened for or that goes on under it. */
+  readonly runId: string | null;
+  readonly customer: string | undefined;
+}
+
+export interface KnownRun {
+  readonly id: string;
+  readonly customer: string | undefined;
+  /** Undefined while it goes on. */
+  readonly usd: bigint | undefined;
+}
+
+/** What was acknowledged. */
+export interface Acknowledged {
+  /** By external id. */
+  readonly runs: Map<string, KnownRun>;
+  /** Open, and meant to stay so for longer than the test. */
+  readonly holds: Map<string, KnownHold>;
+  /** Open, and left to expire. */
+  readonly expiring: Map<string, KnownHold>;
+  /** Decisions without a key whose answer was lost: there may be a hold that nobody knows of. By workflow. */
+  readonly lost: Set<string>;
+  readonly refusals: Map<string, number>;
+}
+
+export interface Spenders {
+  readonly acknowledged: Acknowledged;
+  answers(): number;
+  /** Requests that were cut off and sent again. */
+  cutOff(): number;
+  /** Lets nobody begin anything new, and waits until all that was begun is answered. */
+  quiet(): Promise<void>;
+  goOn(): void;
+  stop(): Promise<void>;
+}
+
+interface SpendersOptions {
+  readonly org: SpendingOrg;
+  readonly clients: number;
+  readonly random: (below: number) => number;
+  /** Those that can be asked now; a client has a favourite among them. */
+  readonly services: () => readonly ServiceProcess[];
+}
+
+const longSeconds = 3_600;
+const retryAfterMs = 30;
+const again = new Set(['idempotency_key_processing', 'service_unavailable']);
+
+type Call = (through: ReturnType<typeof spending>) => Promise<ServiceAnswer>;
+
+export function startSpenders({ org, clients, random, services }: SpendersOptions): Spenders {
+  const known: Acknowledged = {
+    runs: new Map(),
+    holds: new Map(),
+    expiring: new Map(),
+    lost: new Set(),
+    refusals: new Map(),
+  };
+  /** Left open to be settled later, perhaps after several deaths. */
+  const left: KnownHold[] = [];
+  let names = 0;
+  let answers = 0;
+  let cutOff = 0;
+  let inFlight = 0;
+  let stopped = false;
+  let gate = Promise.resolve();
+  let openGate = () => {};
+
+  /** Sends until there is an answer that settles it: what was asked for, or a refusal by a limit. */
+  async function send(client: number, expected: number, call: Call, onLost?: () => void) {
+    await gate;
+    inFlight += 1;
+    try {
+      for (;;) {
+        const there = services();
+        const service = there[client % Math.max(1, there.length)];
+        let answer: ServiceAnswer | undefined;
+        try {
+          answer = service && (await call(spending(service, org)));
+        } catch (error) {
+          if (!(error instanceof TypeError)) {
+            throw error;
+          }
+          cutOff += 1;
+          onLost?.();
+        }
+        if (answer !== undefined && !again.has(answer.code ?? '')) {
+          answers += 1;
+          if (answer.status === 402 && expected !== 204) {
+            known.refusals.set(answer.code ?? '', (known.refusals.get(answer.code ?? '') ?? 0) + 1);
+            await pause(retryAfterMs);
+            return undefined;
+          }
+          expect(answer.status, answer.text).toBe(expected);
+          return answer;
+        }
+        await pause(retryAfterMs);
+      }
+    } finally {
+      inFlight -= 1;
+    }
+  }
+
+  const newName = (what: string) => `${what} ${names++}`;
+  const amount = () => BigInt(1 + random(40_000_000));
+  const atMost = (usd: bigint) => (usd * BigInt(50 + random(51))) / 100n;
+  const someCustomer = () => [undefined, 'limited', 'prepaying'][random(3)];
+  const maybe = (name: string) => (random(2) === 0 ? name : undefined);
+  const ofCustomer = (customer: string | undefined) =>
+    customer === undefined ? {} : { customer_id: customer };
+
+  async function decide(client: number, seconds: number, keyed: boolean): Promise<KnownHold | undefined> {
+    const workflow = newName('decision');
+    const [usd, customer] = [amount(), someCustomer()];
+    const body = {
+      estimated_cost_usd: formatUsd(usd),
+      workflow,
+      expires_in_seconds: seconds,
+      ...ofCustomer(customer),
+    };
+    const answer = await send(
+      client,
+      200,
+      (through) => through.decide(body, keyed ? workflow : undefined),
+      () => keyed || known.lost.add(workflow),
+    );
+    if (answer === undefined) {
+      return undefined;
+    }
+    const { decision_id, held_usd, expires_at } = answer.json;
+    expect(held_usd).toBe(formatUsd(usd));
+    const hold = { id: decision_id, usd, customer, expiresAtMs: Date.parse(expires_at), runId: null };
+    (seconds < longSeconds ? known.expiring : known.holds).set(hold.id, hold);
+    return hold;
+  }
+
+  /** A finished run; with a hold it settles that. */
+  async function charge(client: number, hold?: KnownHold): Promise<void> {
+    const name = newName('run');
+    const usd = hold === undefined ? amount() : atMost(hold.usd);
+    const customer = hold === undefined ? someCustomer() : hold.customer;
+    const body = {
+      external_id: name,
+      cost_usd: formatUsd(usd),
+      ...(hold === undefined ? ofCustomer(customer) : { decision_id: hold.id }),
+    };
+    const key = maybe(name);
+    const answer = await send(client, 201, (through) => through.run(body, key));
+    if (answer === undefined) {
+      return;
+    }
+    expect(answer.json).toMatchObject({ external_id: name, cost_usd: formatUsd(usd), marks: [] });
+    if (hold !== undefined) {
+      known.holds.delete(hold.id);
+    }
+    known.runs.set(name, { id: answer.json.id, usd, customer });
+    if (random(4) === 0) {
+      // A client that forgot that it was told.
+      const second = await send(client, 201, (through) => through.run(body, key));
+      expect(second?.json.id).toBe(answer.json.id);
+    }
+  }
+
+  /** A run that goes on, under a hold of its own or one that was decided before. */
+  async function open(client: number, hold?: KnownHold): Promise<void> {
+    const name = newName('run');
+    const usd = hold?.usd ?? amount();
+    const customer = hold === undefined ? someCustomer() : hold.customer;
+    const body = {
+      external_id: name,
+      status: 'running',
+      estimated_cost_usd: formatUsd(usd),
+      expires_in_seconds: longSeconds,
+      ...(hold === undefined ? ofCustomer(customer) : { decision_id: hold.id }),
+    };
+    const key = maybe(name);
+    const answer = await send(client, 201, (through) => through.run(body, key));
+    if (answer === undefined) {
+      return;
+    }
+    const { id: runId, decision_id } = answer.json;
+    known.runs.set(name, { id: runId, usd: undefined, customer });
+    const opened = { id: decision_id, usd, customer, expiresAtMs: Number.POSITIVE_INFINITY, runId };
+    known.holds.set(decision_id, opened);
+    if (random(2) === 0) {
+      left.push(opened);
+    } else {
+      await complete(client, opened);
+    }
+  }
+
+  async function complete(client: number, { id, runId, usd, customer }: KnownHold): Promise<void> {
+    const name = [...known.runs].find(([, run]) => run.id === runId)?.[0] ?? '';
+    const real = atMost(usd);
+    // Without a key a second attempt is a conflict, and tells the client as much.
+    const answer = await send(client, 200, (through) =>
+      through.complete(runId ?? '', { cost_usd: formatUsd(real) }, `complete ${name}`),
+    );
+    expect(answer?.json).toMatchObject({ id: runId, cost_usd: formatUsd(real), marks: [] });
+    known.holds.delete(id);
+    known.runs.set(name, { id: runId ?? '', usd: real, customer });
+  }
+
+  const ways: readonly ((client: number) => Promise<void>)[] = [
+    (client) => charge(client),
+    (client) => charge(client),
+    (client) => open(client),
+    async function settle(client) {
+      const hold = await decide(client, longSeconds, random(2) === 0);
+      await (hold && charge(client, hold));
+    },
+    async function adopt(client) {
+      const hold = await decide(client, longSeconds, true);
+      await (hold && open(client, hold));
+    },
+    async function leave(client) {
+      const hold = await decide(client, longSeconds, true);
+      if (hold !== undefined) {
+        left.push(hold);
+      }
+    },
+    async function letExpire(client) {
+      await decide(client, 1, true);
+    },
+    async function letGo(client) {
+      const hold = await decide(client, longSeconds, true);
+      if (hold !== undefined) {
+        await send(client, 204, (through) => through.void(hold.id, `void ${hold.id}`));
+        known.holds.delete(hold.id);
+      }
+    },
+    async function prolong(client) {
+      const hold = await decide(client, longSeconds, true);
+      if (hold !== undefined) {
+        const answer = await send(client, 200, (through) =>
+          through.extend(hold.id, 2 * longSeconds, `extend ${hold.id}`),
+        );
+        hold.expiresAtMs = Date.parse(answer?.json.expires_at);
+        left.push(hold);
+      }
+    },
+    async function settleLeft(client) {
+      const [hold] = left.splice(random(Math.max(1, left.length)), 1);
+      await (hold && (hold.runId === null ? charge(client, hold) : complete(client, hold)));
+    },
+    async function settleLeftToo(client) {
+      const [hold] = left.splice(0, 1);
+      await (hold && (hold.runId === null ? charge(client, hold) : complete(client, hold)));
+    },
+  ];
+
+  async function client(number: number): Promise<void> {
+    while (!stopped) {
+      await gate;
+      await ways[random(ways.length)]?.(number);
+    }
+  }
+  const done = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
+  // Until somebody waits for it, whatever went wrong is told by whoever waits for answers.
+  let failure: unknown;
+  done.catch((error: unknown) => {
+    failure = error;
+  });
+  const check = () => {
+    if (failure !== undefined) {
+      throw failure;
+    }
+  };
+
+  return {
+    acknowledged: known,
+    answers() {
+      check();
+      return answers;
+    },
+    cutOff: () => cutOff,
+    async quiet() {
+      gate = new Promise((resolve) => {
+        openGate = resolve;
+      });
+      while (inFlight > 0) {
+        check();
+        await pause(5);
+      }
+      check();
+    },
+    goOn: () => openGate(),
+    async stop() {
+      stopped = true;
+      openGate();
+      await done;
+    },
+  };
+}
+
+/** How long a hold that is past its time may still be there: the job looks twice a second, on a busy machine. */
+export const graceMs = 5_000;
+
+/** With nobody spending: the books agree, and say what the clients were told. Returns them. */
+export async function expectAcknowledged(
+  through: Spending,
+  { runs, holds, expiring, lost }: Acknowledged,
+): Promise<ReconciledView> {
+  const zeroRuns = await touchEveryCounter(through);
+  const open = await withoutOverdue(through);
+  const byId = new Map(open.map((hold) => [hold.decision_id, hold]));
+  for (const { id, expiresAtMs } of holds.values()) {
+    expect([...byId.keys()], 'an acknowledged hold').toContain(id);
+    if (Number.isFinite(expiresAtMs)) {
+      expect(Date.parse(byId.get(id)?.expires_at ?? ''), 'its expiry').toBe(expiresAtMs);
+    }
+  }
+  for (const { decision_id, workflow, run_id } of open) {
+    if (!holds.has(decision_id) && !expiring.has(decision_id)) {
+      expect([...lost], `somebody knows of ${decision_id}, ${run_id}`).toContain(workflow);
+    }
+  }
+
+  const view = await through.balanced();
+  const spent = settledOf(runs.values());
+  const of = (customer: string) => settledOf([...runs.values()].filter((run) => run.customer === customer));
+  const ended = [...runs.values()].filter(({ usd }) => usd !== undefined).length;
+  expect(view.totals.cost_usd.entries).toBe(formatUsd(spent));
+  expect(view.totals.runs.entries).toBe(String(ended + zeroRuns));
+  expect(countedBy(view, 'spend_cap').settled).toBe(spent);
+  expect(countedBy(view, 'budget').settled).toBe(spent);
+  expect(countedBy(view, 'customer').settled).toBe(of('limited'));
+  // Decisions do not ask for credits, so a run that settles one may find none left.
+  const uncovered = nanos(view.totals.uncovered_usd.entries);
+  expect(countedBy(view, 'credits').settled + uncovered).toBe(of('prepaying'));
+  expect(countedBy(view, 'spend_cap').held).toBeGreaterThanOrEqual(heldOf(holds.values()));
+  return view;
+}
+
+/** The open holds, once those that are past their time have been given back. */
+async function withoutOverdue(through: Spending): Promise<OpenHoldView[]> {
+  return vi.waitFor(
+    async () => {
+      const open = await through.holds();
+      const overdue = open.filter(({ expires_at }) => Date.parse(expires_at) < Date.now());
+      expect(overdue, 'holds past their time').toEqual([]);
+      return open;
+    },
+    { timeout: graceMs, interval: 50 },
+  );
+}
+
+/** Every run is there once, as it was told. */
+export async function expectRuns(through: Spending, { runs }: Acknowledged): Promise<void> {
+  const stored = (await through.runs()).filter(({ external_id }) => !external_id.startsWith(zeroRun));
+  expect(stored.length).toBe(runs.size);
+  for (const { id, external_id, cost_usd, status, marks } of stored) {
+    const told = runs.get(external_id);
+    const usd = cost_usd === null ? undefined : nanos(cost_usd);
+    expect({ id, usd, marks }).toEqual({ id: told?.id, usd: told?.usd, marks: [] });
+    expect(status).toBe(told?.usd === undefined ? 'running' : 'succeeded');
+  }
+}
+
+const zeroRun = 'nothing of ';
+
+/** Counters are made when they are needed. A run of nothing needs them all, and passes every gate. */
+async function touchEveryCounter(through: Spending): Promise<number> {
+  const customers = ['limited', 'prepaying'];
+  for (const customer_id of customers) {
+    const external_id = `${zeroRun}${customer_id}`;
+    const { status, text } = await through.run({ external_id, cost_usd: '0', customer_id });
+    expect(status, text).toBe(201);
+  }
+  return customers.length;
+}
+
+export function settledOf(runs: Iterable<KnownRun>): bigint {
+  return sum([...runs].map(({ usd }) => usd ?? 0n));
+}
+
+export function heldOf(holds: Iterable<KnownHold>): bigint {
+  return sum([...holds].map(({ usd }) => usd));
+}
+
+export interface SpendersLimits {
+  readonly budget: bigint;
+  readonly customer: bigint;
+  readonly credits: bigint;
+}
+
+/** The limits that these clients meet, beside a spend cap. */
+export async function limitSpenders(through: Spending, orgId: string, limits: SpendersLimits): Promise<void> {
+  const base = `/v1/orgs/${orgId}`;
+  const made = [
+    await through.send('POST', `${base}/budgets`, {
+      name: 'all',
+      scope_kind: 'org',
+      period: 'year',
+      limit_usd: formatUsd(limits.budget),
+    }),
+    await through.send('POST', `${base}/customer-limits`, {
+      customer_id: 'limited',
+      period: 'year',
+      limit_usd: formatUsd(limits.customer),
+    }),
+    await through.send('POST', `${base}/credit-packs`, {
+      customer_id: 'prepaying',
+      amount_usd: formatUsd(limits.credits),
+    }),
+  ];
+  expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+}
