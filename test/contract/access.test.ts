@@ -53,10 +53,16 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     key: world.operatorKey,
     body: { name: org.id, overage_policy: 'block' },
   });
+  const run = await world.request('POST', '/v1/runs', {
+    key: org.ownerKey,
+    body: { model: 'm', status: 'running', estimated_cost_usd: '0.1' },
+  });
   return {
     id: org.id,
     org_id: org.id,
     key_id: keyId,
+    run_id: run.json.id,
+    decision_id: run.json.decision_id,
     model: 'gpt-4o',
     budget_id: await made('budgets', limitBodies.budget),
     limit_id: await made('customer-limits', limitBodies.customerLimit),
@@ -179,6 +185,9 @@ function validBody(route: Route): object {
     'org.ip_allow_list.put': { cidrs: [] },
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
     'keys.rotate': {},
+    'runs.complete': { cost_usd: '0.1' },
+    'runs.adjust': { amount_usd: '0.1', reason: 'a' },
+    'holds.extend': { seconds: 60 },
     'budgets.create': limitBodies.budget,
     'budgets.change': { name: 'b' },
     'spend_cap.put': { cap_usd: '1' },
@@ -216,9 +225,11 @@ describe('bad bodies are refused by every route that takes one', () => {
     expect(await fieldsOf('{"a":')).toEqual(['body invalid_json']);
     expect(await fieldsOf('[]')).toEqual(['body invalid_type']);
     expect(await fieldsOf('{"no_such_field":1}')).toContain('no_such_field unknown_field');
-    const properties = Object.keys(route.body?.properties ?? {});
+    const schemas: Record<string, { type?: string }> = route.body?.properties ?? {};
+    const properties = Object.keys(schemas);
+    const wrongFor = (field: string) => (schemas[field]?.type === 'object' ? 7 : { a: 1 });
     const wrongTypes = await fieldsOf(
-      JSON.stringify(Object.fromEntries(properties.map((field) => [field, { a: 1 }]))),
+      JSON.stringify(Object.fromEntries(properties.map((field) => [field, wrongFor(field)]))),
     );
     expect(wrongTypes.sort()).toEqual(properties.map((field) => `${field} invalid_type`).sort());
   });

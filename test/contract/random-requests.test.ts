@@ -70,6 +70,14 @@ async function newCast(): Promise<Cast> {
   const spareOperator = await mintOperator();
   const make = async (path: string, key: string, body: object): Promise<string> =>
     (await world.request('POST', path, { key, body })).json.id;
+  const decision = await world.request('POST', '/v1/edge/decision', {
+    key: own.ownerKey,
+    body: { model: 'gpt-4o', estimated_cost_usd: '1', expires_in_seconds: 86_400 },
+  });
+  await world.request('PUT', `/v1/admin/orgs/${own.id}/prices/gpt-4o`, {
+    ...asOperator,
+    body: { discount_percent: '10' },
+  });
   const resources = {
     budget_id: await make(`/v1/orgs/${own.id}/budgets`, own.ownerKey, {
       name: 'a',
@@ -86,6 +94,13 @@ async function newCast(): Promise<Cast> {
       customer_id: 'a',
       amount_usd: '1',
     }),
+    run_id: await make('/v1/runs', own.ownerKey, {
+      model: 'gpt-4o',
+      status: 'running',
+      estimated_cost_usd: '1',
+    }),
+    decision_id: decision.json.decision_id,
+    model: 'gpt-4o',
     plan_id: await make('/v1/admin/plans', world.operatorKey, { name: own.id, overage_policy: 'allow' }),
   };
   await world.request('DELETE', `/v1/orgs/${own.id}/keys/${revoked.id}`, { key: own.ownerKey });
@@ -222,9 +237,11 @@ it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within 
 
   const grownMiB = (process.memoryUsage().heapUsed - heapBefore) / 2 ** 20;
   expect(grownMiB, 'growth of the heap').toBeLessThan(200);
-  // The requests were not all refused at the first door.
-  const { routes } = world.app;
-  expect(routes.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([]);
+  if (engine === 'embedded') {
+    // The requests were not all refused at the first door.
+    const { routes } = world.app;
+    expect(routes.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([]);
+  }
   expect([...statuses.keys()]).toEqual(
     expect.arrayContaining([200, 201, 204, 400, 401, 403, 404, 409, 410, 413, 422, 429]),
   );

@@ -4,7 +4,7 @@
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { hostileText, type JsonSchema, valueFor } from './random-values.ts';
+import { hostileText, type JsonSchema, politeBody, valueFor } from './random-values.ts';
 
 interface Operation {
   readonly method: string;
@@ -98,6 +98,19 @@ const literalId = fc
   )
   .map((literal) => ({ literal }));
 
+/** One that the route can find. */
+function fittingId(path: string, parameter: string): Id {
+  switch (parameter) {
+    case 'id':
+    case 'org_id':
+      return { org: 'own' };
+    case 'key_id':
+      return { key: path.startsWith('/v1/admin/keys') ? 'spareOperator' : 'spare' };
+    default:
+      return { resource: parameter };
+  }
+}
+
 /** Mostly one that the route can find. */
 function idFor(path: string, parameter: string): fc.Arbitrary<Id> {
   if (!['id', 'org_id', 'key_id'].includes(parameter)) {
@@ -106,9 +119,7 @@ function idFor(path: string, parameter: string): fc.Arbitrary<Id> {
       { weight: 1, arbitrary: literalId },
     );
   }
-  const isOperatorKey = path.startsWith('/v1/admin/keys');
-  const fitting: Id =
-    parameter === 'key_id' ? { key: isOperatorKey ? 'spareOperator' : 'spare' } : { org: 'own' };
+  const fitting = fittingId(path, parameter);
   const known: fc.Arbitrary<Id> =
     parameter === 'key_id'
       ? fc.constantFrom(...keyIds).map((key) => ({ key }))
@@ -280,7 +291,27 @@ const methods = fc.constantFrom(
 );
 
 export function randomRequest(operations: readonly Operation[]): fc.Arbitrary<RandomRequest> {
-  return fc.oneof(...operations.map(requestFor));
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.oneof(...operations.map(requestFor)) },
+    { weight: 1, arbitrary: fc.oneof(...operations.map(politeRequestFor)) },
+  );
+}
+
+/** Whoever may call it, about what is there, in plain JSON: so that every operation is also seen to work. */
+function politeRequestFor({ method, path, body }: Operation): fc.Arbitrary<RandomRequest> {
+  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => fittingId(path, name ?? ''));
+  const named: CredentialName = path.startsWith('/v1/admin') ? 'operator' : 'owner';
+  const bodies = body === undefined ? fc.constant(undefined) : politeBody(body);
+  return bodies.map((value) => ({
+    method,
+    path,
+    ids,
+    queryString: '',
+    credential: { named },
+    headers: value === undefined ? {} : jsonType,
+    body: value === undefined ? undefined : Buffer.from(JSON.stringify(value)),
+    address: '127.0.0.1',
+  }));
 }
 
 function requestFor(operation: Operation): fc.Arbitrary<RandomRequest> {

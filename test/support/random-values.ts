@@ -67,6 +67,11 @@ const amounts = fc.oneof(
 
 /** Names whose schema says less than their handler asks for. */
 const hints: Readonly<Record<string, readonly string[]>> = {
+  model: ['gpt-4o', 'gpt-4o-mini', 'm', '*'],
+  started_at: ['2026-11-15T11:00:00Z', '2026-11-15T12:00:00+01:00', '2026-01-01T00:00:00Z', ...times],
+  finished_at: ['2026-11-15T11:30:00Z', '2026-01-01T00:00:00Z', ...times],
+  group_by: ['model', 'day', 'hour,team', 'status,customer_id', 'month,key_id', 'model,model', 'colour', ','],
+  tag: ['a=b', '=', 'a='],
   timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns', 'utc', 'Mars/Olympus', '+01:00', 'Etc/GMT+12'],
   cidrs: [
     '127.0.0.1',
@@ -109,6 +114,36 @@ export function valueFor(schema: JsonSchema, name = ''): fc.Arbitrary<unknown> {
     { weight: 1, arbitrary: hostileText },
     { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
   );
+}
+
+/** Fields that a schema leaves out and a handler nearly always asks for. */
+const needed = ['estimated_cost_usd', 'cost_usd'];
+
+/** What the schema asks for, with few of the fields that may be left out. */
+export function politeBody(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const { properties = {} } = schema;
+  const required = [
+    ...(schema.required ?? []),
+    ...needed.filter((field) => properties[field] !== undefined && !schema.required?.includes(field)),
+  ];
+  const optional = Object.keys(properties).filter((field) => !required.includes(field));
+  return fc
+    .subarray(optional, { maxLength: Math.min(optional.length, 2) })
+    .chain((some) =>
+      fc.record(
+        Object.fromEntries(
+          [...required, ...some].map((field) => [field, politeValue(properties[field] ?? {}, field)]),
+        ),
+      ),
+    );
+}
+
+function politeValue(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
+  return schema.items === undefined ? valid(schema, name) : fc.tuple(politeItem(schema.items, name));
+}
+
+function politeItem(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
+  return schema.properties === undefined ? valid(schema, name) : politeBody(schema);
 }
 
 function valid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
@@ -179,6 +214,9 @@ function validText(schema: JsonSchema, name: string): fc.Arbitrary<string> {
   if (schema.format === 'usd') {
     return amounts;
   }
+  if (schema.format === 'signed-usd') {
+    return fc.oneof(amounts, fc.constantFrom('-0.000000001', '-1', '-8999999999.999999999', '--1', '-'));
+  }
   if (schema.pattern !== undefined) {
     return fc.stringMatching(new RegExp(schema.pattern), { maxLength: schema.maxLength ?? 20 });
   }
@@ -201,8 +239,16 @@ function objectFor({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary
       maxKeys: 2,
     },
   );
+  const optional = Object.keys(fields).filter((name) => !required.includes(name));
+  // Of very many fields, half of them are hardly ever all right.
+  const few = fc
+    .subarray(optional, { maxLength: Math.min(optional.length, 3) })
+    .chain((names) => fc.record(pick(fields, [...required, ...names])));
   return fc.oneof(
-    { weight: 14, arbitrary: fc.record(fields, { requiredKeys: [...required] }) },
+    {
+      weight: 14,
+      arbitrary: optional.length > 12 ? few : fc.record(fields, { requiredKeys: [...required] }),
+    },
     { weight: 1, arbitrary: fc.record(fields, { requiredKeys: [] }) },
     {
       weight: 1,
@@ -211,4 +257,8 @@ function objectFor({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary
         .map(([a, b]) => ({ ...a, ...b })),
     },
   );
+}
+
+function pick<Value>(from: Readonly<Record<string, Value>>, names: readonly string[]): Record<string, Value> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }
