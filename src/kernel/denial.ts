@@ -183,6 +183,6 @@ export function scopeKindOf({
 }
 
 /** Money as a decimal string, everything else as a number. */
-export function inUnit({ unit }: Limit, amount: bigint): string | number {
+export function inUnit({ unit }: Pick<Limit, 'unit'>, amount: bigint): string | number {
   return unit === 'usd' ? formatUsd(amount) : Number(amount);
 }

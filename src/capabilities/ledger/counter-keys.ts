@@ -1,10 +1,10 @@
-/** Reads the names of counters, which `counterKey` in the kernel writes: `limit@window` or `limit@window:value`. */
+/** Reads the names of counters, which `counterKey` in the kernel writes: `limit@window` or `limit@window:values`. */
 
 export interface CounterName {
   readonly limitId: string;
   readonly startMs: number;
-  /** Whose counter it is, where a limit counts each customer or chain by itself. */
-  readonly value: string | undefined;
+  /** Whose counter it is, where a limit counts each value by itself. Several of them cannot always be told apart. */
+  readonly values: string | undefined;
 }
 
 export function limitIdOf(key: string): string {
@@ -16,6 +16,6 @@ export function counterName(key: string): CounterName {
   const rest = key.slice(limitId.length + 1);
   const colon = rest.indexOf(':');
   return colon < 0
-    ? { limitId, startMs: Number(rest), value: undefined }
-    : { limitId, startMs: Number(rest.slice(0, colon)), value: rest.slice(colon + 1) };
+    ? { limitId, startMs: Number(rest), values: undefined }
+    : { limitId, startMs: Number(rest.slice(0, colon)), values: rest.slice(colon + 1) };
 }

@@ -1,4 +1,4 @@
-import type { LimitKind, Unit } from '../../kernel/limits.ts';
+import type { Amounts, LimitKind, Unit } from '../../kernel/limits.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 
 /** Also of limits that have ended. */
@@ -47,23 +47,25 @@ export type EntryField = (typeof entryFields)[number];
 export interface SumRequest {
   readonly fields: readonly EntryField[];
   readonly windows: readonly { readonly startMs: number; readonly endMs: number }[];
-  /** For each field, the values that matter. */
-  readonly values: readonly (readonly string[])[];
+  /** For each field, the values that matter; null: all of them. */
+  readonly values: readonly (readonly string[] | null)[];
 }
 
 export interface EntrySum {
   /** Counted from 0. */
   readonly window: number;
   readonly values: readonly string[];
-  readonly usd: bigint;
-  readonly tokens: bigint;
-  readonly requests: bigint;
+  readonly amounts: Amounts;
 }
 
 /** Each entry is looked at once for every kind of window that it lies in, however many counters there are. */
 export async function sumEntries(db: Queryable, orgId: string, request: SumRequest): Promise<EntrySum[]> {
   const { fields, windows, values } = request;
-  const conditions = fields.map((field, index) => `AND e.${field} = ANY($${index + 4})`);
+  const conditions = fields.map((field, index) =>
+    values[index] === null
+      ? `AND e.${field} IS NOT NULL AND $${index + 4}::text[] IS NULL`
+      : `AND e.${field} = ANY($${index + 4}::text[])`,
+  );
   const groups = fields.map((field) => `, e.${field}`).join('');
   const rows = await db.query<{
     window: number;
@@ -88,9 +90,7 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
   return rows.map((row) => ({
     window: row.window - 1,
     values: row.values,
-    usd: BigInt(row.usd),
-    tokens: BigInt(row.tokens),
-    requests: BigInt(row.requests),
+    amounts: { usd: BigInt(row.usd), tokens: BigInt(row.tokens), requests: BigInt(row.requests) },
   }));
 }
 

@@ -66,6 +66,15 @@ async function limitEverything(): Promise<void> {
         kind: 'quota',
       },
       {
+        name: 'd',
+        match: { customer_id: '*', model: '*', key_id: '*' },
+        unit: 'usd',
+        limit: '1000',
+        window_seconds: 86_400,
+        kind: 'quota',
+      },
+      { name: 'e', match: { model: '*' }, unit: 'usd', limit: '1000', window_seconds: 600, kind: 'quota' },
+      {
         name: 'c',
         match: { customer_id: '*' },
         unit: 'requests',
@@ -163,7 +172,7 @@ describe('books that agree', () => {
       ({ settled_by_entries }: { settled_by_entries: unknown }) =>
         ![null, '0', 0].includes(settled_by_entries as null),
     );
-    expect(busy.length).toBeGreaterThan(12);
+    expect(busy.length).toBeGreaterThan(20);
   });
 
   test('across midnight, with windows that are over', async () => {

@@ -5,9 +5,18 @@
  * Which counters there are is read a moment before, because what has to be summed follows from it: one statement for
  * all counters that go by the same fields. A counter that comes to be in between is left for the next time.
  */
-import { applicable, each, type Limit, type OrgLimits, type Scope, windowOf } from '../../kernel/limits.ts';
+import {
+  type Amounts,
+  applicable,
+  counterKey,
+  each,
+  type Limit,
+  type OrgLimits,
+  type Scope,
+  windowOf,
+} from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
-import { lifetime } from '../../kernel/windows.ts';
+import { lifetime, type Window } from '../../kernel/windows.ts';
 import { DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
 import type { Hold } from '../../platform/ledger/hold.ts';
 import type { CounterState, Inspection, Ledger } from '../../platform/ledger/ledger.ts';
@@ -15,7 +24,6 @@ import { readOrgLimits } from '../../platform/ledger/org-limits.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import {
   type EntryField,
-  type EntrySum,
   entryFields,
   findKinds,
   type KindAndUnit,
@@ -60,14 +68,17 @@ type Place =
 
 interface Planned {
   readonly limit: Limit;
-  readonly window: { readonly startMs: number; readonly endMs: number };
+  readonly window: Window;
   readonly place: Place;
 }
 
 interface Group {
   readonly fields: readonly EntryField[];
-  readonly windows: Map<string, { readonly startMs: number; readonly endMs: number }>;
-  readonly values: readonly Set<string>[];
+  readonly windows: Map<string, Window>;
+  /** For each field the values that matter; null: all of them. */
+  readonly values: (Set<string> | null)[];
+  /** Limits that count each combination of several values by itself, whose sums go by the name of the counter. */
+  readonly combining: Set<Limit>;
 }
 
 interface Plan {
@@ -83,11 +94,10 @@ function planFor(limits: OrgLimits, counters: readonly CounterState[]): Plan {
   const groups = new Map<string, Group>();
   const retiredLimits = new Set<string>();
   for (const { key } of counters) {
-    const { limitId, startMs, value } = counterName(key);
-    const limit = byId.get(limitId);
-    const one = limit && planOne(limits, limit, startMs, value, groups);
+    const limit = byId.get(limitIdOf(key));
+    const one = limit && planOne(limits, limit, key, groups);
     if (one === undefined) {
-      retiredLimits.add(limitId);
+      retiredLimits.add(limitIdOf(key));
     } else {
       planned.set(key, one);
     }
@@ -99,48 +109,56 @@ function planFor(limits: OrgLimits, counters: readonly CounterState[]): Plan {
 function planOne(
   limits: OrgLimits,
   limit: Limit,
-  startMs: number,
-  value: string | undefined,
+  key: string,
   groups: Map<string, Group>,
 ): Planned | undefined {
+  const { startMs, values: own = '' } = counterName(key);
   const window = windowOf(limit, limits.timezone, startMs);
-  if (window.startMs !== startMs || !applicable(limits, scopeOf(limit, value)).includes(limit)) {
+  const fields = entryFields.filter((field) => limit.match[field] !== undefined);
+  const combines = fields.filter((field) => limit.match[field] === each).length > 1;
+  const values = fields.map((field) => (limit.match[field] === each ? own : (limit.match[field] ?? '')));
+  if (window.startMs !== startMs || !counts(limits, limit, scopeWith(fields, values))) {
     return undefined;
   }
   if (limit.kind === 'credits' || limit.kind === 'prepaid') {
     const name = paidName(limit.kind, limit.kind === 'credits' ? limit.id : '');
     return { limit, window, place: { kind: 'paid', name } };
   }
-  const fields = entryFields.filter((field) => countedValue(limit, field, value) !== undefined);
-  const group = groups.get(fields.join()) ?? {
+  const group = groupOf(groups, fields);
+  group.windows.set(windowName(window), window);
+  for (const [index, field] of fields.entries()) {
+    if (combines && limit.match[field] === each) {
+      group.values[index] = null;
+    } else {
+      group.values[index]?.add(values[index] ?? '');
+    }
+  }
+  if (combines) {
+    group.combining.add(limit);
+  }
+  const name = combines ? key : placeName(window, values);
+  return { limit, window, place: { kind: 'entries', group, name } };
+}
+
+function groupOf(groups: Map<string, Group>, fields: readonly EntryField[]): Group {
+  const there = groups.get(fields.join());
+  const group = there ?? {
     fields,
     windows: new Map(),
-    values: fields.map(() => new Set()),
+    values: fields.map(() => new Set<string>()),
+    combining: new Set(),
   };
   groups.set(fields.join(), group);
-  const windowName = `${window.startMs} ${window.endMs}`;
-  group.windows.set(windowName, window);
-  const values = fields.map((field) => countedValue(limit, field, value) ?? '');
-  for (const [index, text] of values.entries()) {
-    group.values[index]?.add(text);
-  }
-  return { limit, window, place: { kind: 'entries', group, name: placeName(windowName, values) } };
+  return group;
 }
 
-/** A wildcard has a counter for each value of customers and chains; of other fields any value counts in the same one. */
-function countedValue({ match }: Limit, field: EntryField, value: string | undefined): string | undefined {
-  const wanted = match[field];
-  if (wanted !== each) {
-    return wanted;
-  }
-  return field === 'customer_id' || field === 'chain_id' ? value : undefined;
+/** Whether a charge with this scope counts in this limit, or in another one instead. */
+function counts(limits: OrgLimits, limit: Limit, scope: Scope): boolean {
+  return applicable(limits, scope).includes(limit);
 }
 
-/** A charge that would count in this counter. */
-function scopeOf(limit: Limit, value: string | undefined): Scope {
-  const { match } = limit;
-  const of = (field: EntryField) =>
-    match[field] === undefined ? null : (countedValue(limit, field, value) ?? 'any');
+function scopeWith(fields: readonly EntryField[], values: readonly string[]): Scope {
+  const of = (field: EntryField) => values[fields.indexOf(field)] ?? null;
   return {
     key_id: of('key_id') ?? '',
     model: of('model'),
@@ -155,8 +173,12 @@ function scopeOf(limit: Limit, value: string | undefined): Scope {
   };
 }
 
-function placeName(windowName: string, values: readonly string[]): string {
-  return JSON.stringify([windowName, ...values]);
+function windowName({ startMs, endMs }: Window): string {
+  return `${startMs} ${endMs}`;
+}
+
+function placeName(window: Window, values: readonly string[]): string {
+  return JSON.stringify([windowName(window), ...values]);
 }
 
 function paidName(kind: Paid['kind'], id: string): string {
@@ -165,7 +187,7 @@ function paidName(kind: Paid['kind'], id: string): string {
 
 interface Read {
   readonly version: bigint;
-  readonly sums: ReadonlyMap<Group, ReadonlyMap<string, EntrySum>>;
+  readonly sums: ReadonlyMap<Group, ReadonlyMap<string, Amounts>>;
   readonly paid: ReadonlyMap<string, Paid>;
   readonly totals: Totals;
   readonly retired: ReadonlyMap<string, KindAndUnit>;
@@ -173,18 +195,9 @@ interface Read {
 
 async function readAll(tx: Transaction, orgId: string, plan: Plan): Promise<Read> {
   const { version } = await readOrgLimits(tx, orgId);
-  const sums = new Map<Group, Map<string, EntrySum>>();
+  const sums = new Map<Group, ReadonlyMap<string, Amounts>>();
   for (const group of plan.groups) {
-    const windows = [...group.windows];
-    const found = await sumEntries(tx, orgId, {
-      fields: group.fields,
-      windows: windows.map(([, window]) => window),
-      values: group.values.map((values) => [...values]),
-    });
-    sums.set(
-      group,
-      new Map(found.map((sum) => [placeName(windows[sum.window]?.[0] ?? '', sum.values), sum])),
-    );
+    sums.set(group, await readGroup(tx, orgId, group));
   }
   return {
     version,
@@ -193,6 +206,37 @@ async function readAll(tx: Transaction, orgId: string, plan: Plan): Promise<Read
     totals: await sumTotals(tx, orgId),
     retired: await findKinds(tx, orgId, plan.retiredLimits),
   };
+}
+
+async function readGroup(
+  tx: Transaction,
+  orgId: string,
+  { fields, windows, values, combining }: Group,
+): Promise<ReadonlyMap<string, Amounts>> {
+  const spans = [...windows.values()];
+  const found = await sumEntries(tx, orgId, {
+    fields,
+    windows: spans,
+    values: values.map((some) => some && [...some]),
+  });
+  const sums = new Map<string, Amounts>();
+  for (const { window: index, values: texts, amounts } of found) {
+    const window = spans[index] ?? lifetime;
+    sums.set(placeName(window, texts), amounts);
+    for (const limit of combining) {
+      if (fields.every((field, at) => [each, texts[at]].includes(limit.match[field]))) {
+        const key = counterKey(limit, window, scopeWith(fields, texts));
+        sums.set(key, added(sums.get(key), amounts));
+      }
+    }
+  }
+  return sums;
+}
+
+function added(a: Amounts | undefined, b: Amounts): Amounts {
+  return a === undefined
+    ? b
+    : { usd: a.usd + b.usd, tokens: a.tokens + b.tokens, requests: a.requests + b.requests };
 }
 
 function compare(plan: Plan, { counters, holds, result }: Inspection<Read>, now: Date): Reconciliation {

@@ -5,11 +5,19 @@ import type { Ledger } from '../../platform/ledger/ledger.ts';
 import type { DriftGauge } from '../../platform/ledger/metrics.ts';
 import { extendHold, listHolds, voidHold } from './holds.ts';
 import { reconcile } from './reconciliation.ts';
-import { ExtendHold, HoldFilters, HoldView, ReconciliationView } from './schema.ts';
+import {
+  ExtendHold,
+  HoldFilters,
+  HoldView,
+  LimitFilters,
+  ReconciliationView,
+  StandingView,
+} from './schema.ts';
+import { listStandings } from './standings.ts';
 
 export interface LedgerRouteDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void' | 'inspect'>;
+  readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void' | 'inspect' | 'standings'>;
   readonly drift: DriftGauge;
 }
 
@@ -19,6 +27,18 @@ const decider = { kind: 'org', scope: 'edge:decide', role: 'member' } as const;
 
 export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
   return [
+    read({
+      id: 'limits.list',
+      path: '/v1/orgs/{id}/limits',
+      summary: 'List every limit, and where it stands',
+      description:
+        'Budgets, caps, customer limits, packs, the prepaid balance, plan and chain limits, quotas and rates in one list. ' +
+        'Those that count each value by itself, and rates, have no single standing: it is null.',
+      access: reader,
+      query: LimitFilters,
+      response: page(StandingView),
+      handler: ({ params, query }) => listStandings(deps, params.id, query),
+    }),
     read({
       id: 'holds.list',
       path: '/v1/orgs/{id}/holds',

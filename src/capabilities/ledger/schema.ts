@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limitKinds, units } from '../../kernel/limits.ts';
-import { pageParameters } from '../../platform/http/list.ts';
+import { listParameters, pageParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
 import { holdSecondsMax } from '../../platform/ledger/ledger.ts';
 
@@ -85,3 +85,32 @@ export const ReconciliationView = closed({
   }),
 });
 export type ReconciliationView = Static<typeof ReconciliationView>;
+
+export const limitSorts = { created_at: 'timestamptz' } as const;
+export const LimitFilters = listParameters(limitSorts, { kind: Type.Optional(choice(limitKinds)) });
+export type LimitFilters = Static<typeof LimitFilters>;
+
+export const StandingView = closed({
+  id,
+  kind: choice(limitKinds),
+  name: nullable(Type.String()),
+  unit: choice(units),
+  match: Type.Record(Type.String(), Type.String(), {
+    description: 'The fields of a run that have to be equal. `*`: each value by itself.',
+  }),
+  enforcement: choice(['block', 'alert']),
+  limit: amount,
+  standing: Type.Union([
+    closed({
+      settled: amount,
+      held: amount,
+      remaining: amount,
+      window_start: nullable(Type.String({ format: 'date-time' })),
+      window_end: nullable(Type.String({ format: 'date-time' })),
+    }),
+    Type.Null(),
+  ]),
+  expires_at: nullable(Type.String({ format: 'date-time' })),
+  created_at: timestamp,
+});
+export type StandingView = Static<typeof StandingView>;

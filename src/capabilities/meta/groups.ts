@@ -16,6 +16,7 @@ export const operationGroups = {
   rate_limit_policies: 'How much of what an organization may do in how many seconds.',
   runs: 'Calls to models: what they were about and what they cost.',
   edge: 'Decisions before a call to a model: may it go ahead?',
+  limits: 'Every limit of an organization, and where it stands.',
   holds: 'What is set aside for decisions and runs that go on.',
   ledger: 'The books, held against themselves.',
   usage: 'What was used, summed over time and by what it was about.',

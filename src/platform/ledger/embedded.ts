@@ -31,6 +31,7 @@ import { type HoldLog, openHoldLog } from './hold-log.ts';
 import { adopted, extendedTo, holdFor, keyName } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
+import { nobody, ownCounters, type Standing, standingOf } from './standing.ts';
 
 export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
@@ -568,6 +569,16 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
     return (await this.#openBook(orgId)).holds.get(holdId)?.hold;
+  }
+
+  async standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]> {
+    const book = await this.#openBook(orgId);
+    const counters = ownCounters(book.limits, limitIds, this.#now());
+    await addCounters(this.#options.db, book, book.missing(counters, nobody));
+    return counters.flatMap((one) => {
+      const counter = book.counters.get(one.key);
+      return counter === undefined ? [] : [standingOf(one, counter)];
+    });
   }
 
   async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {

@@ -10,6 +10,7 @@ import type { Denial } from '../../kernel/denial.ts';
 import type { Amounts, LimitKind, Scope } from '../../kernel/limits.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import type { Hold, HoldKey } from './hold.ts';
+import type { Standing } from './standing.ts';
 
 export interface HoldRequest {
   readonly orgId: string;
@@ -86,6 +87,8 @@ export interface Ledger<Run = unknown> {
   /** Open holds, oldest first. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
+  /** Where these limits of the org stand now. Those without a standing of their own are left out. */
+  standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]>;
   /** The counters of an org and its open holds at one moment, with nothing in flight. `read` runs in that moment. */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
   /** One batch of holds that are past their time; true when there may be more. */

@@ -11,11 +11,13 @@ import { type Database, DatabaseUnavailable, insertMany, type Transaction } from
 import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, writeBatch } from './batch.ts';
 import { Book, chargeOf, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
+import { readSettled } from './counters.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import { type Hold, restoredHold, storedHold } from './hold.ts';
 import { adopted, extendedTo, holdFor } from './holding.ts';
 import type { Held, HoldChange, HoldRequest, HoldResult, Inspection, InspectRead, Ledger } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
+import { nobody, ownCounters, type Standing, standingOf } from './standing.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
@@ -98,6 +100,25 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
     return (await selectHolds(this.#options.db, orgId, [holdId]))[0];
+  }
+
+  async standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]> {
+    const { db, clock } = this.#options;
+    const [time] = await db.query<{ now: Date }>('SELECT now() AS now', []);
+    const nowMs = clock.agreed(time?.now ?? new Date()).getTime();
+    const wanted = ownCounters(await readOrgLimits(db, orgId), limitIds, nowMs);
+    const rows = await db.query<{ key: string; settled: bigint; held: bigint }>(
+      'SELECT key, settled, held FROM counters WHERE org_id = $1 AND key = ANY($2)',
+      [orgId, wanted.map(({ key }) => key)],
+    );
+    const known = new Map(rows.map((row) => [row.key, row]));
+    const standings: Standing[] = [];
+    for (const one of wanted) {
+      // One that nobody has asked for yet has no row. It is not made here: reading changes nothing.
+      const { settled } = known.get(one.key) ?? (await readSettled(db, orgId, one, nobody));
+      standings.push(standingOf(one, { settled, held: known.get(one.key)?.held ?? 0n }));
+    }
+    return standings;
   }
 
   async inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>> {

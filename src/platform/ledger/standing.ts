@@ -1,0 +1,44 @@
+/** Where limits stand: what is settled and held of each in its present window. */
+import type { Applied, Counter } from '../../kernel/admission.ts';
+import { counterKey, each, type Limit, type OrgLimits, type Scope, windowOf } from '../../kernel/limits.ts';
+import type { Window } from '../../kernel/windows.ts';
+
+export interface Standing {
+  readonly limit: Limit;
+  readonly window: Window;
+  readonly settled: bigint;
+  readonly held: bigint;
+}
+
+/** Of nobody in particular: limits that count each value by itself have no single standing. */
+export const nobody: Scope = {
+  key_id: '',
+  model: null,
+  provider: null,
+  action: null,
+  workflow: null,
+  deployment: null,
+  department: null,
+  team: null,
+  customer_id: null,
+  chain_id: null,
+};
+
+/** The counters of those of the limits that have one. Rates are counted elsewhere. */
+export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): Applied[] {
+  const wanted = new Set(limitIds);
+  return limits.all
+    .filter(({ id, kind, match }) => {
+      return (
+        wanted.has(id) && kind !== 'rate' && kind !== 'chain_depth' && !Object.values(match).includes(each)
+      );
+    })
+    .map((limit) => {
+      const window = windowOf(limit, limits.timezone, atMs);
+      return { limit, window, key: counterKey(limit, window, nobody), amount: 0n };
+    });
+}
+
+export function standingOf({ limit, window }: Applied, counter: Pick<Counter, 'settled' | 'held'>): Standing {
+  return { limit, window, settled: counter.settled, held: counter.held };
+}
