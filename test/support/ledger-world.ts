@@ -206,7 +206,19 @@ export class LedgerWorld {
   async restart(): Promise<void> {
     await this.#ledger.close();
     await this.#db.close();
-    await this.#openAgain();
+    await this.restartFromDisk();
+  }
+
+  /** Opens both where they were closed, or came to an end. */
+  async restartFromDisk(): Promise<void> {
+    const db = await openPlace(this.#place);
+    try {
+      this.#ledger = await openLedgerOn(db, this.#place, this.clock, this.ids, this.#holdsMax);
+      this.#db = db;
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
   }
 
   /** Goes on from a copy of the directory as a process that dies now leaves it. Embedded only. */
@@ -217,12 +229,7 @@ export class LedgerWorld {
     await this.#db.close();
     await this.#place.remove();
     this.#place = copy;
-    await this.#openAgain();
-  }
-
-  async #openAgain(): Promise<void> {
-    this.#db = await openPlace(this.#place);
-    this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#holdsMax);
+    await this.restartFromDisk();
   }
 
   async close(): Promise<void> {

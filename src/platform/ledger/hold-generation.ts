@@ -24,7 +24,7 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
   }
   const next = randomUUID();
   // In this order a crash at any point leaves two that agree, and a backup from before the last step does not.
-  log.writeGeneration({ now: next, ...(inDatabase !== undefined && { before: inDatabase }) });
+  log.writeGeneration({ now: next, before: inDatabase });
   await db.query(
     `INSERT INTO hold_log_generation (only_row, generation) VALUES (true, $1)
      ON CONFLICT (only_row) DO UPDATE SET generation = excluded.generation`,
@@ -33,7 +33,8 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
   log.writeGeneration({ now: next });
 }
 
-async function readGeneration(db: Database): Promise<string | undefined> {
+/** Null in a database that no holds belong to yet. */
+async function readGeneration(db: Database): Promise<string | null> {
   const [row] = await db.query<{ generation: string }>('SELECT generation FROM hold_log_generation', []);
-  return row?.generation;
+  return row?.generation ?? null;
 }

@@ -1,10 +1,11 @@
 /**
  * Open holds of the embedded engine, durable before anyone is told of them: lines appended to files, which survive the
  * end of the process as soon as they are written. Holds that come while a write is under way share the next one. A file
- * is full at some size and goes when the last hold in it has ended.
+ * is full at some size or age and goes when the last hold in it has ended.
  *
- * A hold whose end is in the database may still be here after a crash: whoever restores them drops those. A line that a
- * crash cut short was never told, and is ignored at the end of a file; anywhere else it is damage, and stops the start.
+ * A hold that has ended may still be here at the next start: whoever restores them drops those whose end is in the
+ * database. It keeps ends for some days only, and so no file may live longer. A line that a crash cut short was never
+ * told, and is ignored at the end of a file; anywhere else it is damage, and stops the start.
  */
 import {
   closeSync,
@@ -32,10 +33,10 @@ export interface HoldLog {
   close(): Promise<void>;
 }
 
-/** Which database the holds belong to. While a new generation begins, the one before is named too. */
+/** Which database the holds belong to. While a new generation begins, the one before is named too; null: the first. */
 export interface Generation {
   readonly now: string;
-  readonly before?: string;
+  readonly before?: string | null;
 }
 
 export interface HoldLogOptions {
@@ -45,11 +46,16 @@ export interface HoldLogOptions {
 
 const defaultFileBytesMax = 8 * 1_024 * 1_024;
 
+/** A hold lives for a day at most, so a file is gone a day after it is full. */
+const fileAgeMaxMs = 6 * 3_600_000;
+
 interface LogFile {
   readonly path: string;
   readonly number: number;
   bytes: number;
   open: number;
+  /** When its first hold was admitted. */
+  sinceMs: number;
 }
 
 interface Waiting {
@@ -70,9 +76,13 @@ export function openHoldLog(
   let descriptor = openSync(current.path, 'a', 0o600);
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
+  let isWriting = false;
+  /** From then on the descriptor's number may be someone else's. */
+  let closed = false;
 
   function newFile(number: number): LogFile {
-    return { path: join(directory, `${String(number).padStart(8, '0')}.log`), number, bytes: 0, open: 0 };
+    const path = join(directory, `${String(number).padStart(8, '0')}.log`);
+    return { path, number, bytes: 0, open: 0, sinceMs: Number.POSITIVE_INFINITY };
   }
 
   function place(holdId: string, file: LogFile): void {
@@ -86,16 +96,26 @@ export function openHoldLog(
 
   function leave(file: LogFile): void {
     file.open -= 1;
-    if (file.open === 0 && file !== current) {
+    if (file.open > 0) {
+      return;
+    }
+    if (file !== current) {
       rmSync(file.path, { force: true });
+    } else if (!isWriting && !closed) {
+      ftruncateSync(descriptor, 0);
+      file.bytes = 0;
+      file.sinceMs = Number.POSITIVE_INFINITY;
     }
   }
 
   function beginNextFile(): void {
     const full = current;
+    const next = newFile(full.number + 1);
+    // Before the other is closed: its number must not become someone else's while it is still written to.
+    const opened = openSync(next.path, 'a', 0o600);
     closeSync(descriptor);
-    current = newFile(full.number + 1);
-    descriptor = openSync(current.path, 'a', 0o600);
+    current = next;
+    descriptor = opened;
     if (full.open === 0) {
       rmSync(full.path, { force: true });
     }
@@ -120,17 +140,22 @@ export function openHoldLog(
   }
 
   async function writeLine(holds: readonly Hold[]): Promise<void> {
-    if (current.bytes >= fileBytesMax) {
+    const admittedAtMs = Math.max(...holds.map((hold) => hold.admittedAtMs));
+    if (current.bytes >= fileBytesMax || admittedAtMs - current.sinceMs >= fileAgeMaxMs) {
       beginNextFile();
     }
     const file = current;
+    file.sinceMs = Math.min(file.sinceMs, admittedAtMs);
     const line = Buffer.from(`[${holds.map(holdText).join(',')}]\n`);
+    isWriting = true;
     try {
       await writeWhole(descriptor, line);
     } catch (error) {
       // What was written of it must not end up in the middle of the file.
       ftruncateSync(descriptor, file.bytes);
       throw error;
+    } finally {
+      isWriting = false;
     }
     file.bytes += line.length;
     for (const { id } of holds) {
@@ -140,6 +165,9 @@ export function openHoldLog(
 
   return {
     append(holds) {
+      if (closed) {
+        return Promise.reject(new Error('the log of holds is closed'));
+      }
       return new Promise((resolve, reject) => {
         waiting.push({ holds, resolve, reject });
         writing ??= writeAll();
@@ -184,8 +212,12 @@ export function openHoldLog(
       renameSync(`${generationPath}.new`, generationPath);
     },
     async close() {
+      const isFirst = !closed;
+      closed = true;
       await writing;
-      closeSync(descriptor);
+      if (isFirst) {
+        closeSync(descriptor);
+      }
     },
   };
 }

@@ -1,0 +1,363 @@
+/** The holds of the embedded engine through ends, crashes and backups. */
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
+import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
+import { engine } from '../../../test/support/test-database.ts';
+import type { Database } from '../db/database.ts';
+import { findEnds } from './facts.ts';
+import { type Hold, holdText, restoredHold, storedHold } from './hold.ts';
+import { beginGeneration, HoldLogMismatch } from './hold-generation.ts';
+import { DamagedHoldLog, type HoldLog, openHoldLog } from './hold-log.ts';
+
+const hourMs = 3_600_000;
+
+function holdOf(id: string, fields: Partial<Hold> = {}): Hold {
+  return {
+    id,
+    orgId: 'org_1',
+    runId: null,
+    surface: 'edge',
+    scope: scopeOf(),
+    amounts: amountsOf('1.5', 20n),
+    admittedAtMs: 1_000,
+    expiresAtMs: 901_000,
+    takes: [{ key: 'cap_1@0', amount: usd('1.5') }],
+    packs: [],
+    priceVersion: null,
+    idempotency: null,
+    ...fields,
+  };
+}
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'purser-holds-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const logFiles = (of = directory) => readdirSync(of).filter((name) => name.endsWith('.log'));
+
+/** What a process that starts now would find. */
+async function restored(): Promise<Hold[]> {
+  const log = openHoldLog(directory);
+  const holds = log.restore();
+  await log.close();
+  return holds;
+}
+const restoredIds = async () => (await restored()).map(({ id }) => id).sort();
+
+describe.runIf(engine === 'embedded')('the log of holds', () => {
+  test('gives back what was appended, to the last digit', async () => {
+    const log = openHoldLog(directory);
+    const odd = holdOf('dec_odd', {
+      runId: 'run_1',
+      surface: 'run',
+      scope: scopeOf({ customer_id: 'a "quoted"\n\\ \u2028 \ud83d\ude00 \ud800', workflow: '' }),
+      amounts: { usd: 8_999_999_999_999_999_999n, tokens: 9_007_199_254_740_993n, requests: 0n },
+      takes: [
+        { key: 'clm_1@1:a:b@c', amount: 8_999_999_999_999_999_999n },
+        { key: 'b@0', amount: 1n },
+      ],
+      packs: [{ key: 'crp_1@0', amount: 3n }],
+      priceVersion: 'prc "1"',
+      idempotency: { digest: 'd', fingerprint: 'f', answer: '{"a":"\\n"}' },
+    });
+    await log.append([odd, holdOf('dec_plain')]);
+    await log.close();
+    expect(await restored()).toEqual([odd, holdOf('dec_plain')]);
+    expect(JSON.parse(holdText(odd))).toEqual(storedHold(odd));
+    expect(restoredHold(JSON.parse(JSON.stringify(storedHold(odd))))).toEqual(odd);
+  });
+
+  test('has them as soon as the append resolves, without being closed', async () => {
+    const log = openHoldLog(directory);
+    await Promise.all(Array.from({ length: 50 }, (_, i) => log.append([holdOf(`dec_${i}`)])));
+    const copy = await mkdtemp(join(tmpdir(), 'purser-holds-'));
+    cpSync(directory, copy, { recursive: true });
+    const other = openHoldLog(copy);
+    expect(other.restore()).toHaveLength(50);
+    await other.close();
+    rmSync(copy, { recursive: true });
+    await log.close();
+    await log.close();
+    await expect(log.append([holdOf('dec_late')])).rejects.toThrow('closed');
+    log.forget(Array.from({ length: 50 }, (_, i) => `dec_${i}`));
+  });
+
+  test('replaces a hold that is there', async () => {
+    const log = openHoldLog(directory);
+    await log.append([holdOf('dec_1'), holdOf('dec_2')]);
+    await log.append([holdOf('dec_1', { expiresAtMs: 5_000_000 })]);
+    await log.close();
+    const again = openHoldLog(directory);
+    expect(again.restore().sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
+      holdOf('dec_1', { expiresAtMs: 5_000_000 }),
+      holdOf('dec_2'),
+    ]);
+    await again.append([holdOf('dec_2', { expiresAtMs: 6_000_000 })]);
+    await again.close();
+    expect((await restored()).find(({ id }) => id === 'dec_2')?.expiresAtMs).toBe(6_000_000);
+  });
+
+  test('forgets, and keeps nothing once all are forgotten', async () => {
+    const log = openHoldLog(directory);
+    await log.append([holdOf('dec_1'), holdOf('dec_2')]);
+    await log.append([holdOf('dec_3')]);
+    log.forget(['dec_2', 'dec_unknown']);
+    log.forget(['dec_1', 'dec_3', 'dec_3']);
+    await log.append([holdOf('dec_4')]);
+    await log.close();
+    expect(await restoredIds()).toEqual(['dec_4']);
+  });
+
+  test('takes what comes while others are forgotten', async () => {
+    const log = openHoldLog(directory);
+    const kept: string[] = [];
+    for (let i = 0; i < 200; i += 1) {
+      const appended = log.append([holdOf(`dec_${i}`)]);
+      log.forget([`dec_${i - 1}`]);
+      await appended;
+      if (i % 50 === 0) {
+        kept.push(`keep_${i}`);
+        await log.append([holdOf(`keep_${i}`)]);
+      }
+    }
+    await log.close();
+    expect(await restoredIds()).toEqual(expect.arrayContaining([...kept, 'dec_199']));
+  });
+
+  test('drops a file when the last hold in it has ended, also one of an earlier start', async () => {
+    const log = openHoldLog(directory, { fileBytesMax: 1_000 });
+    for (let i = 0; i < 20; i += 1) {
+      await log.append([holdOf(`dec_${i}`)]);
+    }
+    expect(logFiles().length).toBeGreaterThan(3);
+    await log.close();
+    const again = openHoldLog(directory, { fileBytesMax: 1_000 });
+    expect(again.restore()).toHaveLength(20);
+    again.forget(Array.from({ length: 19 }, (_, i) => `dec_${i}`));
+    await again.close();
+    expect(logFiles().length).toBeLessThanOrEqual(2);
+    // The others of the last file may come back: their ends are known.
+    expect(await restoredIds()).toContain('dec_19');
+  });
+
+  test('keeps nothing of holds that ended long ago, however few there are', async () => {
+    const log = openHoldLog(directory);
+    await log.append([holdOf('dec_old')]);
+    log.forget(['dec_old']);
+    await log.close();
+    expect(await restoredIds()).toEqual([]);
+
+    // There is always one open, and never enough to fill a file.
+    const busy = openHoldLog(directory);
+    for (let hour = 0; hour < 72; hour += 1) {
+      await busy.append([holdOf(`dec_${hour}`, { admittedAtMs: hour * hourMs })]);
+      busy.forget([`dec_${hour - 1}`]);
+    }
+    await busy.close();
+    const admitted = (await restored()).map(({ admittedAtMs }) => admittedAtMs);
+    expect(Math.min(...admitted)).toBeGreaterThanOrEqual((72 - 31) * hourMs);
+  });
+
+  test('ignores a line that was cut short, wherever, and stops at a damaged one', async () => {
+    const log = openHoldLog(directory);
+    await log.append([holdOf('dec_1')]);
+    await log.append([holdOf('dec_2')]);
+    await log.close();
+    const [name = ''] = logFiles();
+    const path = join(directory, name);
+    const whole = readFileSync(path);
+    const firstLine = whole.indexOf('\n') + 1;
+    for (const length of [whole.length - 1, whole.length - 30, firstLine + 1, firstLine]) {
+      for (const other of logFiles()) {
+        rmSync(join(directory, other));
+      }
+      writeFileSync(path, whole.subarray(0, length));
+      expect(await restoredIds()).toEqual(['dec_1']);
+    }
+    writeFileSync(path, Buffer.concat([whole.subarray(5), whole]));
+    expect(() => openHoldLog(directory).restore()).toThrow(DamagedHoldLog);
+  });
+
+  test('is for nobody else to read', async () => {
+    const log = openHoldLog(join(directory, 'own'));
+    await log.append([holdOf('dec_1')]);
+    expect(statSync(join(directory, 'own')).mode & 0o077).toBe(0);
+    for (const name of readdirSync(join(directory, 'own'))) {
+      expect(statSync(join(directory, 'own', name)).mode & 0o077).toBe(0);
+    }
+    await log.close();
+  });
+});
+
+describe.runIf(engine === 'embedded')('a ledger that starts again', { timeout: 60_000 }, () => {
+  let world: LedgerWorld;
+  let orgId: string;
+  const holdsDirectory = () => join(world.place.dataDir, 'holds');
+  const databaseDirectory = () => join(world.place.dataDir, 'database');
+
+  beforeAll(async () => {
+    world = await LedgerWorld.open();
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') }));
+  });
+
+  /** As the message of a mismatch says: without the holds it starts. */
+  async function giveUpHolds(): Promise<void> {
+    rmSync(holdsDirectory(), { recursive: true });
+    await world.reopen();
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+  }
+
+  function copyOf(path: string): string {
+    const copy = join(directory, 'copy');
+    cpSync(path, copy, { recursive: true });
+    return copy;
+  }
+
+  function putBack(copy: string, path: string): void {
+    rmSync(path, { recursive: true });
+    cpSync(copy, path, { recursive: true });
+  }
+
+  test('drops a hold whose end is in the database but not yet in the log', async () => {
+    const [settled, voided, open] = [
+      await world.held(orgId, '1'),
+      await world.held(orgId, '2'),
+      await world.held(orgId, '4'),
+    ];
+    const copy = copyOf(holdsDirectory());
+    await world.booked(orgId, '1', { decisionId: settled.id });
+    await world.ledger.void(orgId, voided.id);
+    await world.ledger.close();
+    putBack(copy, holdsDirectory());
+    await world.reopen();
+    expect((await world.ledger.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id)).toEqual([
+      open.id,
+    ]);
+    expect(verdictOf(await world.hold(orgId, '5.000000001'))).toBe('spend_cap_exceeded');
+    expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
+    expect(verdictOf(await world.book(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
+    expect(await world.audit(orgId)).toEqual([]);
+    // And they are not found at the start after that.
+    await world.reopen();
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
+  });
+
+  test('has every hold that was told of, also of a process that died', async () => {
+    const held = await Promise.all(Array.from({ length: 10 }, () => world.held(orgId, '0.5')));
+    const opened = await world.booked(orgId, '1', { kind: 'open' });
+    await world.ledger.extend(orgId, held[0]?.id ?? '', 2_000);
+    await world.crash();
+    const found = await world.ledger.holds(orgId, { limit: 100, after: undefined });
+    expect(found.map(({ id }) => id).sort()).toEqual(
+      [...held.map(({ id }) => id), opened.hold?.id ?? ''].sort(),
+    );
+    expect(found.find(({ id }) => id === held[0]?.id)?.expiresAtMs).toBe(world.nowMs + 2_000_000);
+    expect(verdictOf(await world.hold(orgId, '4.000000001'))).toBe('spend_cap_exceeded');
+    world.clock.advanceSeconds(900);
+    await world.expireAll();
+    expect(await world.ledger.holds(orgId, { limit: 100, after: undefined })).toHaveLength(1);
+    expect(await findEnds(world.db, [orgId], [opened.hold?.id ?? ''])).toMatchObject([
+      { ended_as: 'expired' },
+    ]);
+  });
+
+  test('stops where the database is older than the holds', async () => {
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.close();
+    const copy = copyOf(databaseDirectory());
+    await world.restartFromDisk();
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.close();
+    putBack(copy, databaseDirectory());
+    await expect(world.restartFromDisk()).rejects.toThrow(HoldLogMismatch);
+    rmSync(holdsDirectory(), { recursive: true });
+    await world.restartFromDisk();
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+  });
+
+  test('stops where the holds are older than the database', async () => {
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    const copy = copyOf(holdsDirectory());
+    await world.reopen();
+    await world.ledger.close();
+    putBack(copy, holdsDirectory());
+    await expect(world.reopen()).rejects.toThrow(HoldLogMismatch);
+    await expect(world.reopen()).rejects.toThrow(/restore both together/);
+    await giveUpHolds();
+  });
+
+  test('stops where the database is a new one beside old holds', async () => {
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.query('DELETE FROM hold_log_generation', []);
+    await expect(world.reopen()).rejects.toThrow(HoldLogMismatch);
+    await expect(world.reopen()).rejects.toThrow(/restore both together/);
+    await giveUpHolds();
+  });
+
+  test('starts where both were restored together', async () => {
+    const hold = await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.close();
+    const copy = copyOf(world.place.dataDir);
+    await world.restartFromDisk();
+    await world.ledger.void(orgId, hold.id);
+    await world.ledger.close();
+    await world.db.close();
+    putBack(copy, world.place.dataDir);
+    await world.restartFromDisk();
+    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
+  });
+
+  test.each([1, 2, 3])('starts after a crash before step %d of its generation', async (step) => {
+    for (const isFirst of [false, true]) {
+      await world.ledger.close();
+      if (isFirst) {
+        rmSync(holdsDirectory(), { recursive: true });
+        await world.db.query('DELETE FROM hold_log_generation', []);
+      }
+      const log = openHoldLog(holdsDirectory());
+      let written = 0;
+      const dies = () => {
+        written += 1;
+        if (written === step) {
+          throw new Error('killed');
+        }
+      };
+      const dying: HoldLog = {
+        ...log,
+        writeGeneration: (generation) => {
+          dies();
+          return log.writeGeneration(generation);
+        },
+      };
+      const dyingDb: Database = {
+        ...world.db,
+        query: async (sql, params) => {
+          if (sql.startsWith('INSERT')) {
+            dies();
+          }
+          return world.db.query(sql, params);
+        },
+      };
+      await expect(beginGeneration(dyingDb, dying)).rejects.toThrow('killed');
+      await log.close();
+      await world.reopen();
+      await world.held(orgId, '1');
+      // And again, in good order.
+      await world.reopen();
+    }
+  });
+});
