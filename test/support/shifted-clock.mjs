@@ -1,0 +1,9 @@
+/** Preloaded into a process, moves its clock by CLOCK_SHIFT_MS, as if someone had set the machine's. */
+const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
+const realNow = Date.now;
+const now = () => realNow() + shiftMs;
+
+globalThis.Date = new Proxy(Date, {
+  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+  construct: (target, args) => Reflect.construct(target, args.length === 0 ? [now()] : args),
+});
