@@ -117,11 +117,18 @@ export interface EachOptions {
   readonly alsoFine?: number;
 }
 
-/** Sends each once, as many at a time as there are connections. Returns their statuses. */
-export async function sendEach({ port, requests, connections, alsoFine }: EachOptions): Promise<number[]> {
+export interface EachResult {
+  readonly statuses: readonly number[];
+  readonly elapsedMs: number;
+}
+
+/** Sends each once, as many at a time as there are connections. */
+export async function sendEach(options: EachOptions): Promise<EachResult> {
+  const { port, requests, connections, alsoFine } = options;
   const waiting = requests.map((request) => requestBytes(port, request)).reverse();
   return withConnections(port, connections, async (opened) => {
     const statuses: number[] = [];
+    const startedMs = performance.now();
     await Promise.all(
       opened.map(async (connection) => {
         for (let bytes = waiting.pop(); bytes !== undefined; bytes = waiting.pop()) {
@@ -129,7 +136,7 @@ export async function sendEach({ port, requests, connections, alsoFine }: EachOp
         }
       }),
     );
-    return statuses;
+    return { statuses, elapsedMs: performance.now() - startedMs };
   });
 }
 

@@ -60,6 +60,9 @@ if (unknown !== undefined) {
 }
 
 const startedAt = new Date().toISOString();
+if (small) {
+  process.stdout.write('With --small the rows about growth and memory have much less data than they say.\n');
+}
 const results: RowResult[] = [];
 const written = [];
 for (const row of rows.filter(({ name }) => options.only?.includes(name) ?? true)) {
