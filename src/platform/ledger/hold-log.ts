@@ -96,9 +96,16 @@ export function openHoldLog(
 
   function leave(file: LogFile): void {
     file.open -= 1;
-    if (file.open > 0) {
-      return;
+    if (file.open === 0) {
+      try {
+        discard(file);
+      } catch {
+        // It is there at the next start, and its holds have ends.
+      }
     }
+  }
+
+  function discard(file: LogFile): void {
     if (file !== current) {
       rmSync(file.path, { force: true });
     } else if (!isWriting && !closed) {
