@@ -103,17 +103,19 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     const { request } = exchange;
     const route = exchange.endpoint?.template ?? 'unmatched';
     metrics.observe(request.method ?? '', route, reply.status, durationMs / 1_000);
-    span.updateName(`${request.method} ${route}`);
-    span.setAttributes({
-      'http.request.method': request.method ?? '',
-      'http.route': route,
-      'http.response.status_code': reply.status,
-      'svc.trace_id': exchange.traceId,
-    });
-    if (reply.status >= 500) {
-      span.setStatus({ code: SpanStatusCode.ERROR });
+    if (span.isRecording()) {
+      span.updateName(`${request.method} ${route}`);
+      span.setAttributes({
+        'http.request.method': request.method ?? '',
+        'http.route': route,
+        'http.response.status_code': reply.status,
+        'svc.trace_id': exchange.traceId,
+      });
+      if (reply.status >= 500) {
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
     }
-    span.end();
     log[reply.status >= 500 ? 'warn' : 'info'](
       {
         traceId: exchange.traceId,
@@ -238,8 +240,15 @@ function checkEnvelopeOfRequest(request: IncomingMessage): void {
 }
 
 /** A header's values as they were sent: Node joins the lines of a header that was sent twice. */
-function headerLines({ rawHeaders }: IncomingMessage, name: string): string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+function headerLines({ headers, rawHeaders }: IncomingMessage, name: string): string[] {
+  const lines: string[] = [];
+  for (let i = 0; headers[name] !== undefined && i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i] as string;
+    if (raw.length === name.length && raw.toLowerCase() === name) {
+      lines.push(rawHeaders[i + 1] as string);
+    }
+  }
+  return lines;
 }
 
 function bearerToken(request: IncomingMessage): string {
