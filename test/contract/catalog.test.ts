@@ -16,6 +16,27 @@ const create = (body: unknown, headers: Record<string, string> = {}) =>
   world.request('POST', '/v1/admin/orgs', { key: world.operatorKey, body, headers });
 const soon = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
 
+type Call = (path: string, body: object) => Promise<TestAnswer>;
+
+interface Limiting {
+  readonly put: Call;
+  readonly post: Call;
+  operate(method: string, path: string, body: object): Promise<TestAnswer>;
+}
+
+/** A run of an org that was limited first. Every detail of these refusals is in `money.test.ts`. */
+async function spending(limit: (calls: Limiting) => Promise<TestAnswer>, run: object): Promise<TestAnswer> {
+  const { id, ownerKey } = await world.createOrg();
+  const limited = await limit({
+    put: (path, body) => world.request('PUT', `/v1/orgs/${id}${path}`, { key: ownerKey, body }),
+    post: (path, body) => world.request('POST', `/v1/orgs/${id}${path}`, { key: ownerKey, body }),
+    operate: (method, path, body) =>
+      world.request(method, `/v1/admin/orgs/${id}${path}`, { key: world.operatorKey, body }),
+  });
+  expect(limited.status).toBeLessThan(300);
+  return world.request('POST', '/v1/runs', { key: ownerKey, body: run });
+}
+
 /** Codes whose capability does not exist yet. The last one that builds them leaves this list empty. */
 const stillMissing = [
   'session_revoked',
@@ -25,12 +46,6 @@ const stillMissing = [
   'content_safety_blocked',
   'support_scope_denied',
   'insufficient_cohort_size',
-  'spend_cap_exceeded',
-  'chain_budget_exceeded',
-  'budget_exceeded',
-  'quota_exhausted',
-  'credits_exhausted',
-  'plan_limit_exceeded',
   'policy_expression_error',
   'no_model_passes_eval',
 ] as const satisfies readonly ErrorCode[];
@@ -105,6 +120,34 @@ const provocations: Record<Provoked, () => Promise<TestAnswer>> = {
     }
     return own('bad', { address: '203.0.113.9' });
   },
+  spend_cap_exceeded: () =>
+    spending(({ put }) => put('/spend-cap', { cap_usd: '0' }), { model: 'm', cost_usd: '1' }),
+  chain_budget_exceeded: () =>
+    spending(({ put }) => put('/chain-budget', { max_cost_usd: '0' }), { model: 'm', cost_usd: '1' }),
+  budget_exceeded: () =>
+    spending(
+      ({ post }) => post('/budgets', { name: 'a', scope_kind: 'org', period: 'day', limit_usd: '0' }),
+      { model: 'm', cost_usd: '1' },
+    ),
+  quota_exhausted: () =>
+    spending(({ operate }) => operate('PUT', '/prepaid', { enabled: true }), { model: 'm', cost_usd: '1' }),
+  credits_exhausted: () =>
+    spending(({ post }) => post('/credit-packs', { customer_id: 'c', amount_usd: '0.5' }), {
+      model: 'm',
+      cost_usd: '1',
+      customer_id: 'c',
+    }),
+  plan_limit_exceeded: () =>
+    spending(
+      async ({ operate }) => {
+        const { json } = await world.request('POST', '/v1/admin/plans', {
+          key: world.operatorKey,
+          body: { name: 'none', monthly_runs: 0, overage_policy: 'block' },
+        });
+        return operate('PUT', '/plan', { plan_id: json.id });
+      },
+      { model: 'm', cost_usd: '1' },
+    ),
   async internal() {
     world.fault = () => {
       throw new Error('SELECT secret FROM the_inside');

@@ -1,0 +1,727 @@
+/** Every refusal that is about money, provoked over HTTP with all of its details; and what may pass, to the nanodollar. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+});
+beforeEach(async () => {
+  org = await world.createOrg();
+  // So that what is a day, a month or a week shows an offset.
+  await ours('PATCH', '', { timezone: 'Europe/Berlin' });
+});
+afterAll(() => world.close());
+
+const send = (method: string, path: string, body?: object) =>
+  world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });
+
+/** A call that has to succeed. */
+async function done(asked: Promise<TestAnswer>) {
+  const answer = await asked;
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.json;
+}
+const ours = (method: string, path: string, body?: object) =>
+  done(send(method, `/v1/orgs/${org.id}${path}`, body));
+const operator = (method: string, path: string, body: object) =>
+  done(world.request(method, `/v1/admin${path}`, { key: world.operatorKey, body }));
+const ask = (body: object) => send('POST', '/v1/edge/decision', { model: 'm', ...body });
+const run = (body: object) => send('POST', '/v1/runs', { model: 'm', ...body });
+
+/** The three ways in which money is asked for, each for the same amount. */
+const surfaces = {
+  'an edge decision': (usd: string, body: object = {}) => ask({ estimated_cost_usd: usd, ...body }),
+  'a running run': (usd: string, body: object = {}) =>
+    run({ status: 'running', estimated_cost_usd: usd, ...body }),
+  'a finished run': (usd: string, body: object = {}) => run({ cost_usd: usd, ...body }),
+} as const;
+const surfaceNames = Object.keys(surfaces) as (keyof typeof surfaces)[];
+const ingest = ['a running run', 'a finished run'] as const;
+
+/** Status, code and details; a header that does not belong there is found by the world itself. */
+function refusal({ status, json }: TestAnswer): unknown[] {
+  return [status, json?.error?.code, json?.error?.details];
+}
+
+const putCap = (cap_usd: string) => ours('PUT', '/spend-cap', { cap_usd });
+const putPolicies = (...policies: object[]) =>
+  operator('PUT', `/orgs/${org.id}/rate-limits`, {
+    policies: policies.map((policy, index) => ({ name: `p${index}`, ...policy })),
+  });
+const putPrepaid = async (amount_usd: string) => {
+  await operator('PUT', `/orgs/${org.id}/prepaid`, { enabled: true });
+  await operator('POST', `/orgs/${org.id}/prepaid/top-ups`, { amount_usd });
+};
+const putPlan = async (plan: object) => {
+  const { id } = await operator('POST', '/plans', { name: `of ${org.id}`, overage_policy: 'block', ...plan });
+  await operator('PUT', `/orgs/${org.id}/plan`, { plan_id: id });
+};
+const pack = (amount_usd: string, more: object = {}) =>
+  ours('POST', '/credit-packs', { customer_id: 'c', amount_usd, ...more });
+const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
+const reconciled = async () => {
+  const { balanced, drift_usd } = await ours('GET', '/ledger/reconciliation');
+  expect({ balanced, drift_usd }).toEqual({ balanced: true, drift_usd: '0' });
+};
+
+describe('spend_cap_exceeded', () => {
+  test.each(surfaceNames)('%s', async (surface) => {
+    await putCap('1');
+    await done(surfaces['a finished run']('0.5'));
+    await done(surfaces['an edge decision']('0.25'));
+    expect(refusal(await surfaces[surface]('0.250000001'))).toEqual([
+      402,
+      'spend_cap_exceeded',
+      {
+        cap_usd: '1',
+        spent_usd: '0.75',
+        held_usd: '0.25',
+        attempted_usd: '0.250000001',
+        resets_at: '2026-11-16T00:00:00.000+01:00',
+        // Only what is asked for before any cost was incurred is refused before it.
+        ...(surface !== 'a finished run' && { reason: 'pre_flight' }),
+      },
+    ]);
+    await done(surfaces[surface]('0.25'));
+    await reconciled();
+  });
+
+  test('resets when it says', async () => {
+    await putCap('1');
+    await done(run({ cost_usd: '1' }));
+    const { resets_at } = (await ask({ estimated_cost_usd: '1' })).json.error.details;
+    world.clock.advanceSeconds((Date.parse(resets_at) - world.clock.now().getTime()) / 1_000 - 1);
+    expect((await ask({ estimated_cost_usd: '1' })).status).toBe(402);
+    world.clock.advanceSeconds(1);
+    await done(ask({ estimated_cost_usd: '1' }));
+  });
+});
+
+describe('chain_budget_exceeded', () => {
+  test.each(ingest)('cost, by %s', async (surface) => {
+    await ours('PUT', '/chain-budget', { max_cost_usd: '1' });
+    await done(surfaces[surface]('0.6', { chain_id: 'a' }));
+    expect(refusal(await surfaces[surface]('0.5', { chain_id: 'a' }))).toEqual([
+      402,
+      'chain_budget_exceeded',
+      { reason: 'cost', current: '0.6', attempted: '0.5', limit: '1' },
+    ]);
+    await done(surfaces[surface]('1', { chain_id: 'b' }));
+  });
+
+  test('tokens', async () => {
+    await ours('PUT', '/chain-budget', { max_tokens: 100 });
+    await done(run({ cost_usd: '0', chain_id: 'a', input_tokens: 50, output_tokens: 10 }));
+    expect(refusal(await run({ cost_usd: '0', chain_id: 'a', input_tokens: 41 }))).toEqual([
+      402,
+      'chain_budget_exceeded',
+      { reason: 'tokens', current: 60, attempted: 41, limit: 100 },
+    ]);
+    await done(run({ cost_usd: '0', chain_id: 'a', input_tokens: 40 }));
+  });
+
+  test('depth, which is the one that costs nothing to retry, is 429 and has no Retry-After', async () => {
+    await ours('PUT', '/chain-budget', { max_depth: 2 });
+    const first = await done(run({ cost_usd: '0.1' }));
+    const second = await done(run({ cost_usd: '0.1', parent_run_id: first.id }));
+    expect([second.depth, second.chain_id]).toEqual([2, first.id]);
+    const third = await run({ cost_usd: '0.1', parent_run_id: second.id });
+    expect(refusal(third)).toEqual([
+      429,
+      'chain_budget_exceeded',
+      { reason: 'depth', current: 2, attempted: 3, limit: 2 },
+    ]);
+    expect(third.headers['retry-after']).toBeUndefined();
+  });
+
+  test('cost comes before depth, depth before tokens', async () => {
+    await ours('PUT', '/chain-budget', { max_cost_usd: '1', max_depth: 1, max_tokens: 10 });
+    const first = await done(run({ cost_usd: '0.5', input_tokens: 5 }));
+    const reason = async (body: object) =>
+      (await run({ parent_run_id: first.id, ...body })).json.error.details.reason;
+    expect(await reason({ cost_usd: '1', input_tokens: 10 })).toBe('cost');
+    expect(await reason({ cost_usd: '0.1', input_tokens: 10 })).toBe('depth');
+  });
+});
+
+describe('budget_exceeded', () => {
+  const scopes = {
+    org: {},
+    department: { department: 'x' },
+    workflow: { workflow: 'x' },
+    deployment: { deployment: 'x' },
+    customer: { customer_id: 'x' },
+  };
+  const cases = Object.entries(scopes).flatMap(([kind, scope]) =>
+    surfaceNames.map((surface) => [kind, surface, scope] as const),
+  );
+  test.each(cases)('of %s, by %s', async (scope_kind, surface, scope) => {
+    const spending = { period: 'month', limit_usd: '2' };
+    const { id } =
+      scope_kind === 'customer'
+        ? await ours('POST', '/customer-limits', { customer_id: 'x', ...spending })
+        : await ours('POST', '/budgets', {
+            name: 'a',
+            scope_kind,
+            ...(scope_kind !== 'org' && { scope_id: 'x' }),
+            ...spending,
+          });
+    await done(run({ cost_usd: '1.5', ...scope }));
+    await done(ask({ estimated_cost_usd: '0.2', ...scope }));
+    expect(refusal(await surfaces[surface]('0.4', scope))).toEqual([
+      402,
+      'budget_exceeded',
+      {
+        budget_id: id,
+        scope_kind,
+        limit_usd: '2',
+        spent_usd: '1.7',
+        held_usd: '0.2',
+        attempted_usd: '0.4',
+        period_start: '2026-11-01T00:00:00.000+01:00',
+        period_end: '2026-12-01T00:00:00.000+01:00',
+      },
+    ]);
+    await done(surfaces[surface]('0.3', scope));
+    if (scope_kind !== 'org') {
+      await done(surfaces[surface]('100'));
+    }
+  });
+
+  test('the limit of `*` counts each customer by itself, and not those with one of their own', async () => {
+    const { id } = await ours('POST', '/customer-limits', {
+      customer_id: '*',
+      period: 'day',
+      limit_usd: '1',
+    });
+    await ours('POST', '/customer-limits', { customer_id: 'vip', period: 'day', limit_usd: '5' });
+    await done(run({ cost_usd: '1', customer_id: 'a' }));
+    await done(run({ cost_usd: '1', customer_id: 'b' }));
+    await done(run({ cost_usd: '5', customer_id: 'vip' }));
+    expect((await run({ cost_usd: '0.1', customer_id: 'a' })).json.error.details).toMatchObject({
+      budget_id: id,
+      scope_kind: 'customer',
+      spent_usd: '1',
+    });
+  });
+
+  test('one made in the middle of its period counts what was spent and what is held since the beginning', async () => {
+    await done(run({ cost_usd: '0.75', workflow: 'w' }));
+    await done(ask({ estimated_cost_usd: '0.25', workflow: 'w' }));
+    await ours('POST', '/budgets', {
+      name: 'late',
+      scope_kind: 'workflow',
+      scope_id: 'w',
+      period: 'month',
+      limit_usd: '1.5',
+    });
+    const { details } = (await ask({ estimated_cost_usd: '0.500000001', workflow: 'w' })).json.error;
+    expect(details).toMatchObject({ spent_usd: '1', held_usd: '0.25', attempted_usd: '0.500000001' });
+    await done(ask({ estimated_cost_usd: '0.5', workflow: 'w' }));
+    await reconciled();
+  });
+});
+
+describe('quota_exhausted', () => {
+  test.each(surfaceNames)('the prepaid balance, by %s: always 402', async (surface) => {
+    await putPrepaid('1');
+    await done(run({ cost_usd: '0.6' }));
+    await done(ask({ estimated_cost_usd: '0.1' }));
+    expect(refusal(await surfaces[surface]('0.4'))).toEqual([
+      402,
+      'quota_exhausted',
+      { quota_kind: 'prepaid', unit: 'usd', limit: '1', used: '0.7', window_start: null, window_end: null },
+    ]);
+    await done(surfaces[surface]('0.3'));
+    await operator('POST', `/orgs/${org.id}/prepaid/top-ups`, { amount_usd: '0.5' });
+    await done(surfaces[surface]('0.5'));
+  });
+
+  const windows = [
+    { unit: 'usd', limit: '1', used: '0.7', body: {} },
+    { unit: 'tokens', limit: 100, used: 70, body: { input_tokens: 40 } },
+    { unit: 'requests', limit: 2, used: 2, body: {} },
+  ];
+  test.each(
+    surfaceNames.flatMap((surface) => windows.map((window) => [surface, window.unit, window] as const)),
+  )(
+    'a window, by %s, in %s: 429 at ingest, 402 on the edge, and no Retry-After',
+    async (surface, unit, { limit, used, body }) => {
+      await putPolicies({ unit, limit, window_seconds: 3_600, kind: 'quota' });
+      const spent = unit === 'tokens' ? { input_tokens: 35 } : {};
+      await done(run({ cost_usd: '0.6', ...spent }));
+      await done(ask({ estimated_cost_usd: '0.1', ...spent }));
+      const refused = await surfaces[surface]('0.4', body);
+      const start = new Date(Math.floor(world.clock.now().getTime() / 3_600_000) * 3_600_000);
+      expect(refusal(refused)).toEqual([
+        surface === 'an edge decision' ? 402 : 429,
+        'quota_exhausted',
+        {
+          quota_kind: 'window',
+          unit,
+          limit,
+          used,
+          window_start: expect.stringMatching(/^2026-1[12]-\d\dT\d\d:00:00\.000\+01:00$/),
+          window_end: expect.stringMatching(/^2026-1[12]-\d\dT\d\d:00:00\.000\+01:00$/),
+        },
+      ]);
+      const { window_start, window_end } = refused.json.error.details;
+      expect(Date.parse(window_start)).toBe(start.getTime());
+      expect(Date.parse(window_end)).toBe(start.getTime() + 3_600_000);
+      expect(refused.headers['retry-after']).toBeUndefined();
+    },
+  );
+});
+
+describe('credits_exhausted', () => {
+  test.each(ingest)('by %s', async (surface) => {
+    await pack('1');
+    await done(surfaces[surface]('0.7', { customer_id: 'c' }));
+    expect(refusal(await surfaces[surface]('0.300000001', { customer_id: 'c' }))).toEqual([
+      402,
+      'credits_exhausted',
+      { available_usd: '0.3', attempted_usd: '0.300000001' },
+    ]);
+    await done(surfaces[surface]('0.3', { customer_id: 'c' }));
+    // Empty, it is still live.
+    expect((await surfaces[surface]('0.1', { customer_id: 'c' })).json.error.details).toEqual({
+      available_usd: '0',
+      attempted_usd: '0.1',
+    });
+    await reconciled();
+  });
+
+  test('is never seen by a customer without a live pack', async () => {
+    await done(run({ cost_usd: '100', customer_id: 'c' }));
+    const voided = await pack('0.1');
+    await send('DELETE', `/v1/orgs/${org.id}/credit-packs/${voided.id}`);
+    await pack('0.1', { expires_at: inSeconds(10) });
+    expect((await run({ cost_usd: '100', customer_id: 'c' })).json.error.code).toBe('credits_exhausted');
+    await done(run({ cost_usd: '100', customer_id: 'somebody else' }));
+    await done(run({ cost_usd: '100' }));
+    world.clock.advanceSeconds(10);
+    await done(run({ cost_usd: '100', customer_id: 'c' }));
+  });
+
+  test('a pack that expires while some of it is held still pays for that, and for nothing else', async () => {
+    const { id } = await pack('1', { expires_at: inSeconds(60) });
+    const held = await done(run({ status: 'running', estimated_cost_usd: '0.8', customer_id: 'c' }));
+    world.clock.advanceSeconds(120);
+    const ended = await done(send('POST', `/v1/runs/${held.id}/complete`, { cost_usd: '0.5' }));
+    expect(ended).toMatchObject({ cost_usd: '0.5', uncovered_usd: '0', marks: [] });
+    const [tally] = await world.db.query<{ settled: bigint }>(
+      'SELECT settled FROM limit_tallies WHERE org_id = $1 AND limit_id = $2',
+      [org.id, id],
+    );
+    expect(tally?.settled).toBe(500_000_000n);
+    await reconciled();
+  });
+
+  test('what a settled decision costs beyond the credits is booked, visibly', async () => {
+    await pack('1');
+    const { decision_id } = await done(ask({ estimated_cost_usd: '3', customer_id: 'c' }));
+    const settled = await done(run({ cost_usd: '3', decision_id }));
+    expect(settled.uncovered_usd).toBe('2');
+    await reconciled();
+  });
+});
+
+describe('plan_limit_exceeded', () => {
+  test.each(ingest)('runs, by %s', async (surface) => {
+    await putPlan({ monthly_runs: 2 });
+    await done(surfaces[surface]('1'));
+    await done(surfaces[surface]('1'));
+    expect(refusal(await surfaces[surface]('1'))).toEqual([
+      402,
+      'plan_limit_exceeded',
+      { limit_kind: 'runs', limit: 2, used: 2 },
+    ]);
+  });
+
+  test('tokens', async () => {
+    await putPlan({ monthly_tokens: 100 });
+    await done(run({ cost_usd: '0', input_tokens: 60, output_tokens: 30 }));
+    expect(refusal(await run({ cost_usd: '0', output_tokens: 11 }))).toEqual([
+      402,
+      'plan_limit_exceeded',
+      { limit_kind: 'tokens', limit: 100, used: 90 },
+    ]);
+    await done(run({ cost_usd: '0', output_tokens: 10 }));
+  });
+
+  test('not with the overage policy `allow`, nor in the next month', async () => {
+    await putPlan({ monthly_runs: 1, monthly_tokens: 1, overage_policy: 'allow' });
+    for (let i = 0; i < 3; i += 1) {
+      await done(run({ cost_usd: '1', input_tokens: 10 }));
+    }
+    const other = await world.createOrg();
+    org = other;
+    await putPlan({ monthly_runs: 1 });
+    await done(run({ cost_usd: '1' }));
+    expect((await run({ cost_usd: '1' })).status).toBe(402);
+    world.clock.advanceSeconds(31 * 86_400);
+    await done(run({ cost_usd: '1' }));
+  });
+});
+
+describe('rate_limited', () => {
+  /** Refused, with a whole number of seconds after which it passes, and one second earlier does not. */
+  async function expectRate(again: () => Promise<TestAnswer>): Promise<void> {
+    const refused = await again();
+    const seconds = refused.json.error?.details.retry_after_seconds;
+    expect(refusal(refused)).toEqual([429, 'rate_limited', { retry_after_seconds: seconds }]);
+    expect(Number.isInteger(seconds) && seconds >= 1, String(seconds)).toBe(true);
+    expect(refused.headers['retry-after']).toBe(String(seconds));
+    world.clock.advanceSeconds(seconds - 1);
+    if (seconds > 1) {
+      expect((await again()).status).toBe(429);
+    }
+    world.clock.advanceSeconds(1);
+    await done(again());
+  }
+
+  test('requests, whatever they ask for', async () => {
+    await putPolicies({
+      match: { route_class: 'edge' },
+      unit: 'requests',
+      limit: 1,
+      window_seconds: 60,
+      kind: 'rate',
+    });
+    await done(ask({ estimated_cost_usd: '1' }));
+    await expectRate(() => ask({ estimated_cost_usd: '1' }));
+  });
+
+  test.each(surfaceNames)('requests of a model and of each customer, by %s', async (surface) => {
+    await putPolicies(
+      { match: { model: 'slow' }, unit: 'requests', limit: 1, window_seconds: 30, kind: 'rate' },
+      { match: { customer_id: '*' }, unit: 'requests', limit: 1, window_seconds: 40, kind: 'rate' },
+    );
+    await done(surfaces[surface]('1', { model: 'slow' }));
+    await done(surfaces[surface]('1', { model: 'fast' }));
+    await expectRate(() => surfaces[surface]('1', { model: 'slow' }));
+    await done(surfaces[surface]('1', { customer_id: 'a' }));
+    await done(surfaces[surface]('1', { customer_id: 'b' }));
+    await expectRate(() => surfaces[surface]('1', { customer_id: 'a' }));
+  });
+
+  test.each(surfaceNames)('tokens and dollars, by %s', async (surface) => {
+    await putPolicies(
+      { unit: 'tokens', limit: 100, window_seconds: 60, kind: 'rate', match: { model: 't' } },
+      { unit: 'usd', limit: '1', window_seconds: 60, kind: 'rate', match: { model: 'u' } },
+    );
+    await done(surfaces[surface]('1', { model: 't', input_tokens: 60 }));
+    await expectRate(() => surfaces[surface]('1', { model: 't', input_tokens: 60 }));
+    await done(surfaces[surface]('0.6', { model: 'u' }));
+    await expectRate(() => surfaces[surface]('0.6', { model: 'u' }));
+  });
+
+  test('a request that another gate refuses gives its share of the rate back', async () => {
+    await putCap('1');
+    await putPolicies({
+      match: { model: 'm' },
+      unit: 'requests',
+      limit: 1,
+      window_seconds: 60,
+      kind: 'rate',
+    });
+    for (const surface of surfaceNames) {
+      expect((await surfaces[surface]('2')).json.error.code).toBe('spend_cap_exceeded');
+    }
+    await done(ask({ estimated_cost_usd: '1' }));
+  });
+});
+
+describe('when several refuse', () => {
+  test('the first in the order of the gates is reported, and nothing is taken of any', async () => {
+    await putPolicies({
+      unit: 'usd',
+      limit: '1',
+      window_seconds: 86_400,
+      kind: 'quota',
+      match: { model: 'm' },
+    });
+    await putCap('1');
+    for (const [scope_kind, scope_id] of [
+      ['deployment', 'x'],
+      ['workflow', 'x'],
+      ['department', 'x'],
+      ['org', undefined],
+    ]) {
+      await ours('POST', '/budgets', {
+        name: scope_kind,
+        scope_kind,
+        ...(scope_id && { scope_id }),
+        period: 'day',
+        limit_usd: '1',
+      });
+    }
+    await ours('POST', '/customer-limits', { customer_id: 'c', period: 'day', limit_usd: '1' });
+    await ours('PUT', '/chain-budget', { max_cost_usd: '1' });
+    await pack('1');
+    await putPrepaid('1');
+    await putPlan({ monthly_runs: 0 });
+    const body = {
+      workflow: 'x',
+      deployment: 'x',
+      department: 'x',
+      customer_id: 'c',
+      chain_id: 'a',
+      cost_usd: '2',
+    };
+    const seen: string[] = [];
+    const next = async () => {
+      const { code, details } = (await run(body)).json.error;
+      seen.push(
+        [code, details.quota_kind ?? details.scope_kind ?? details.limit_kind].filter(Boolean).join(' '),
+      );
+    };
+    const drop = (path: string) => send('DELETE', `/v1/orgs/${org.id}${path}`);
+    await next();
+    await operator('PUT', `/orgs/${org.id}/plan`, { plan_id: null });
+    await next();
+    await operator('PUT', `/orgs/${org.id}/prepaid`, { enabled: false });
+    await next();
+    await putPolicies();
+    await next();
+    await drop('/spend-cap');
+    const { data: budgets } = await ours('GET', '/budgets');
+    for (const kind of ['org', 'department', 'workflow', 'deployment']) {
+      await next();
+      await drop(
+        `/budgets/${budgets.find((budget: { scope_kind: string }) => budget.scope_kind === kind).id}`,
+      );
+    }
+    await next();
+    const { data: limits } = await ours('GET', '/customer-limits');
+    await drop(`/customer-limits/${limits[0].id}`);
+    await next();
+    await ours('PUT', '/chain-budget', {});
+    await next();
+    expect(seen).toEqual([
+      'plan_limit_exceeded runs',
+      'quota_exhausted prepaid',
+      'quota_exhausted window',
+      'spend_cap_exceeded',
+      'budget_exceeded org',
+      'budget_exceeded department',
+      'budget_exceeded workflow',
+      'budget_exceeded deployment',
+      'budget_exceeded customer',
+      'chain_budget_exceeded',
+      'credits_exhausted',
+    ]);
+    const { counters, totals } = await ours('GET', '/ledger/reconciliation');
+    for (const { settled, held } of counters) {
+      expect([String(settled), String(held)]).toEqual(['0', '0']);
+    }
+    expect(totals.cost_usd.entries).toBe('0');
+  });
+});
+
+describe('in bulk', () => {
+  const bulk = (runs: object[]) =>
+    send('POST', '/v1/runs/bulk', { runs: runs.map((one) => ({ model: 'm', ...one })) });
+
+  test('a refusal says which run it was, and none of them is booked', async () => {
+    await putCap('1');
+    expect(
+      refusal(await bulk([{ cost_usd: '0.5' }, { cost_usd: '0.4' }, { cost_usd: '0.2' }, { cost_usd: '9' }])),
+    ).toEqual([
+      402,
+      'spend_cap_exceeded',
+      {
+        cap_usd: '1',
+        spent_usd: '0.9',
+        held_usd: '0.9',
+        attempted_usd: '0.2',
+        resets_at: expect.any(String),
+        run_index: 2,
+      },
+    ]);
+    expect((await ours('GET', '/usage')).total.runs).toBe(0);
+    await done(bulk([{ cost_usd: '0.5' }, { cost_usd: '0.4' }, { cost_usd: '0.1' }]));
+    await reconciled();
+  });
+
+  test('also a running run among them, the depth of a chain, and a rate', async () => {
+    await putCap('1');
+    const { json } = await bulk([{ cost_usd: '0.5' }, { status: 'running', estimated_cost_usd: '0.6' }]);
+    expect(json.error.details).toMatchObject({ run_index: 1, reason: 'pre_flight' });
+    const parent = await done(run({ cost_usd: '0' }));
+    await ours('PUT', '/chain-budget', { max_depth: 1 });
+    const deep = await bulk([{ cost_usd: '0' }, { cost_usd: '0', parent_run_id: parent.id }]);
+    expect([deep.status, deep.json.error.details.run_index]).toEqual([429, 1]);
+  });
+});
+
+describe('over real HTTP', () => {
+  async function rush(count: number, body: object): Promise<Record<string, number>> {
+    const { url } = await world.listen();
+    const answers = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const response = await fetch(`${url}/v1/edge/decision`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${org.ownerKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'm', ...body }),
+        });
+        const json = (await response.json()) as { decision?: string; error?: { code: string } };
+        return `${response.status} ${json.decision ?? json.error?.code}`;
+      }),
+    );
+    const counts: Record<string, number> = {};
+    for (const answer of answers) {
+      counts[answer] = (counts[answer] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  test.each([1, 7, 150])('200 at once on a cap that fits %i: exactly so many pass', async (fits) => {
+    // All but a nanodollar of an eighth is no eighth.
+    await putCap(`${fits}.${fits === 7 ? '999999999' : '000000000'}`);
+    expect(await rush(200, { estimated_cost_usd: '1' })).toEqual({
+      '200 allow': fits,
+      '402 spend_cap_exceeded': 200 - fits,
+    });
+    const { counters } = await ours('GET', '/ledger/reconciliation');
+    expect(counters).toMatchObject([{ held: String(fits), held_by_holds: String(fits), drift: '0' }]);
+  });
+
+  const kinds = ['prepaid', 'quota', 'cap', 'budget', 'customer'] as const;
+  const codes = [
+    'quota_exhausted',
+    'quota_exhausted',
+    'spend_cap_exceeded',
+    'budget_exceeded',
+    'budget_exceeded',
+  ];
+  test.each(kinds.map((kind, index) => [kind, codes[index]] as const))(
+    '200 at once on five limits, of which the %s is the tightest',
+    async (tight, code) => {
+      const usd = (kind: (typeof kinds)[number]) => (kind === tight ? '7' : '1000');
+      await putPrepaid(usd('prepaid'));
+      await putPolicies({
+        unit: 'requests',
+        limit: tight === 'quota' ? 7 : 1_000,
+        window_seconds: 86_400,
+        kind: 'quota',
+      });
+      await putCap(usd('cap'));
+      await ours('POST', '/budgets', {
+        name: 'a',
+        scope_kind: 'workflow',
+        scope_id: 'w',
+        period: 'month',
+        limit_usd: usd('budget'),
+      });
+      await ours('POST', '/customer-limits', {
+        customer_id: '*',
+        period: 'week',
+        limit_usd: usd('customer'),
+      });
+      const body = { estimated_cost_usd: '1', workflow: 'w', customer_id: 'c' };
+      expect(await rush(200, body)).toEqual({ '200 allow': 7, [`402 ${code}`]: 193 });
+      const { counters, balanced } = await ours('GET', '/ledger/reconciliation');
+      expect(balanced).toBe(true);
+      expect(counters.map(({ held }: { held: unknown }) => String(held))).toEqual(Array(5).fill('7'));
+    },
+  );
+});
+
+describe('between a decision and its run', () => {
+  test('the price of the decision holds, whatever it became since', async () => {
+    const price = (usd: string) =>
+      operator('PUT', '/models/priced', {
+        provider: 'p',
+        input_usd_per_million: usd,
+        output_usd_per_million: usd,
+      });
+    await price('1000000');
+    const { decision_id, held_usd } = await done(
+      ask({ model: 'priced', input_tokens: 2, max_output_tokens: 3 }),
+    );
+    expect(held_usd).toBe('5');
+    await price('2000000');
+    const tokens = { model: 'priced', input_tokens: 2, output_tokens: 1 };
+    expect(await done(run({ ...tokens, decision_id }))).toMatchObject({ cost_usd: '3', marks: [] });
+    expect((await done(run(tokens))).cost_usd).toBe('6');
+  });
+
+  test('no run within the clamp costs more than is held', async () => {
+    await operator('PUT', '/models/clamped', {
+      provider: 'p',
+      input_usd_per_million: '3.3',
+      output_usd_per_million: '7.7',
+    });
+    const asked = { model: 'clamped', input_tokens: 1_000, estimated_cost_usd: '0.01' };
+    const verdict = await done(ask(asked));
+    expect(verdict.max_output_tokens).toBe(Math.floor((10_000_000 - 3_300_000) / 7_700));
+    const output_tokens = verdict.max_output_tokens;
+    const settled = await done(
+      run({ model: 'clamped', input_tokens: 1_000, output_tokens, decision_id: verdict.decision_id }),
+    );
+    expect(Number(settled.cost_usd)).toBeLessThanOrEqual(0.01);
+    expect(settled.marks).toEqual([]);
+    const { decision_id } = await done(ask(asked));
+    const beyond = await done(
+      run({ model: 'clamped', input_tokens: 1_000, output_tokens: output_tokens + 1, decision_id }),
+    );
+    expect(beyond.marks).toEqual(['over_hold']);
+    expect((await done(ask({ ...asked, max_output_tokens: 5 }))).max_output_tokens).toBe(5);
+    expect((await done(ask({ ...asked, model: 'unpriced' }))).max_output_tokens).toBeNull();
+  });
+
+  test('a day may pass: the charge belongs to the day of the decision', async () => {
+    await putCap('1');
+    // From noon to noon, so that the day is another one in Berlin too.
+    world.clock.advanceSeconds(86_400 - ((world.clock.now().getTime() / 1_000 + 43_200) % 86_400));
+    const day = world.clock.now().toISOString().slice(0, 10);
+    const { decision_id } = await done(ask({ estimated_cost_usd: '1', expires_in_seconds: 86_400 }));
+    world.clock.advanceSeconds(86_000);
+    await done(ask({ estimated_cost_usd: '0.4' }));
+    const settled = await done(run({ cost_usd: '0.9', decision_id }));
+    expect([settled.marks, settled.charged_at.slice(0, 10)]).toEqual([[], day]);
+    const { limits } = await done(ask({ estimated_cost_usd: '0' }));
+    expect(limits).toMatchObject([{ kind: 'spend_cap', remaining: '0.6' }]);
+    const { data } = await ours('GET', '/usage?group_by=day');
+    expect(data).toMatchObject([{ day, cost_usd: '0.9', runs: 1 }]);
+    await reconciled();
+  });
+});
+
+test('a decision names the gates that it did not ask, and only those that apply', async () => {
+  const notChecked = async (body: object = {}) =>
+    (await done(ask({ estimated_cost_usd: '1', ...body }))).not_checked.sort();
+  await putCap('1000');
+  expect(await notChecked()).toEqual([]);
+  await putPlan({ monthly_runs: 1, monthly_tokens: 1 });
+  expect(await notChecked()).toEqual(['plan']);
+  await ours('PUT', '/chain-budget', { max_cost_usd: '1', max_depth: 1, max_tokens: 1 });
+  expect(await notChecked()).toEqual(['plan']);
+  expect(await notChecked({ chain_id: 'a' })).toEqual(['chain', 'plan']);
+  await pack('1');
+  expect(await notChecked({ customer_id: 'd' })).toEqual(['plan']);
+  expect(await notChecked({ customer_id: 'c', chain_id: 'a' })).toEqual(['chain', 'credits', 'plan']);
+});
+
+test('what costs nothing passes every exhausted limit of money', async () => {
+  await putCap('0');
+  await putPrepaid('0.000000001');
+  await pack('0.000000001');
+  for (const surface of surfaceNames) {
+    expect((await surfaces[surface]('0.01', { customer_id: 'c' })).status).toBe(402);
+    await done(surfaces[surface]('0', { customer_id: 'c' }));
+  }
+});
+
+test('what no longer fits into the sums of the books is refused like an amount that is too large', async () => {
+  await done(run({ cost_usd: '8999999999' }));
+  const fields = [{ field: 'cost_usd', code: 'out_of_range', message: expect.any(String) }];
+  expect(refusal(await run({ cost_usd: '8999999999' }))).toEqual([422, 'validation_failed', { fields }]);
+  const bulk = await send('POST', '/v1/runs/bulk', { runs: [{ model: 'm', cost_usd: '8999999999' }] });
+  expect(bulk.json.error.details.fields).toMatchObject([{ field: 'runs', code: 'out_of_range' }]);
+  await done(run({ cost_usd: '1' }));
+  await reconciled();
+});
