@@ -105,16 +105,16 @@ class Workload {
         }),
       );
     }
-    for (let i = 0; i < 4; i += 1) {
+    for (let i = 0; i < 7; i += 1) {
       all.push(
         limitOf({
           id: `crp${i}`,
           kind: 'credits',
           match: { customer_id: random.of(['b', 'c']) },
           span: lifetime,
-          capacity: usd(String(1 + random.int(8))),
+          capacity: usd(String(1 + random.int(4))),
           createdAtMs: random.int(3),
-          expiresAtMs: random.chance(40) ? null : this.nowMs + random.int(40) * 3_600_000,
+          expiresAtMs: random.chance(60) ? null : this.nowMs + random.int(40) * 3_600_000,
         }),
       );
     }

@@ -253,6 +253,21 @@ describe('a hold', () => {
     await expectSoundBooks(orgId);
   });
 
+  test('of a run that has expired is still for that run to settle, late', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const opened = await world.booked(orgId, '4', { kind: 'open', holdSeconds: 60 });
+    const { runId } = opened.booking;
+    const decisionId = opened.hold?.id ?? '';
+    world.clock.advanceSeconds(60);
+    await world.expireAll();
+    expect(verdictOf(await world.book(orgId, '1', { decisionId }))).toBe('settled_already');
+    expect(await world.booked(orgId, '3', { kind: 'complete', runId, decisionId })).toMatchObject({
+      marks: ['late'],
+      chargedAtMs: opened.chargedAtMs,
+    });
+    await expectSoundBooks(orgId);
+  });
+
   test('of a decision can be adopted by a run that goes on', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');

@@ -153,6 +153,7 @@ class Workload {
     const maybe = (...values: string[]) => (this.random.chance(50) ? this.random.of(values) : null);
     return scopeOf({
       model: this.random.of(['m', 'n']),
+      provider: maybe('p'),
       team: maybe('t', 'u'),
       department: maybe('d', 'e'),
       workflow: maybe('w'),
@@ -391,7 +392,11 @@ class Workload {
     if (this.random.chance(12)) {
       return { ...held, [this.random.of([...fixedByHold, ...openToRun])]: 'other' };
     }
-    return this.random.chance(50) ? { ...held, team: null, workflow: null, customer_id: null } : held;
+    return this.random.weighted([
+      [2, held],
+      [2, { ...held, provider: null, team: null, workflow: null, customer_id: null }],
+      [1, { ...held, provider: held.provider ?? 'q', chain_id: held.chain_id ?? '2' }],
+    ]);
   }
 
   /** A hold, most often one that is open and nobody's. */
