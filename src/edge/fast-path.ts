@@ -85,6 +85,8 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     }
     const price = findPrice(caller.tenantId, body.model, nowMs);
     if (price instanceof Promise) {
+      // The common way asks again and hears what is wrong; unheard here it would end the process.
+      price.catch(() => undefined);
       return undefined;
     }
     const question = questionOf(body, { orgId: caller.tenantId, keyId: caller.keyId }, price);

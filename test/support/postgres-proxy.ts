@@ -1,0 +1,102 @@
+/**
+ * Stands between Purser and PostgreSQL and can cut a connection at the worst moment: when COMMIT was sent and its answer
+ * has not come back. Whether the commit reached the server is for the test to say; the client cannot tell.
+ */
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface PostgresProxy {
+  readonly url: string;
+  /**
+   * Cuts the connection of the transaction in which this text was sent, at its commit. Resolves when that is done and,
+   * if the commit was let through, the server has answered it.
+   */
+  cutCommit(of: { readonly text: string; readonly reaches: boolean }): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Cut {
+  readonly text: string;
+  readonly reaches: boolean;
+  done(): void;
+}
+
+/** The message of a simple query: its kind, its length, its text. */
+const message = (sql: string) => {
+  const text = Buffer.from(`${sql}\0`);
+  const head = Buffer.alloc(5, 'Q');
+  head.writeInt32BE(text.length + 4, 1);
+  return Buffer.concat([head, text]);
+};
+const begin = message('BEGIN');
+const commit = message('COMMIT');
+
+export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let cuts: Cut[] = [];
+
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    let sent = Buffer.alloc(0);
+    /** The commit is on its way; its answer is for nobody. */
+    let cutting: Cut | undefined;
+    const cutNow = (cut: Cut) => {
+      client.destroy();
+      upstream.destroy();
+      cut.done();
+    };
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.setNoDelay(true);
+      sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+    client.on('data', (chunk) => {
+      sent = chunk.indexOf(begin) >= 0 ? chunk : Buffer.concat([sent, chunk]);
+      const at = cuts.length === 0 ? -1 : chunk.indexOf(commit);
+      const cut = at < 0 ? undefined : cuts.find(({ text }) => sent.indexOf(text) >= 0);
+      if (cut === undefined) {
+        upstream.write(chunk);
+        return;
+      }
+      cuts = cuts.filter((one) => one !== cut);
+      if (cut.reaches) {
+        cutting = cut;
+        upstream.write(chunk);
+      } else {
+        cutNow(cut);
+      }
+    });
+    upstream.on('data', (chunk) => {
+      if (cutting === undefined) {
+        client.write(chunk);
+      } else {
+        cutNow(cutting);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const proxied = new URL(url);
+  proxied.port = String(typeof address === 'object' ? address?.port : '');
+
+  return {
+    url: proxied.href,
+    cutCommit: ({ text, reaches }) =>
+      new Promise((resolve) => {
+        cuts.push({ text, reaches, done: resolve });
+      }),
+    async close() {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
