@@ -58,8 +58,8 @@ async function fill(db: Database, runs: number, progress: RowOptions['progress']
 }
 
 /**
- * Runs evenly over the days, of about 100 scopes that are used unevenly: the second half as often as the first, and so
- * on, as workflows and customers are. The other tables follow from the runs, so that the books agree.
+ * Runs evenly over the days, of 99 scopes: the second is used half as often as the first, the third a third as often, as
+ * it is with workflows and customers. The other tables follow from the runs, so that the books agree.
  */
 async function fillOrg(
   db: Database,
