@@ -88,7 +88,8 @@ test('README.md', { timeout: 180_000 }, async () => {
   expect(blocks.filter(isStart)).toHaveLength(1);
   await startService(blocks.find(isStart) ?? '');
   const output = run(blocks.filter((block) => !isStart(block)));
-  expect(output).toContain('"name":"Acme"');
+  expect(output).toContain('"decision":"allow"');
+  expect(output).toContain('"code":"spend_cap_exceeded"');
   expect(output).toContain('SVC_DATABASE_URL');
 });
 
