@@ -5,8 +5,8 @@ import type { Amounts, Limit, Scope } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/kernel/windows.ts';
 import type { Database, Transaction } from '../../src/platform/db/database.ts';
 import { createIds, type Ids } from '../../src/platform/ids.ts';
-import type { PaidSoFar } from '../../src/platform/ledger/batch.ts';
 import type { Booked, Booking, GroupResult } from '../../src/platform/ledger/booking.ts';
+import type { PaidSoFar } from '../../src/platform/ledger/decider.ts';
 import { EmbeddedLedger } from '../../src/platform/ledger/embedded.ts';
 import type { Hold } from '../../src/platform/ledger/hold.ts';
 import type { Held, HoldRequest, HoldResult, Ledger } from '../../src/platform/ledger/ledger.ts';
@@ -19,6 +19,8 @@ import { amountsOf, scopeOf } from './ledger-values.ts';
 import { engine, makePlace, openPlace, type Place } from './test-database.ts';
 
 const log = createLog('silent');
+
+type PaidSoFar = Awaited<ReturnType<BatchDependencies<unknown>['readPaid']>>;
 
 /** What earlier entries of a run burned and left uncovered, from the entries alone. */
 export async function readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar> {
@@ -39,6 +41,8 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
 export interface LedgerOptions {
   readonly seed?: number;
   readonly holdsMax?: number;
+  /** What the ledger is to take for its database. */
+  readonly wrap?: (db: Database) => Database;
 }
 
 export async function openLedgerOn(
@@ -63,11 +67,11 @@ export class LedgerWorld {
   #ledger: Ledger;
   #orgs = 0;
 
-  static async open({ seed = 1, holdsMax = 100_000 }: LedgerOptions = {}): Promise<LedgerWorld> {
+  static async open({ seed = 1, holdsMax = 100_000, wrap }: LedgerOptions = {}): Promise<LedgerWorld> {
     const place = await makePlace({ migrated: true });
     const db = await openPlace(place);
     const world = new LedgerWorld(place, db, seed, holdsMax);
-    world.#ledger = await openLedgerOn(db, place, world.clock, world.ids, holdsMax);
+    world.#ledger = await openLedgerOn(wrap?.(db) ?? db, place, world.clock, world.ids, holdsMax);
     return world;
   }
 

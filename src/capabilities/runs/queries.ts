@@ -3,8 +3,8 @@ import { refuse } from '../../contract/refusal.ts';
 import type { Take } from '../../kernel/credits.ts';
 import { insertMany, type Queryable, type Transaction } from '../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
-import type { PaidSoFar } from '../../platform/ledger/batch.ts';
 import type { Booked } from '../../platform/ledger/booking.ts';
+import type { PaidSoFar } from '../../platform/ledger/decider.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 
 export interface RunRow {

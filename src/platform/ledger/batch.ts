@@ -3,23 +3,14 @@
  * decisions need, then the kernel decides without a pause, then the facts are written. The counters are changed as if
  * the transaction had committed up to the raised hold; whoever owns the books concludes or undoes that.
  */
-import { admit, appliedLimits, type Charge, release, take } from '../../kernel/admission.ts';
-import type { Scope } from '../../kernel/limits.ts';
-import {
-  type Alert,
-  alertsDue,
-  correct,
-  lower,
-  markAlerted,
-  type Raised,
-  raise,
-  type Taken,
-} from '../../kernel/settlement.ts';
+import { appliedLimits } from '../../kernel/admission.ts';
+import { type Alert, alertsDue, markAlerted, type Raised } from '../../kernel/settlement.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import type { Book, MissingCounter } from './book.ts';
-import type { Booked, Booking, BookingGroup, GroupResult, Mark, Outcome, Refused } from './booking.ts';
+import type { Booked, Booking, BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
+import { Decider, type Known, nameOf, type PaidSoFar, type Prepared, whereItCounts } from './decider.ts';
 import {
   addToTallies,
   addToUsage,
@@ -27,13 +18,12 @@ import {
   findEnds,
   findKnown,
   type HoldEnd,
-  type HoldEndRow,
   insertEnds,
   insertEntries,
   insertIdentities,
   raiseAlerts,
 } from './facts.ts';
-import { type Hold, restoredHold } from './hold.ts';
+import type { Hold } from './hold.ts';
 
 export interface BatchDependencies<Run> {
   readonly ids: Ids;
@@ -41,20 +31,6 @@ export interface BatchDependencies<Run> {
   writeRuns(tx: Transaction, booked: readonly Booked<Run>[]): Promise<void>;
   /** What earlier entries of a run burned and left uncovered. */
   readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar>;
-}
-
-export interface PaidSoFar {
-  readonly burned: readonly { readonly key: string; readonly amount: bigint }[];
-  readonly uncovered: bigint;
-}
-
-/** One accepted booking and how to finish or undo it in memory. */
-export interface Prepared<Run> {
-  readonly book: Book;
-  readonly booked: Booked<Run>;
-  /** The hold that this ends. */
-  readonly ends: Hold | null;
-  readonly undo: () => void;
 }
 
 export interface Batch<Run> {
@@ -80,7 +56,7 @@ export async function decideBatch<Run>(
   // From here on no pause: nobody else decides in between.
   const results = new Map<BookingGroup<Run>, GroupResult<Run>>();
   const prepared: Prepared<Run>[] = [];
-  const decider = new Decider(request, known);
+  const decider = new Decider<Run>(request, known);
   for (const group of request.groups) {
     const decided = decider.decide(group);
     results.set(group, decided.result);
@@ -149,15 +125,6 @@ function chargesByBook<Run>(prepared: readonly Prepared<Run>[]): Map<Book, Raise
   }
   return charges;
 }
-
-/** What the books already say about the bookings. */
-interface Known {
-  readonly runs: Map<string, string>;
-  readonly ends: Map<string, HoldEndRow>;
-  readonly paid: ReadonlyMap<Booking, PaidSoFar>;
-}
-
-const nameOf = (orgId: string, id: string) => `${orgId} ${id}`;
 
 async function readKnown<Run>(
   tx: Transaction,
@@ -235,333 +202,4 @@ export async function addCounters(
     }
   }
   return joined;
-}
-
-function whereItCounts(
-  book: Book,
-  booking: Booking,
-  { ends }: Known,
-  nowMs: number,
-): { scope: Scope; atMs: number } {
-  const hold = holdOf(book, booking) ?? endedHold(ends, book.orgId, booking);
-  return {
-    scope: hold === undefined ? booking.scope : settledScope(hold, booking),
-    atMs: hold?.admittedAtMs ?? booking.atMs ?? nowMs,
-  };
-}
-
-function holdOf(book: Book, { kind, decisionId }: Booking): Hold | undefined {
-  return decisionId === null || kind === 'open' ? undefined : book.holds.get(decisionId)?.hold;
-}
-
-function endedHold(ends: Known['ends'], orgId: string, { kind, decisionId }: Booking): Hold | undefined {
-  const end = decisionId === null || kind === 'open' ? undefined : ends.get(nameOf(orgId, decisionId));
-  return end === undefined ? undefined : restoredHold(end.body);
-}
-
-/** What a limit can count by is the hold's to say; the rest is the run's, where the hold left it open. */
-function settledScope({ scope: held }: Hold, { scope: said }: Booking): Scope {
-  return {
-    ...held,
-    provider: held.provider ?? said.provider,
-    action: held.action ?? said.action,
-    team: held.team ?? said.team,
-    chain_id: held.chain_id ?? said.chain_id,
-  };
-}
-
-const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
-const fixedIfSaid = ['provider', 'action', 'team', 'chain_id'] as const;
-
-function contradiction({ scope: held }: Hold, { scope: said }: Booking): string | undefined {
-  return (
-    fixedByHold.find((field) => said[field] !== null && said[field] !== held[field]) ??
-    fixedIfSaid.find((field) => said[field] !== null && held[field] !== null && said[field] !== held[field])
-  );
-}
-
-type Decided<Run> = { readonly outcome: Outcome<Run>; readonly prepared?: Prepared<Run> } | Refused;
-
-/** Decides group after group on the counters as the groups before have left them. */
-class Decider<Run> {
-  readonly #request: BatchRequest<Run>;
-  readonly #known: Known;
-  /** Holds that this batch has ended: by which run. */
-  readonly #ended = new Map<string, string>();
-
-  constructor(request: BatchRequest<Run>, known: Known) {
-    this.#request = request;
-    this.#known = known;
-  }
-
-  decide(group: BookingGroup<Run>): { result: GroupResult<Run>; prepared: Prepared<Run>[] } {
-    const book = this.#request.bookOf(group.orgId);
-    const outcomes: Outcome<Run>[] = [];
-    const prepared: Prepared<Run>[] = [];
-    for (const [index, booking] of group.bookings.entries()) {
-      const decided = this.#decideOne(book, booking, index);
-      if (!('outcome' in decided)) {
-        for (const one of prepared.reverse()) {
-          one.undo();
-        }
-        return { result: decided, prepared: [] };
-      }
-      outcomes.push(decided.outcome);
-      if (decided.prepared !== undefined) {
-        prepared.push(decided.prepared);
-      }
-    }
-    return { result: { kind: 'done', outcomes }, prepared };
-  }
-
-  #decideOne(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
-    const name = booking.externalId === null ? undefined : nameOf(book.orgId, booking.externalId);
-    const runId = name === undefined ? undefined : this.#known.runs.get(name);
-    if (runId !== undefined) {
-      return { outcome: { kind: 'known', booking, runId } };
-    }
-    const decided = this.#book(book, booking, index);
-    if (name !== undefined && 'prepared' in decided && decided.prepared !== undefined) {
-      this.#known.runs.set(name, booking.runId);
-      const { undo } = decided.prepared;
-      return {
-        ...decided,
-        prepared: {
-          ...decided.prepared,
-          undo: () => {
-            this.#known.runs.delete(name);
-            undo();
-          },
-        },
-      };
-    }
-    return decided;
-  }
-
-  #book(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
-    switch (booking.kind) {
-      case 'open':
-        return this.#open(book, booking, index);
-      case 'adjust':
-        return this.#adjust(book, booking);
-      case 'record':
-        return this.#accept(book, booking, { takes: [], packs: [] }, booking.atMs ?? this.#request.nowMs, [
-          'backfill',
-        ]);
-      default:
-        return booking.decisionId === null
-          ? this.#charge(book, booking, index)
-          : this.#settle(book, booking, booking.decisionId, index);
-    }
-  }
-
-  #admit(book: Book, booking: Booking<Run>, index: number, preFlight: boolean): Taken | Refused {
-    const charge = this.#chargeNow(booking);
-    const applied = appliedLimits(book.limits, charge, 'run');
-    const admission = admit(book.counters, { limits: book.limits, charge, applied, preFlight });
-    if (admission.kind === 'denied') {
-      return { kind: 'denied', index, denial: admission.denial };
-    }
-    take(book.counters, admission.takes);
-    take(book.counters, admission.packs);
-    return admission;
-  }
-
-  #chargeNow({ scope, amounts, depth }: Booking): Charge {
-    return { scope, amounts, depth, atMs: this.#request.nowMs };
-  }
-
-  /** Every charge is a hold followed by a settle, also this one. */
-  #charge(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
-    const taken = this.#admit(book, booking, index, false);
-    return 'index' in taken ? taken : this.#accept(book, booking, taken, this.#request.nowMs, []);
-  }
-
-  #open(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
-    const taken = this.#admit(book, booking, index, true);
-    if ('index' in taken) {
-      return taken;
-    }
-    const { nowMs } = this.#request;
-    const hold: Hold = {
-      id: booking.decisionId ?? booking.runId,
-      orgId: book.orgId,
-      runId: booking.runId,
-      surface: 'run',
-      scope: booking.scope,
-      amounts: booking.amounts,
-      admittedAtMs: nowMs,
-      expiresAtMs: nowMs + booking.holdSeconds * 1_000,
-      takes: taken.takes,
-      packs: taken.packs,
-      priceVersion: booking.priceVersion,
-      idempotency: null,
-    };
-    book.holds.set(hold.id, { hold, ending: false });
-    const undo = () => {
-      book.holds.delete(hold.id);
-      release(book.counters, hold.takes);
-      release(book.counters, hold.packs);
-    };
-    return this.#done(book, booking, {
-      scope: hold.scope,
-      atMs: nowMs,
-      marks: [],
-      hold,
-      charged: null,
-      undo,
-    });
-  }
-
-  #settle(book: Book, booking: Booking<Run>, decisionId: string, index: number): Decided<Run> {
-    const open = book.holds.get(decisionId);
-    if (open !== undefined) {
-      return this.#settleOpen(book, booking, open, index);
-    }
-    const end = this.#known.ends.get(nameOf(book.orgId, decisionId));
-    if (end === undefined) {
-      // The run itself was opened here: whatever became of its hold, what it cost is a fact.
-      return booking.kind === 'complete' && !this.#ended.has(nameOf(book.orgId, decisionId))
-        ? this.#settleLate(book, booking, undefined)
-        : {
-            kind: this.#ended.has(nameOf(book.orgId, decisionId)) ? 'settled_already' : 'unknown_decision',
-            index,
-          };
-    }
-    const hold = restoredHold(end.body);
-    const ofAnother = hold.runId !== null && hold.runId !== booking.runId;
-    if (end.run_id !== null || ofAnother || this.#ended.has(nameOf(book.orgId, decisionId))) {
-      return { kind: 'settled_already', index };
-    }
-    const field = contradiction(hold, booking);
-    return field === undefined
-      ? this.#settleLate(book, booking, hold)
-      : { kind: 'contradiction', index, field };
-  }
-
-  #settleOpen(
-    book: Book,
-    booking: Booking<Run>,
-    open: { hold: Hold; ending: boolean },
-    index: number,
-  ): Decided<Run> {
-    const { hold } = open;
-    const name = nameOf(book.orgId, hold.id);
-    if (open.ending || (hold.runId !== null && hold.runId !== booking.runId)) {
-      return { kind: 'settled_already', index };
-    }
-    const field = contradiction(hold, booking);
-    if (field !== undefined) {
-      return { kind: 'contradiction', index, field };
-    }
-    const scope = settledScope(hold, booking);
-    if (booking.kind === 'adopt') {
-      const undo = () => undefined;
-      return this.#done(book, booking, {
-        scope,
-        atMs: hold.admittedAtMs,
-        marks: [],
-        hold,
-        charged: null,
-        undo,
-      });
-    }
-    open.ending = true;
-    this.#ended.set(name, booking.runId);
-    const marks: Mark[] = booking.amounts.usd > hold.amounts.usd ? ['over_hold'] : [];
-    if (hold.degraded === true) {
-      marks.push('degraded');
-    }
-    const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, hold);
-    return {
-      ...decided,
-      prepared: {
-        ...decided.prepared,
-        undo: () => {
-          open.ending = false;
-          this.#ended.delete(name);
-          decided.prepared.undo();
-        },
-      },
-    };
-  }
-
-  #settleLate(book: Book, booking: Booking<Run>, hold: Hold | undefined): Decided<Run> {
-    const name = nameOf(book.orgId, booking.decisionId ?? '');
-    if (booking.kind === 'adopt') {
-      const scope = hold === undefined ? booking.scope : settledScope(hold, booking);
-      const atMs = hold?.admittedAtMs ?? this.#request.nowMs;
-      const undo = () => undefined;
-      return this.#done(book, booking, { scope, atMs, marks: [], hold: null, charged: null, undo });
-    }
-    this.#ended.set(name, booking.runId);
-    const scope = hold === undefined ? booking.scope : settledScope(hold, booking);
-    const atMs = hold?.admittedAtMs ?? booking.atMs ?? this.#request.nowMs;
-    const decided = this.#accept(book, { ...booking, scope }, { takes: [], packs: [] }, atMs, ['late']);
-    return {
-      ...decided,
-      prepared: {
-        ...decided.prepared,
-        undo: () => {
-          this.#ended.delete(name);
-          decided.prepared.undo();
-        },
-      },
-    };
-  }
-
-  #adjust(book: Book, booking: Booking<Run>): Decided<Run> {
-    const { scope, amounts } = booking;
-    const atMs = booking.atMs ?? this.#request.nowMs;
-    const applied = appliedLimits(book.limits, { scope, amounts, depth: null, atMs }, 'run');
-    const paid = this.#known.paid.get(booking) ?? { burned: [], uncovered: 0n };
-    const raised = correct(book.counters, { applied, delta: amounts.usd, atMs, ...paid });
-    const undo = () => lower(book.counters, raised, { takes: [], packs: [] });
-    return this.#done(book, booking, { scope, atMs, marks: [], hold: null, charged: raised, undo });
-  }
-
-  #accept(
-    book: Book,
-    booking: Booking<Run>,
-    taken: Taken,
-    atMs: number,
-    marks: readonly Mark[],
-    ends: Hold | null = null,
-  ): { outcome: Booked<Run>; prepared: Prepared<Run> } {
-    const { scope, amounts } = booking;
-    const surface = booking.kind === 'record' ? 'record' : 'run';
-    const applied = appliedLimits(book.limits, { scope, amounts, depth: null, atMs }, surface);
-    const raised = raise(book.counters, { ...taken, applied, usd: amounts.usd, atMs });
-    // The hold as it was; a charge without one leaves nothing behind.
-    const before: Taken = ends ?? { takes: [], packs: [] };
-    const undo = () => lower(book.counters, raised, before);
-    return this.#done(book, booking, { scope, atMs, marks, hold: null, charged: raised, undo, ends });
-  }
-
-  #done(
-    book: Book,
-    booking: Booking<Run>,
-    done: {
-      readonly scope: Scope;
-      readonly atMs: number;
-      readonly marks: readonly Mark[];
-      readonly hold: Hold | null;
-      readonly charged: Raised | null;
-      readonly undo: () => void;
-      readonly ends?: Hold | null;
-    },
-  ): { outcome: Booked<Run>; prepared: Prepared<Run> } {
-    const booked: Booked<Run> = {
-      kind: 'booked',
-      orgId: book.orgId,
-      booking,
-      scope: done.scope,
-      chargedAtMs: done.atMs,
-      bookedAtMs: this.#request.nowMs,
-      marks: done.marks,
-      hold: done.hold,
-      charged: done.charged,
-    };
-    return { outcome: booked, prepared: { book, booked, ends: done.ends ?? null, undo: done.undo } };
-  }
 }

@@ -1,0 +1,429 @@
+/** One transaction on the books of one org, on PostgreSQL: what waits for it, decided and written under the org's lock. */
+import { admit, appliedLimits, type Counter, release } from '../../kernel/admission.ts';
+import type { OrgLimits } from '../../kernel/limits.ts';
+import { conclude } from '../../kernel/settlement.ts';
+import type { SharedClock } from '../clock.ts';
+import { type Database, insertMany, type Transaction } from '../db/database.ts';
+import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, writeBatch } from './batch.ts';
+import { Book, chargeOf, type MissingCounter } from './book.ts';
+import type { BookingGroup, GroupResult } from './booking.ts';
+import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
+import { type Hold, restoredHold, storedHold } from './hold.ts';
+import { adopted, extendedTo, holdFor } from './holding.ts';
+import type { Held, HoldChange, HoldRequest, HoldResult } from './ledger.ts';
+import { type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
+
+export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
+  readonly db: Database;
+  readonly clock: SharedClock;
+  readonly orgLimits?: OrgLimitsCache;
+}
+
+export type Asked<Run> =
+  | { readonly kind: 'hold'; readonly request: HoldRequest }
+  | { readonly kind: 'adopt'; readonly hold: Hold }
+  | { readonly kind: 'book'; readonly group: BookingGroup<Run> }
+  | { readonly kind: 'void'; readonly holdId: string }
+  | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
+  | { readonly kind: 'expire'; readonly holdIds: readonly string[] };
+
+export type Answer<Run> = HoldResult | GroupResult<Run> | HoldChange | undefined;
+
+export class Tick<Run> {
+  readonly #options: PostgresLedgerOptions<Run>;
+  readonly #orgLimits: OrgLimitsCache;
+  readonly #tx: Transaction;
+  readonly #orgId: string;
+  /** Counters as they were read, to tell which ones changed. */
+  readonly #read = new Map<string, { settled: bigint; held: bigint; alerted: number }>();
+  readonly #newHolds: Hold[] = [];
+  readonly #changedHolds = new Map<string, Hold>();
+  readonly #endedHolds = new Set<string>();
+  /** Holds that ended earlier and are settled late. */
+  #endedBefore: readonly Hold[] = [];
+
+  constructor(
+    options: PostgresLedgerOptions<Run>,
+    orgLimits: OrgLimitsCache,
+    tx: Transaction,
+    orgId: string,
+  ) {
+    this.#options = options;
+    this.#orgLimits = orgLimits;
+    this.#tx = tx;
+    this.#orgId = orgId;
+  }
+
+  async run(asked: readonly Asked<Run>[]): Promise<Answer<Run>[]> {
+    const { version, now, lastAt } = await lockOrg(this.#tx, this.#orgId);
+    const nowMs = Math.max(this.#options.clock.agreed(now).getTime(), lastAt.getTime());
+    const book = new Book(await this.#limits(version), Number.POSITIVE_INFINITY);
+    await this.#readHolds(book, asked);
+    await this.#readCounters(book, asked, nowMs);
+    const answers: Answer<Run>[] = new Array(asked.length);
+    for (const [index, one] of asked.entries()) {
+      if (one.kind !== 'book') {
+        answers[index] = await this.#answer(book, one, nowMs);
+      }
+    }
+    await this.#book(book, asked, answers, nowMs);
+    await this.#write(book, nowMs);
+    return answers;
+  }
+
+  async #limits(version: bigint): Promise<OrgLimits> {
+    const remembered = this.#orgLimits.peek(this.#orgId);
+    if (remembered?.version === version) {
+      return remembered;
+    }
+    const limits = await readOrgLimits(this.#tx, this.#orgId);
+    this.#orgLimits.remember(limits);
+    return limits;
+  }
+
+  async #readHolds(book: Book, asked: readonly Asked<Run>[]): Promise<void> {
+    const ids = asked.flatMap((one) => {
+      switch (one.kind) {
+        case 'hold':
+          return [];
+        case 'book':
+          return one.group.bookings.flatMap(({ decisionId }) => decisionId ?? []);
+        case 'expire':
+          return one.holdIds;
+        case 'adopt':
+          return [one.hold.id];
+        default:
+          return [one.holdId];
+      }
+    });
+    const digests = asked.flatMap((one) =>
+      one.kind === 'hold' && one.request.key ? [one.request.key.digest] : [],
+    );
+    for (const hold of await selectHolds(this.#tx, this.#orgId, ids, digests)) {
+      book.holds.set(hold.id, { hold, ending: false });
+    }
+    const late = asked.flatMap((one) =>
+      one.kind === 'book'
+        ? one.group.bookings.flatMap(({ kind, decisionId }) =>
+            decisionId === null || kind === 'open' || book.holds.has(decisionId) ? [] : [decisionId],
+          )
+        : [],
+    );
+    this.#endedBefore = (await findEnds(this.#tx, [this.#orgId], late)).map(({ body }) => restoredHold(body));
+  }
+
+  /** All that the commands will look at: of what they ask for, and of the holds that they end. */
+  async #readCounters(book: Book, asked: readonly Asked<Run>[], nowMs: number): Promise<void> {
+    const wanted = new Map<string, MissingCounter | undefined>();
+    for (const one of asked) {
+      if (one.kind === 'hold') {
+        const { scope, amounts, surface } = one.request;
+        const charge = { scope, amounts, depth: null, atMs: nowMs };
+        for (const applied of appliedLimits(book.limits, charge, surface)) {
+          wanted.set(applied.key, { applied, scope });
+        }
+      } else if (one.kind === 'adopt') {
+        const { scope, surface } = one.hold;
+        for (const applied of appliedLimits(book.limits, chargeOf(one.hold), surface)) {
+          wanted.set(applied.key, { applied, scope });
+        }
+      } else if (one.kind === 'book') {
+        for (const { kind, scope, amounts, atMs } of one.group.bookings) {
+          const charge = { scope, amounts, depth: null, atMs: atMs ?? nowMs };
+          for (const { key } of appliedLimits(book.limits, charge, kind === 'record' ? 'record' : 'run')) {
+            wanted.set(key, wanted.get(key));
+          }
+        }
+      }
+    }
+    const holds = [...book.holds.values()].map(({ hold }) => hold);
+    for (const hold of [...holds, ...this.#endedBefore]) {
+      for (const { key } of [...hold.takes, ...hold.packs]) {
+        wanted.set(key, wanted.get(key));
+      }
+      for (const { key } of appliedLimits(book.limits, chargeOf(hold), 'run')) {
+        wanted.set(key, wanted.get(key));
+      }
+    }
+    const rows = await this.#tx.query<Counter & { key: string; window_end: Date }>(
+      'SELECT key, settled, held, alerted, window_end FROM counters WHERE org_id = $1 AND key = ANY($2)',
+      [this.#orgId, [...wanted.keys()]],
+    );
+    for (const { key, settled, held, alerted, window_end } of rows) {
+      book.counters.set(key, { settled, held, alerted, endMs: window_end.getTime() });
+      this.#read.set(key, { settled, held, alerted });
+    }
+    const missing = [...wanted.values()].filter(
+      (one): one is MissingCounter => one !== undefined && !book.counters.has(one.applied.key),
+    );
+    await this.#makeCounters(book, missing);
+  }
+
+  /** A new counter starts with what open holds take of it, so those have to be known, and to name it from now on. */
+  async #makeCounters(book: Book, missing: readonly MissingCounter[]): Promise<void> {
+    if (missing.length === 0) {
+      return;
+    }
+    for (const hold of await selectHoldsSince(this.#tx, this.#orgId, missing)) {
+      // Those that ended in this transaction are still there.
+      if (!book.holds.has(hold.id) && !this.#endedHolds.has(hold.id)) {
+        book.holds.set(hold.id, { hold, ending: false });
+      }
+    }
+    for (const hold of await addCounters(this.#tx, book, missing)) {
+      this.#changedHolds.set(hold.id, hold);
+    }
+  }
+
+  async #answer(
+    book: Book,
+    asked: Exclude<Asked<Run>, { kind: 'book' }>,
+    nowMs: number,
+  ): Promise<Answer<Run>> {
+    switch (asked.kind) {
+      case 'hold':
+        return this.#hold(book, asked.request, nowMs);
+      case 'adopt':
+        return this.#adopt(book, asked.hold);
+      case 'void':
+        return this.#end(book, asked.holdId, 'voided', nowMs);
+      case 'extend':
+        return this.#extend(book, asked.holdId, asked.seconds, nowMs);
+      case 'expire':
+        for (const holdId of asked.holdIds) {
+          const open = book.holds.get(holdId);
+          if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
+            await this.#end(book, holdId, 'expired', nowMs);
+          }
+        }
+        return undefined;
+    }
+  }
+
+  #hold(book: Book, request: HoldRequest, nowMs: number): HoldResult {
+    const earlier = request.key && this.#heldUnder(book, request.key.digest);
+    if (earlier?.idempotency != null) {
+      const { fingerprint, answer } = earlier.idempotency;
+      return fingerprint === request.key?.fingerprint
+        ? { kind: 'replayed', answer }
+        : { kind: 'key_conflict' };
+    }
+    const { scope, amounts, surface } = request;
+    const charge = { scope, amounts, depth: null, atMs: nowMs };
+    const applied = appliedLimits(book.limits, charge, surface);
+    const admission = admit(book.counters, { limits: book.limits, charge, applied, preFlight: true });
+    if (admission.kind === 'denied') {
+      return admission;
+    }
+    const held: Held = holdFor(this.#options.ids, book, { request, charge, applied, admission });
+    this.#newHolds.push(held.hold);
+    return held;
+  }
+
+  async #adopt(book: Book, given: Hold): Promise<undefined> {
+    const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
+    if (ended.length === 0 && !book.holds.has(given.id)) {
+      this.#newHolds.push(adopted(book, given, appliedLimits(book.limits, chargeOf(given), given.surface)));
+    }
+    return undefined;
+  }
+
+  #heldUnder(book: Book, digest: string): Hold | undefined {
+    for (const { hold } of book.holds.values()) {
+      if (hold.idempotency?.digest === digest) {
+        return hold;
+      }
+    }
+    return undefined;
+  }
+
+  async #end(book: Book, holdId: string, endedAs: HoldEnd['endedAs'], nowMs: number): Promise<HoldChange> {
+    const open = book.holds.get(holdId);
+    if (open === undefined) {
+      const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
+      return { kind: ends.length > 0 ? 'ended' : 'unknown' };
+    }
+    await insertEnds(this.#tx, [{ hold: open.hold, endedAs, runId: null }], nowMs);
+    release(book.counters, open.hold.takes);
+    release(book.counters, open.hold.packs);
+    book.holds.delete(holdId);
+    this.#endedHolds.add(holdId);
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  async #extend(book: Book, holdId: string, seconds: number, nowMs: number): Promise<HoldChange> {
+    const open = book.holds.get(holdId);
+    if (open === undefined) {
+      const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
+      return { kind: ends.length > 0 ? 'ended' : 'unknown' };
+    }
+    open.hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, nowMs, seconds) };
+    this.#changedHolds.set(holdId, open.hold);
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  async #book(
+    book: Book,
+    asked: readonly Asked<Run>[],
+    answers: Answer<Run>[],
+    nowMs: number,
+  ): Promise<void> {
+    const groups = asked.flatMap((one) => (one.kind === 'book' ? [one.group] : []));
+    if (groups.length === 0) {
+      return;
+    }
+    const batch = await decideBatch(this.#tx, this.#options, {
+      groups,
+      nowMs,
+      bookOf: () => book,
+      makeCounters: (_, missing) => this.#makeCounters(book, missing),
+    });
+    markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
+    this.#newHolds.push(...batch.newHolds);
+    for (const { booked, ends } of batch.prepared) {
+      if (booked.charged !== null) {
+        conclude(book.counters, booked.charged);
+      }
+      if (ends !== null) {
+        book.holds.delete(ends.id);
+        this.#endedHolds.add(ends.id);
+      }
+    }
+    for (const [index, one] of asked.entries()) {
+      if (one.kind === 'book') {
+        answers[index] = batch.results.get(one.group);
+      }
+    }
+  }
+
+  async #write(book: Book, nowMs: number): Promise<void> {
+    const ended = this.#endedHolds;
+    await insertHolds(
+      this.#tx,
+      this.#newHolds.filter(({ id }) => !ended.has(id)),
+    );
+    for (const hold of this.#changedHolds.values()) {
+      if (!ended.has(hold.id)) {
+        await updateHold(this.#tx, hold);
+      }
+    }
+    if (ended.size > 0) {
+      await this.#tx.query('DELETE FROM holds WHERE org_id = $1 AND id = ANY($2)', [this.#orgId, [...ended]]);
+    }
+    await this.#writeCounters(book);
+    await this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
+      this.#orgId,
+      new Date(nowMs),
+    ]);
+  }
+
+  async #writeCounters(book: Book): Promise<void> {
+    const changed = [...book.counters].filter(([key, { settled, held, alerted }]) => {
+      const before = this.#read.get(key);
+      return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
+    });
+    if (changed.length === 0) {
+      return;
+    }
+    await this.#tx.query(
+      `INSERT INTO counters (org_id, key, limit_id, window_end, settled, held, alerted)
+       SELECT $1, key, split_part(key, '@', 1), window_end, settled, held, alerted
+         FROM unnest($2::text[], $3::timestamptz[], $4::int8[], $5::int8[], $6::int4[]) AS c(key, window_end, settled, held, alerted)
+       ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted`,
+      [
+        this.#orgId,
+        changed.map(([key]) => key),
+        changed.map(([, { endMs }]) => new Date(endMs)),
+        changed.map(([, { settled }]) => settled),
+        changed.map(([, { held }]) => held),
+        changed.map(([, { alerted }]) => alerted),
+      ],
+    );
+  }
+}
+
+interface LockedOrg {
+  readonly version: bigint;
+  readonly now: Date;
+  readonly lastAt: Date;
+}
+
+/** Whoever has this lock decides for the org; what it reads afterwards is what the one before has written. */
+export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg> {
+  const statement = `SELECT limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"
+                       FROM ledger_orgs WHERE org_id = $1 FOR UPDATE`;
+  const [row] = await tx.query<LockedOrg>(statement, [orgId]);
+  if (row !== undefined) {
+    return row;
+  }
+  await tx.query('INSERT INTO ledger_orgs (org_id) VALUES ($1) ON CONFLICT DO NOTHING', [orgId]);
+  const [made] = await tx.query<LockedOrg>(statement, [orgId]);
+  if (made === undefined) {
+    throw new Error('the row of an org that was just made is missing');
+  }
+  return made;
+}
+
+export async function selectHolds(
+  db: Pick<Transaction, 'query'>,
+  orgId: string,
+  ids: readonly string[],
+  digests: readonly string[] = [],
+): Promise<Hold[]> {
+  if (ids.length === 0 && digests.length === 0) {
+    return [];
+  }
+  const rows = await db.query<{ body: unknown }>(
+    digests.length === 0
+      ? 'SELECT body FROM holds WHERE org_id = $1 AND id = ANY($2)'
+      : `SELECT body FROM holds WHERE org_id = $1 AND id = ANY($2)
+         UNION SELECT body FROM holds WHERE org_id = $1 AND idempotency_digest = ANY($3)`,
+    digests.length === 0 ? [orgId, ids] : [orgId, ids, digests],
+  );
+  return rows.map(({ body }) => restoredHold(body));
+}
+
+/** The open holds that new counters may have to count: of their chain, or admitted since their windows began. */
+async function selectHoldsSince(
+  tx: Transaction,
+  orgId: string,
+  missing: readonly MissingCounter[],
+): Promise<Hold[]> {
+  const chains = missing.filter(({ applied }) => applied.limit.match.chain_id !== undefined);
+  const others = missing.filter((one) => !chains.includes(one));
+  const sinceMs = Math.min(...others.map(({ applied }) => applied.window.startMs));
+  const rows = await tx.query<{ body: unknown }>(
+    `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,chain_id}' = ANY($2)
+     UNION SELECT body FROM holds WHERE org_id = $1 AND (body ->> 'admittedAtMs')::int8 >= $3`,
+    [
+      orgId,
+      chains.map(({ scope }) => scope.chain_id),
+      others.length === 0 ? Number.MAX_SAFE_INTEGER : sinceMs,
+    ],
+  );
+  return rows.map(({ body }) => restoredHold(body));
+}
+
+async function insertHolds(tx: Transaction, holds: readonly Hold[]): Promise<void> {
+  await insertMany(
+    tx,
+    'holds',
+    { org_id: 'text', id: 'text', expires_at: 'timestamptz', idempotency_digest: 'text', body: 'jsonb' },
+    holds.map((hold) => ({
+      org_id: hold.orgId,
+      id: hold.id,
+      expires_at: new Date(hold.expiresAtMs),
+      idempotency_digest: hold.idempotency?.digest ?? null,
+      body: storedHold(hold),
+    })),
+  );
+}
+
+async function updateHold(tx: Transaction, hold: Hold): Promise<void> {
+  await tx.query('UPDATE holds SET body = $3, expires_at = $4 WHERE org_id = $1 AND id = $2', [
+    hold.orgId,
+    hold.id,
+    JSON.stringify(storedHold(hold)),
+    new Date(hold.expiresAtMs),
+  ]);
+}
