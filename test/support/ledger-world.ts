@@ -20,8 +20,6 @@ import { engine, makePlace, openPlace, type Place } from './test-database.ts';
 
 const log = createLog('silent');
 
-type PaidSoFar = Awaited<ReturnType<BatchDependencies<unknown>['readPaid']>>;
-
 /** What earlier entries of a run burned and left uncovered, from the entries alone. */
 export async function readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar> {
   const rows = await tx.query<{ packs: [string, string][] | null; uncovered_nanos: bigint }>(
