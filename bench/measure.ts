@@ -23,6 +23,8 @@ interface AnyRow {
   readonly what: string;
   /** By figure. */
   readonly toReach: Readonly<Record<string, Bar>>;
+  /** Has less data with `small`, and then says nothing about its bars. */
+  readonly shrinks?: boolean;
 }
 
 /** `floor` says what the service is compared with. */
@@ -54,6 +56,11 @@ export interface Singles {
 }
 
 export type Row = PairsRow | SingleRow;
+
+/** The row as it can be judged. */
+export function judgeable(row: Row, small: boolean): Row {
+  return small && row.shrinks === true ? { ...row, toReach: {} } : row;
+}
 
 export interface Pair {
   readonly service: Sample;

@@ -28,7 +28,7 @@ export function summary(results: readonly RowResult[]): string {
       return [verdict, row.name, name, figure === undefined ? '' : shown(figure.value), barText(bar)];
     }),
   );
-  return `\n${table(['', 'row', 'figure', 'value', 'to reach'], lines, 3)}\n`;
+  return lines.length === 0 ? '' : `\n${table(['', 'row', 'figure', 'value', 'to reach'], lines, 3)}\n`;
 }
 
 function pairsTable(figures: readonly Figure[]): string {

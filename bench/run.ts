@@ -3,7 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { figuresOfPairs, figuresOfSingles, measurePairs, type Row, type RowOptions } from './measure.ts';
+import {
+  figuresOfPairs,
+  figuresOfSingles,
+  judgeable,
+  measurePairs,
+  type Row,
+  type RowOptions,
+} from './measure.ts';
 import { killRemaining } from './processes.ts';
 import { type RowResult, rowText, summary } from './report.ts';
 import { bulkBesideEdge } from './rows/bulk-beside-edge.ts';
@@ -61,11 +68,12 @@ if (unknown !== undefined) {
 
 const startedAt = new Date().toISOString();
 if (small) {
-  process.stdout.write('With --small the rows about growth and memory have much less data than they say.\n');
+  process.stdout.write('With --small some rows have much less data than they say, and are not judged.\n');
 }
 const results: RowResult[] = [];
 const written = [];
-for (const row of rows.filter(({ name }) => options.only?.includes(name) ?? true)) {
+const chosen = rows.filter(({ name }) => options.only?.includes(name) ?? true);
+for (const row of chosen.map((one) => judgeable(one, small))) {
   const progress = (text: string) => void process.stderr.write(`${row.name}: ${text}\n`);
   progress('starting');
   const { raw, ...result } = await measured(row, { small, progress });

@@ -13,6 +13,7 @@ export const growthLimits: PairsRow = {
   what: `edge decisions of an org with ${size.full} limits, budgets of as many workflows, of which one applies; embedded engine`,
   floor: 'edge decisions of an org with 1 limit, same service',
   toReach: { 'CPU µs/request': { atMost: 1.2 } },
+  shrinks: true,
   async prepare({ small }) {
     const limits = small ? size.small : size.full;
     const { dataDir, seeded } = await seededDirectory(async (db) => {

@@ -18,6 +18,7 @@ export const growthRuns: PairsRow = {
   what: `the first page of runs, and usage of 30 days by workflow, of an org with ${size.full} runs over ${days} days; embedded engine, one connection`,
   floor: `the same of an org with ${size.floor} runs over as many days, same service`,
   toReach: { 'run list p50 ms': { atMost: 2 }, 'usage p50 ms': { atMost: 2 } },
+  shrinks: true,
   async prepare({ small, progress }) {
     const { dataDir, seeded } = await seededDirectory((db) =>
       fill(db, small ? size.small : size.full, progress),

@@ -17,6 +17,7 @@ export const memoryOrgs: SingleRow = {
     'each, less that of the same service before. Resident: VmRSS of the process with its database thread, after a ' +
     'collection of garbage; heap: of the main thread alone',
   toReach: { 'resident MB more': { atMost: 150 } },
+  shrinks: true,
   async measure({ small, progress }) {
     const count = small ? size.small : size.full;
     progress(`writing ${count} orgs`);
