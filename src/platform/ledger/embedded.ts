@@ -28,7 +28,7 @@ import { Expiries } from './expiries.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
-import { type HoldLog, openHoldLog } from './hold-log.ts';
+import { type HoldLog, HoldsNotDurable, openHoldLog } from './hold-log.ts';
 import { adopted, extendedTo, holdFor, keyName } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
@@ -141,6 +141,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+    if (this.#options.db.stats().connections === 0) {
+      // What is known would do for a decision; but nobody could settle it, or change a limit.
+      throw new DatabaseUnavailable('the database is away');
+    }
     const book = this.#freshBook(request.orgId);
     if (book === undefined) {
       return undefined;
@@ -253,7 +257,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
           for (const lost of holds) {
             this.#forgetHold(lost);
           }
-          reject(new DatabaseUnavailable('the hold could not be made durable', { cause: error }));
+          reject(error);
         });
       });
     });
@@ -387,7 +391,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return;
     }
     this.#holdLog.forget(batch.newHolds.map(({ id }) => id));
-    if (error instanceof DatabaseUnavailable) {
+    if (isUnknown(error)) {
       void this.#resolveLater(batch.prepared);
     } else {
       for (const { undo } of [...batch.prepared].reverse()) {
@@ -398,7 +402,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   /** One group's fault is not to be the others'. */
   async #retryApart(waiting: readonly Waiting<Run>[], error: unknown): Promise<void> {
-    if (waiting.length === 1 || error instanceof DatabaseUnavailable) {
+    if (waiting.length === 1 || isUnknown(error)) {
       for (const { reject } of waiting) {
         reject(error);
       }
@@ -645,6 +649,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 }
 
+/** Whether it is not known what became of a transaction that failed with this. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && !(error instanceof HoldsNotDurable);
+}
+
 function setEnding(holds: readonly OpenHold[], ending: boolean): void {
   for (const open of holds) {
     open.ending = ending;
@@ -664,8 +673,25 @@ async function restoreHolds(db: Database, holdLog: HoldLog): Promise<Hold[]> {
       some.map(({ id }) => id),
     );
     const ended = new Set(ends.map(({ hold_id }) => hold_id));
-    alive.push(...some.filter(({ id }) => !ended.has(id)));
-    holdLog.forget([...ended]);
+    const runs = await findRuns(
+      db,
+      some.filter(({ runId }) => runId !== null),
+    );
+    // The hold of a run is logged before the run is committed: where that did not happen nothing is held.
+    const isAlive = ({ id, runId }: Hold) => !ended.has(id) && (runId === null || runs.has(runId));
+    alive.push(...some.filter(isAlive));
+    holdLog.forget(some.filter((hold) => !isAlive(hold)).map(({ id }) => id));
   }
   return alive.sort((a, b) => a.admittedAtMs - b.admittedAtMs);
+}
+
+async function findRuns(db: Database, holds: readonly Hold[]): Promise<Set<string>> {
+  const rows =
+    holds.length === 0
+      ? []
+      : await db.query<{ run_id: string }>(
+          'SELECT run_id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2)',
+          [[...new Set(holds.map(({ orgId }) => orgId))], holds.map(({ runId }) => runId)],
+        );
+  return new Set(rows.map(({ run_id }) => run_id));
 }

@@ -20,10 +20,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseUnavailable } from '../db/database.ts';
 import { type Hold, holdText, restoredHold } from './hold.ts';
 
+/** The disk is full, or gone. Nothing was written, so nothing happened: the outcome is known. */
+export class HoldsNotDurable extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super('the hold could not be made durable', { cause });
+    this.name = 'HoldsNotDurable';
+  }
+}
+
 export interface HoldLog {
-  /** Resolves once they survive the end of the process. A hold that is there already is replaced. */
+  /** Resolves once they survive the end of the process, else `HoldsNotDurable`. One that is there is replaced. */
   append(holds: readonly Hold[]): Promise<void>;
   /** They have ended, and the database knows. */
   forget(holdIds: readonly string[]): void;
@@ -139,7 +148,7 @@ export function openHoldLog(
         }
       } catch (error) {
         for (const { reject } of batch) {
-          reject(error);
+          reject(new HoldsNotDurable(error));
         }
       }
     }

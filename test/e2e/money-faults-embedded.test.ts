@@ -1,0 +1,290 @@
+/** Money on the embedded engine when its two stores part: the log of holds, and the database in its thread. */
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  cpSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import type { Hold } from '../../src/platform/ledger/hold.ts';
+import { openHoldLog } from '../../src/platform/ledger/hold-log.ts';
+import { seededBytes } from '../harness.ts';
+import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
+import { amountsOf, scopeOf } from '../support/ledger-values.ts';
+import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
+import {
+  type ServiceAnswer,
+  type ServiceProcess,
+  settingsOf,
+  startPurser,
+} from '../support/service-process.ts';
+import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '../support/spenders.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig(processTimeouts);
+
+const unavailable = { status: 503, code: 'service_unavailable' };
+const recovery = { timeout: 30_000, interval: 20 };
+const openIds = async (service: ServiceProcess, org: SpendingOrg) =>
+  (await spending(service, org).holds()).map(({ decision_id }) => decision_id);
+
+afterEach(endAllProcesses);
+
+function aHold(id: string): Hold {
+  return {
+    id,
+    orgId: 'org_1',
+    runId: null,
+    surface: 'edge',
+    scope: scopeOf(),
+    amounts: amountsOf('1'),
+    admittedAtMs: 0,
+    expiresAtMs: 1,
+    takes: [],
+    packs: [],
+    priceVersion: null,
+    idempotency: null,
+  };
+}
+
+describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
+  let place: Place;
+  beforeAll(async () => {
+    place = await makePlace({ migrated: true });
+  });
+  afterAll(() => place?.remove());
+  const inPlace = (name: string) => join(place.dataDir, name);
+
+  test('after the booking and before the log forgets: the hold does not come back', async () => {
+    const service = await startPurser(settingsOf(place));
+    const org = await createSpendingOrg(service);
+    const through = spending(service, org);
+    await through.cap('10');
+    const decide = async () => (await through.decide({ estimated_cost_usd: '1' })).json.decision_id;
+    const [settled, voided, open] = [await decide(), await decide(), await decide()];
+    const running = (await through.run({ status: 'running', estimated_cost_usd: '1' })).json;
+    cpSync(inPlace('holds'), inPlace('holds-before'), { recursive: true });
+    const run = await through.run({ decision_id: settled, cost_usd: '0.5', external_id: 'settles' });
+    expect(run.status, run.text).toBe(201);
+    expect((await through.void(voided)).status).toBe(204);
+    expect((await through.complete(running.id, { cost_usd: '0.25' })).status).toBe(200);
+    await service.end('SIGKILL');
+    rmSync(inPlace('holds'), { recursive: true });
+    cpSync(inPlace('holds-before'), inPlace('holds'), { recursive: true });
+
+    const restarted = await startPurser(settingsOf(place));
+    expect(await openIds(restarted, org)).toEqual([open]);
+    const after = spending(restarted, org);
+    expect((await after.run({ decision_id: settled, cost_usd: '0.5', external_id: 'settles' })).json.id).toBe(
+      run.json.id,
+    );
+    expect((await after.run({ decision_id: settled, cost_usd: '0.5' })).status).toBe(409);
+    expect((await after.void(voided)).status).toBe(409);
+    const left = await after.decide({ estimated_cost_usd: '8.250000001' });
+    expect(left).toMatchObject({ status: 402, code: 'spend_cap_exceeded' });
+    expect((await after.decide({ estimated_cost_usd: '8.25' })).status).toBe(200);
+    expect(countedBy(await after.balanced(), 'spend_cap')).toEqual({
+      settled: nanos('0.75'),
+      held: nanos('9.25'),
+    });
+  });
+
+  test('after the log was written and before the booking: no hold stays for a run that never was', async () => {
+    const service = await startPurser(settingsOf(place));
+    const org = await createSpendingOrg(service);
+    const through = spending(service, org);
+    await through.cap('10');
+    const { json: edge } = await through.decide({ estimated_cost_usd: '1' });
+    const { json: opened } = await through.run({ status: 'running', estimated_cost_usd: '1' });
+    // The database as it is now comes back later; nothing is written to it while it is copied.
+    service.spawned.child.kill('SIGSTOP');
+    await pause(100);
+    cpSync(inPlace('database'), inPlace('database-before'), { recursive: true });
+    service.spawned.child.kill('SIGCONT');
+    const lost = await through.run({ status: 'running', estimated_cost_usd: '3', external_id: 'lost' });
+    expect(lost.status, lost.text).toBe(201);
+    await service.end('SIGKILL');
+    rmSync(inPlace('database'), { recursive: true });
+    cpSync(inPlace('database-before'), inPlace('database'), { recursive: true });
+
+    const restarted = await startPurser(settingsOf(place));
+    const after = spending(restarted, org);
+    expect((await after.runs()).map(({ id }) => id)).toEqual([opened.id]);
+    expect(await openIds(restarted, org)).toEqual([edge.decision_id, opened.decision_id]);
+    const retried = await after.run({ status: 'running', estimated_cost_usd: '3', external_id: 'lost' });
+    expect(retried.status, retried.text).toBe(201);
+    expect((await after.run({ cost_usd: '5' })).status).toBe(201);
+    expect(countedBy(await after.balanced(), 'spend_cap')).toEqual({ settled: nanos('5'), held: nanos('5') });
+  });
+});
+
+/** A small file system of its own, which only root can make. */
+function canMount(): boolean {
+  const directory = `/tmp/purser-mount-${process.pid}`;
+  try {
+    mkdirSync(directory);
+    mount(directory);
+    unmount(directory);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+const mount = (directory: string) =>
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'purser-test', directory], { stdio: 'pipe' });
+const unmount = (directory: string) => execFileSync('umount', ['-l', directory], { stdio: 'pipe' });
+
+describe.runIf(engine === 'embedded' && canMount())('a full disk under the log of holds', () => {
+  let place: Place;
+  let holds: string;
+  beforeAll(async () => {
+    place = await makePlace({ migrated: true });
+    holds = join(place.dataDir, 'holds');
+    mkdirSync(holds);
+    mount(holds);
+  });
+  afterAll(async () => {
+    await endAllProcesses();
+    unmount(holds);
+    await place?.remove();
+  });
+
+  test('refuses what has to be held, reads and charges go on, and it recovers unaided', async () => {
+    const service = await startPurser(settingsOf(place));
+    const org = await createSpendingOrg(service);
+    const through = spending(service, org);
+    await through.cap('100');
+    const decide = (key?: string) => through.decide({ estimated_cost_usd: '0.5' }, key);
+    const before = (await decide()).json;
+    expect(before.decision).toBe('allow');
+
+    fill();
+    // Several at once, so that a line is cut short in the middle; then one at a time, until not even that fits.
+    const asked = await Promise.all(Array.from({ length: 50 }, (_, n) => decide(`together ${n}`)));
+    do {
+      asked.push(await decide());
+    } while (asked.at(-1)?.status === 200);
+    const allowed = asked.filter(({ status }) => status === 200);
+    for (const answer of asked.filter((one) => !allowed.includes(one))) {
+      expect(answer).toMatchObject(unavailable);
+    }
+    const refusals: Record<string, () => Promise<ServiceAnswer>> = {
+      'a decision': () => decide(),
+      'a decision with a key': () => decide('alone'),
+      'a run that goes on': () =>
+        through.run({ status: 'running', estimated_cost_usd: '0.5', external_id: 'r' }),
+      'an extension': () => through.extend(before.decision_id, 3_600),
+    };
+    for (const [what, ask] of Object.entries(refusals)) {
+      expect(await ask(), what).toMatchObject(unavailable);
+    }
+    expect((await through.run({ cost_usd: '1' })).status).toBe(201);
+    const open = [before, ...allowed.map(({ json }) => json)].map(({ decision_id }) => decision_id).sort();
+    expect((await openIds(service, org)).sort()).toEqual(open);
+    const counted = countedBy(await through.balanced(), 'spend_cap');
+    expect(counted).toEqual({ settled: nanos('1'), held: BigInt(open.length) * nanos('0.5') });
+
+    rmSync(join(holds, 'filler'));
+    for (const [what, ask] of Object.entries(refusals)) {
+      const { status, text } = await ask();
+      expect([200, 201], `${what}: ${text}`).toContain(status);
+    }
+    const openNow = (await openIds(service, org)).sort();
+    expect(openNow).toHaveLength(open.length + 3);
+    await service.end('SIGKILL');
+
+    // What was cut short did not damage what was told before and after.
+    const restarted = await startPurser(settingsOf(place));
+    expect((await openIds(restarted, org)).sort()).toEqual(openNow);
+    await spending(restarted, org).balanced();
+  });
+
+  test('a next file that cannot be begun is begun later, and nobody writes elsewhere meanwhile', async () => {
+    const directory = join(place.dataDir, 'another');
+    const log = openHoldLog(directory, { fileBytesMax: 1 });
+    await log.append([aHold('dec_1')]);
+    renameSync(directory, `${directory}-away`);
+    const failed = await log.append([aHold('dec_2')]).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(DatabaseUnavailable);
+    const bystander = openSync(join(place.dataDir, 'bystander'), 'a+');
+    await log.append([aHold('dec_3')]).catch(() => undefined);
+    expect(fstatSync(bystander).size).toBe(0);
+    closeSync(bystander);
+    renameSync(`${directory}-away`, directory);
+    await log.append([aHold('dec_4')]);
+    await log.close();
+    const again = openHoldLog(directory);
+    expect(again.restore().map(({ id }) => id)).toEqual(['dec_1', 'dec_4']);
+    await again.close();
+  });
+
+  /** Only what is left of the log's own last block is free. */
+  function fill(): void {
+    for (let full = false; !full; ) {
+      try {
+        writeFileSync(join(holds, 'filler'), Buffer.alloc(4_096), { flag: 'a' });
+      } catch {
+        full = true;
+      }
+    }
+  }
+});
+
+describe.runIf(engine === 'embedded')("the database's thread", () => {
+  let place: Place;
+  beforeAll(async () => {
+    place = await makePlace({ migrated: true });
+  });
+  afterAll(() => place?.remove());
+
+  test('dies under load, three times: 503 until it is back, and nothing is lost or booked twice', async () => {
+    const settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
+    const service: FaultyService = await startFaulty(settings);
+    const org = await createSpendingOrg(service);
+    const through = spending(service, org);
+    await through.cap('500');
+    const limits = { budget: nanos('400'), customer: nanos('300'), credits: nanos('300') };
+    await limitSpenders(through, org.id, limits);
+    const other = spending(service, await createSpendingOrg(service));
+    await other.cap('1');
+    expect((await other.decide({ estimated_cost_usd: '0.1' })).status).toBe(200);
+    const bytes = seededBytes(5);
+    const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
+    const spenders = startSpenders({ org, clients: 8, random, services: () => [service] });
+
+    for (let deaths = 0; deaths < 3; deaths += 1) {
+      const before = spenders.answers();
+      await vi.waitFor(() => expect(spenders.answers()).toBeGreaterThan(before + 50), recovery);
+      const { backAgain } = await service.endDatabaseThread();
+      const asked = await Promise.all([
+        other.decide({ estimated_cost_usd: '0.01' }),
+        other.decide({ estimated_cost_usd: '0.01' }, `away ${deaths}`),
+        other.run({ cost_usd: '0.01' }),
+        other.run({ estimated_cost_usd: '0.01', status: 'running' }),
+        other.send('GET', '/v1/runs?limit=1'),
+      ]);
+      expect(asked.map(({ status, code }) => ({ status, code }))).toEqual(asked.map(() => unavailable));
+      await backAgain;
+    }
+    const before = spenders.answers();
+    await vi.waitFor(() => expect(spenders.answers()).toBeGreaterThan(before + 50), recovery);
+    await spenders.quiet();
+    await expectAcknowledged(through, spenders.acknowledged);
+    spenders.goOn();
+    await spenders.stop();
+    await expectAcknowledged(through, spenders.acknowledged);
+    await expectRuns(through, spenders.acknowledged);
+    expect(countedBy(await other.balanced(), 'spend_cap')).toEqual({ settled: 0n, held: nanos('0.1') });
+  });
+});
