@@ -272,11 +272,12 @@ export class Model {
     const burned = merged(earlier.flatMap(({ packs }) => packs)).filter(([, amount]) => amount > 0n);
     const back = spread([...burned].reverse(), -delta - forgiven);
     const prepaid = this.limitsOf('run', scope).find(({ kind }) => kind === 'prepaid');
+    const paidBefore = sum(earlier.map((entry) => entry.prepaid?.[1] ?? 0n));
     return {
       ...fields,
       packs: back.map(([id, amount]): Paid => [id, -amount]),
       uncovered: -forgiven,
-      prepaid: prepaid && [prepaid.id, delta],
+      prepaid: prepaid && [prepaid.id, -least(paidBefore, -delta)],
     };
   }
 

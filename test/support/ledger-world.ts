@@ -22,8 +22,13 @@ const log = createLog('silent');
 
 /** What earlier entries of a run burned and left uncovered, from the entries alone. */
 export async function readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar> {
-  const rows = await tx.query<{ packs: [string, string][] | null; uncovered_nanos: bigint }>(
-    'SELECT packs, uncovered_nanos FROM ledger_entries WHERE org_id = $1 AND run_id = $2 ORDER BY booked_at, id',
+  const rows = await tx.query<{
+    packs: [string, string][] | null;
+    uncovered_nanos: bigint;
+    prepaid_nanos: bigint;
+    kind: string;
+  }>(
+    'SELECT packs, uncovered_nanos, prepaid_nanos, kind FROM ledger_entries WHERE org_id = $1 AND run_id = $2 ORDER BY booked_at, id',
     [orgId, runId],
   );
   const burned = new Map<string, bigint>();
@@ -33,6 +38,8 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
   return {
     burned: [...burned].map(([key, amount]) => ({ key, amount })).filter(({ amount }) => amount > 0n),
     uncovered: rows.reduce((sum, { uncovered_nanos }) => sum + uncovered_nanos, 0n),
+    prepaid: rows.reduce((sum, { prepaid_nanos }) => sum + prepaid_nanos, 0n),
+    recorded: rows.some(({ kind }) => kind === 'record'),
   };
 }
 

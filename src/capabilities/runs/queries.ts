@@ -183,12 +183,14 @@ async function adjustRun(tx: Transaction, { orgId, booking, charged }: Booked<Ru
 interface PaidRow {
   readonly packs: readonly (readonly [string, string | number])[] | null;
   readonly uncovered_nanos: bigint;
+  readonly prepaid_nanos: bigint;
+  readonly kind: string;
 }
 
 /** What earlier entries of a run burned and left uncovered. */
 export async function readPaid(tx: Queryable, orgId: string, runId: string): Promise<PaidSoFar> {
   const rows = await tx.query<PaidRow>(
-    `SELECT packs, uncovered_nanos FROM ledger_entries
+    `SELECT packs, uncovered_nanos, prepaid_nanos, kind FROM ledger_entries
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND run_id = $2 ORDER BY booked_at, id`,
     [orgId, runId],
@@ -204,6 +206,8 @@ export async function readPaid(tx: Queryable, orgId: string, runId: string): Pro
   return {
     burned: takes.filter(({ amount }) => amount > 0n),
     uncovered: rows.reduce((sum, row) => sum + row.uncovered_nanos, 0n),
+    prepaid: rows.reduce((sum, row) => sum + row.prepaid_nanos, 0n),
+    recorded: rows.some(({ kind }) => kind === 'record'),
   };
 }
 

@@ -13,6 +13,9 @@ import { type Hold, restoredHold } from './hold.ts';
 export interface PaidSoFar {
   readonly burned: readonly { readonly key: string; readonly amount: bigint }[];
   readonly uncovered: bigint;
+  readonly prepaid: bigint;
+  /** It is history, which burns neither credits nor a prepaid balance. */
+  readonly recorded: boolean;
 }
 
 /** One accepted booking and how to finish or undo it in memory. */
@@ -32,6 +35,8 @@ export interface Known {
 }
 
 export const nameOf = (orgId: string, id: string) => `${orgId} ${id}`;
+
+const nothingPaid: PaidSoFar = { burned: [], uncovered: 0n, prepaid: 0n, recorded: false };
 
 export interface DeciderRequest {
   readonly bookOf: (orgId: string) => Book;
@@ -315,9 +320,14 @@ export class Decider<Run> {
   #adjust(book: Book, booking: Booking<Run>): Decided<Run> {
     const { scope, amounts } = booking;
     const atMs = booking.atMs ?? this.#request.nowMs;
-    const applied = appliedLimits(book.limits, { scope, amounts, depth: null, atMs }, 'run');
-    const paid = this.#known.paid.get(booking) ?? { burned: [], uncovered: 0n };
-    const raised = correct(book.counters, { applied, delta: amounts.usd, atMs, ...paid });
+    const paid = this.#known.paid.get(booking) ?? nothingPaid;
+    const charge = { scope, amounts, depth: null, atMs };
+    const applied = appliedLimits(book.limits, charge, paid.recorded ? 'record' : 'run').map((one) =>
+      // The balance gets back what it paid and no more: the run may be older than it.
+      one.limit.kind === 'prepaid' && one.amount < -paid.prepaid ? { ...one, amount: -paid.prepaid } : one,
+    );
+    const { burned, uncovered } = paid;
+    const raised = correct(book.counters, { applied, delta: amounts.usd, atMs, burned, uncovered });
     const undo = () => lower(book.counters, raised, { takes: [], packs: [] });
     return this.#done(book, booking, { scope, atMs, marks: [], hold: null, charged: raised, undo });
   }
