@@ -61,7 +61,7 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
 
   async function check(orgId: string): Promise<void> {
     const startedAt = clock.now();
-    const { view, driftNanos } = await reconcile(ledger, orgId, startedAt);
+    const { view, driftNanos } = await reconcile({ db, ledger }, orgId, startedAt);
     drift.set(orgId, driftNanos);
     if (!view.balanced) {
       log.error(

@@ -1,5 +1,6 @@
 import type { Amounts, LimitKind, Unit } from '../../kernel/limits.ts';
 import type { Queryable } from '../../platform/db/database.ts';
+import type { TimeRange } from './pieces.ts';
 
 /** Also of limits that have ended. */
 export async function findUnits(
@@ -94,33 +95,64 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
   }));
 }
 
-/** What credit packs and the prepaid balance have paid: as the entries say, and as the tallies do. */
-export interface Paid {
+/** Of an org's books: from when to when there is something in them. Undefined: there is nothing. */
+export async function findBounds(db: Queryable, orgId: string): Promise<TimeRange | undefined> {
+  const [row] = await db.query<{ first: Date | null; last: Date | null }>(
+    `SELECT least(e.first, r.first, u.first) AS first, greatest(e.last, r.last, u.last) AS last
+       FROM (SELECT min(charged_at) AS first, max(charged_at) AS last FROM ledger_entries WHERE org_id = $1) e,
+            (SELECT min(charged_at) AS first, max(charged_at) AS last FROM runs WHERE org_id = $1) r,
+            (SELECT min(bucket) AS first, max(bucket) AS last FROM usage_rollups WHERE org_id = $1) u`,
+    [orgId],
+  );
+  return row?.first == null || row.last == null
+    ? undefined
+    : { fromMs: row.first.getTime(), toMs: row.last.getTime() + 1 };
+}
+
+/** Who pays besides limits in windows: packs by their id, and the prepaid balance. */
+export interface Payment {
   readonly kind: 'credits' | 'prepaid';
   /** The pack; empty for the prepaid balance. */
   readonly id: string;
-  readonly entries: bigint;
-  readonly tallies: bigint;
+  readonly nanos: bigint;
 }
 
-export async function sumPaid(db: Queryable, orgId: string): Promise<Paid[]> {
-  const rows = await db.query<{ kind: Paid['kind']; id: string; entries: string; tallies: string }>(
-    `WITH entries AS (
-       SELECT 'credits' AS kind, pack ->> 0 AS id, sum((pack ->> 1)::int8) AS nanos
-         FROM ledger_entries CROSS JOIN jsonb_array_elements(packs) AS pack
-        WHERE org_id = $1 AND packs IS NOT NULL GROUP BY 2
-       UNION ALL
-       SELECT 'prepaid', '', coalesce(sum(prepaid_nanos), 0) FROM ledger_entries WHERE org_id = $1
-     ), tallies AS (
-       SELECT l.kind, CASE l.kind WHEN 'credits' THEN l.id ELSE '' END AS id, sum(t.settled) AS nanos
-         FROM limit_tallies t JOIN limits l ON l.org_id = t.org_id AND l.id = t.limit_id
-        WHERE t.org_id = $1 GROUP BY 1, 2
-     )
-     SELECT kind, id, coalesce(entries.nanos, 0) AS entries, coalesce(tallies.nanos, 0) AS tallies
-       FROM entries FULL JOIN tallies USING (kind, id)`,
+/** What they have paid as the entries of some time say. */
+export async function sumPayments(
+  db: Queryable,
+  orgId: string,
+  { fromMs, toMs }: TimeRange,
+): Promise<Payment[]> {
+  const rows = await db.query<{ kind: Payment['kind']; id: string; nanos: string }>(
+    `SELECT 'credits' AS kind, pack ->> 0 AS id, sum((pack ->> 1)::int8) AS nanos
+       FROM ledger_entries CROSS JOIN jsonb_array_elements(packs) AS pack
+      WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 AND packs IS NOT NULL GROUP BY 2
+     UNION ALL
+     SELECT 'prepaid', '', coalesce(sum(prepaid_nanos), 0)
+       FROM ledger_entries WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3`,
+    [orgId, new Date(fromMs), new Date(toMs)],
+  );
+  return rows.map((row) => ({ ...row, nanos: BigInt(row.nanos) }));
+}
+
+/** The same as the tallies say. */
+export async function findTallies(db: Queryable, orgId: string): Promise<Payment[]> {
+  const rows = await db.query<{ kind: Payment['kind']; id: string; nanos: string }>(
+    `SELECT l.kind, CASE l.kind WHEN 'credits' THEN l.id ELSE '' END AS id, sum(t.settled) AS nanos
+       FROM limit_tallies t JOIN limits l ON l.org_id = t.org_id AND l.id = t.limit_id
+      WHERE t.org_id = $1 GROUP BY 1, 2`,
     [orgId],
   );
-  return rows.map((row) => ({ ...row, entries: BigInt(row.entries), tallies: BigInt(row.tallies) }));
+  return rows.map((row) => ({ ...row, nanos: BigInt(row.nanos) }));
+}
+
+/** Whether the org ever had a pack or a prepaid balance: most have not, and need not be summed. */
+export async function hasPayers(db: Queryable, orgId: string): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 AS one FROM limits WHERE org_id = $1 AND kind IN ('credits', 'prepaid') LIMIT 1`,
+    [orgId],
+  );
+  return rows.length > 0;
 }
 
 const measures = ['usd', 'tokens', 'requests', 'uncovered'] as const;
@@ -134,8 +166,8 @@ export interface Totals {
   readonly drift: Readonly<Record<Measure, bigint>>;
 }
 
-/** Everything that was ever booked, from its three records. */
-export async function sumTotals(db: Queryable, orgId: string): Promise<Totals> {
+/** Everything that was booked in some time, from its three records, by whole quarters of an hour. */
+export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
   const column = (source: Source, measure: Measure) => `coalesce(${source}.${measure}, 0)`;
   const sums = sources.flatMap((source) =>
     measures.map((measure) => `coalesce(sum(${source}.${measure}), 0) AS ${source}_${measure}`),
@@ -148,19 +180,19 @@ export async function sumTotals(db: Queryable, orgId: string): Promise<Totals> {
     `WITH entries AS (
        SELECT (charged_at AT TIME ZONE 'UTC')::date AS day, sum(usd_nanos) AS usd, sum(tokens) AS tokens,
               sum(requests) AS requests, sum(uncovered_nanos) AS uncovered
-         FROM ledger_entries WHERE org_id = $1 GROUP BY 1
+         FROM ledger_entries WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 GROUP BY 1
      ), runs AS (
        SELECT (charged_at AT TIME ZONE 'UTC')::date AS day, sum(cost_nanos + adjusted_nanos) AS usd,
               sum(input_tokens + output_tokens) AS tokens, count(*) AS requests, sum(uncovered_nanos) AS uncovered
-         FROM runs WHERE org_id = $1 AND cost_nanos IS NOT NULL GROUP BY 1
+         FROM runs WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 AND cost_nanos IS NOT NULL GROUP BY 1
      ), usage AS (
        SELECT (bucket AT TIME ZONE 'UTC')::date AS day, sum(usd_nanos) AS usd,
               sum(input_tokens + output_tokens) AS tokens, sum(requests) AS requests, 0 AS uncovered
-         FROM usage_rollups WHERE org_id = $1 GROUP BY 1
+         FROM usage_rollups WHERE org_id = $1 AND bucket >= $2 AND bucket < $3 GROUP BY 1
      )
      SELECT ${[...sums, ...drifts].join(', ')}
        FROM entries FULL JOIN runs USING (day) FULL JOIN usage USING (day)`,
-    [orgId],
+    [orgId, new Date(fromMs), new Date(toMs)],
   );
   const read = (name: string) => BigInt(row?.[name] ?? 0);
   const all = (of: string) =>
@@ -171,6 +203,24 @@ export async function sumTotals(db: Queryable, orgId: string): Promise<Totals> {
   return {
     sums: { entries: all('entries'), runs: all('runs'), usage: all('usage') },
     drift: all('drift'),
+  };
+}
+
+export function addTotals(a: Totals | undefined, b: Totals): Totals {
+  if (a === undefined) {
+    return b;
+  }
+  const plus = (one: Totals['drift'], other: Totals['drift']) =>
+    Object.fromEntries(
+      measures.map((measure) => [measure, one[measure] + other[measure]]),
+    ) as Totals['drift'];
+  return {
+    sums: {
+      entries: plus(a.sums.entries, b.sums.entries),
+      runs: plus(a.sums.runs, b.sums.runs),
+      usage: plus(a.sums.usage, b.sums.usage),
+    },
+    drift: plus(a.drift, b.drift),
   };
 }
 

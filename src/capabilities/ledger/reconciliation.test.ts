@@ -194,6 +194,26 @@ describe('books that agree', () => {
     ]);
   });
 
+  test('while runs are booked, settled late and corrected, at every moment', async () => {
+    await limitEverything();
+    const holds: { decision_id: string }[] = [];
+    for (let i = 0; i < 30; i += 1) {
+      holds.push(await ask({ estimated_cost_usd: '0.1', workflow: 'x', expires_in_seconds: 86_400 }));
+    }
+    const old = await run({ cost_usd: '5' });
+    world.clock.advanceSeconds(3 * 3_600);
+    const busy = holds.flatMap(({ decision_id }) => [
+      run({ cost_usd: '0.2', decision_id }),
+      run({ cost_usd: '0.01', customer_id: 'somebody', workflow: 'x' }),
+      call('POST', `/v1/runs/${old.id}/adjustments`, { amount_usd: '-0.01', reason: 'r' }),
+    ]);
+    const seen = await Promise.all(Array.from({ length: 8 }, () => reconcile()));
+    await Promise.all(busy);
+    for (const { balanced, drift_usd } of [...seen, await reconcile()]) {
+      expect({ balanced, drift_usd }).toEqual({ balanced: true, drift_usd: '0' });
+    }
+  });
+
   test('when a limit has ended, whose counter nobody goes on with', async () => {
     await call('PUT', ours('/spend-cap'), { cap_usd: '10' });
     await run({ cost_usd: '0.5' });

@@ -90,7 +90,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       access: reader,
       response: ReconciliationView,
       async handler({ params, now }) {
-        const { view, driftNanos } = await reconcile(deps.ledger, params.id, now);
+        const { view, driftNanos } = await reconcile(deps, params.id, now);
         deps.drift.set(params.id, driftNanos);
         return view;
       },

@@ -81,12 +81,13 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
        SELECT ${[...columns, ...sums].join(', ')} FROM usage_rollups
         WHERE org_id = $1 AND bucket >= $2 AND bucket < $3${conditions.join('')}
         ${values.length === 0 ? '' : `GROUP BY ${values.map((_, index) => `v${index}`).join(', ')}`}
+     ), page AS (
+       SELECT * FROM groups ${goOn} ORDER BY ${order.map(({ sql }) => sql).join(', ')} LIMIT ${param(request.limit, 'int8')}
      ), shown AS (
        SELECT *, ARRAY[${values.map((_, index) => `v${index}::text`).join(', ')}]::text[] AS values,
               ARRAY[${order.map(({ sql }) => `(${sql})::text`).join(', ')}] AS rank,
               row_number() OVER (ORDER BY ${order.map(({ sql }) => sql).join(', ')}) AS place
-         FROM groups ${goOn}
-        ORDER BY place LIMIT ${param(request.limit, 'int8')}
+         FROM page
      ), total AS (SELECT ${measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')} FROM groups)
      SELECT shown.values, shown.rank, ${[...shown('shown'), ...shown('total')].join(', ')}
        FROM total LEFT JOIN shown ON true ORDER BY shown.place`,
