@@ -13,13 +13,14 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { Hold } from '../../src/platform/ledger/hold.ts';
 import { openHoldLog } from '../../src/platform/ledger/hold-log.ts';
 import { seededBytes } from '../harness.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
-import { amountsOf, scopeOf } from '../support/ledger-values.ts';
+import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
+import { LedgerWorld } from '../support/ledger-world.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
 import {
   type ServiceAnswer,
@@ -125,6 +126,56 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
     expect((await after.run({ cost_usd: '5' })).status).toBe(201);
     expect(countedBy(await after.balanced(), 'spend_cap')).toEqual({ settled: nanos('5'), held: nanos('5') });
   });
+});
+
+/** The end of a hold was sent, its answer is lost, and the database stays away for a while. */
+describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
+  let world: LedgerWorld;
+  let losesNext = false;
+  let away = false;
+  const unreliable = (db: Database): Database => ({
+    ...db,
+    query: (sql, params) => (away ? Promise.reject(new DatabaseUnavailable('away')) : db.query(sql, params)),
+    transaction: (work, options) =>
+      db.transaction(async (tx) => {
+        const done = await work(tx);
+        if (losesNext) {
+          losesNext = false;
+          away = true;
+          throw new DatabaseUnavailable('lost');
+        }
+        return done;
+      }, options),
+  });
+  beforeAll(async () => {
+    world = await LedgerWorld.open({ wrap: unreliable });
+  });
+  afterAll(() => world?.close());
+
+  test.each(['settle', 'void'] as const)(
+    'by a %s is neither ended nor open, until it is known',
+    async (how) => {
+      const orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: nanos('10') }));
+      const { id } = await world.held(orgId, '4');
+      const other = await world.held(orgId, '1');
+      const settle = () => world.book(orgId, '3', { decisionId: id, externalId: how });
+      const end = how === 'settle' ? settle : () => world.ledger.void(orgId, id);
+      losesNext = true;
+      await expect(end()).rejects.toThrow(DatabaseUnavailable);
+      away = false;
+      // The database is back; what became of the first attempt is not known yet. Others are none the wiser.
+      const others = [world.booked(orgId, '1', { decisionId: other.id }), world.booked(orgId, '0.5')];
+      const attempts = [settle(), world.ledger.void(orgId, id), world.ledger.extend(orgId, id, 1_000)];
+      for (const attempt of await Promise.allSettled(attempts)) {
+        expect(attempt).toMatchObject({ status: 'rejected', reason: expect.any(DatabaseUnavailable) });
+      }
+      await Promise.all(others);
+      const settled = await vi.waitFor(settle, recovery);
+      expect(settled).toMatchObject({ kind: 'done', outcomes: [{ kind: 'booked', marks: [] }] });
+      expect(Object.values(await world.counters(orgId))).toEqual([`${nanos('4.5')}+0`]);
+      expect(await world.audit(orgId)).toEqual([]);
+    },
+  );
 });
 
 /** A small file system of its own, which only root can make. */

@@ -73,6 +73,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** Holds of this turn of the event loop that are not durable yet. */
   #fresh: Hold[] = [];
   #flushing: Promise<void> | undefined;
+  /** Holds whose end was sent to the database, and nobody knows yet whether it is there. */
+  readonly #inDoubt = new Set<string>();
   #closed = false;
 
   static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
@@ -339,6 +341,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       await Promise.all(orgIds.map((orgId) => this.#openBook(orgId)));
       const nowMs = this.#now();
       await db.transaction(async (tx) => {
+        this.#refuseDoubtful(groups.flatMap(({ bookings }) => bookings.map(({ decisionId }) => decisionId)));
         batch = await decideBatch(tx, this.#options, {
           groups,
           nowMs,
@@ -400,6 +403,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
+  /** To say that they have ended would be as wrong as to end them again: whoever asked may ask again soon. */
+  #refuseDoubtful(holdIds: readonly (string | null)[]): void {
+    if (holdIds.some((id) => id !== null && this.#inDoubt.has(id))) {
+      throw new EndInDoubt();
+    }
+  }
+
   /** One group's fault is not to be the others'. */
   async #retryApart(waiting: readonly Waiting<Run>[], error: unknown): Promise<void> {
     if (waiting.length === 1 || isUnknown(error)) {
@@ -416,6 +426,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
   async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
     const { db, log } = this.#options;
+    const ends = prepared.flatMap(({ ends: hold }) => hold?.id ?? []);
+    this.#doubt(ends);
     while (!this.#closed) {
       try {
         const written = new Set(
@@ -446,6 +458,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
             one.undo();
           }
         }
+        this.#doubtNoMore(ends);
         log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');
         return;
       } catch {
@@ -461,6 +474,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return this.#endedOrUnknown(orgId, holdId);
     }
     const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
+    this.#refuseDoubtful([holdId]);
     return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
   }
 
@@ -516,6 +530,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   /** The answer to COMMIT was lost. They stay as they are until their ends, or that they have none, can be read. */
   async #resolveEndsLater(ending: readonly OpenHold[]): Promise<void> {
+    const ids = ending.map(({ hold }) => hold.id);
+    this.#doubt(ids);
     while (!this.#closed) {
       try {
         const ends = await findEnds(
@@ -529,10 +545,23 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
           ending.filter(({ hold }) => !ended.has(hold.id)),
           false,
         );
+        this.#doubtNoMore(ids);
         return;
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 250).unref());
       }
+    }
+  }
+
+  #doubt(holdIds: readonly string[]): void {
+    for (const id of holdIds) {
+      this.#inDoubt.add(id);
+    }
+  }
+
+  #doubtNoMore(holdIds: readonly string[]): void {
+    for (const id of holdIds) {
+      this.#inDoubt.delete(id);
     }
   }
 
@@ -542,6 +571,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
+    this.#refuseDoubtful([holdId]);
     if (open.ending) {
       return { kind: 'ended' };
     }
@@ -649,9 +679,18 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 }
 
+class EndInDoubt extends DatabaseUnavailable {
+  constructor() {
+    super('it is not known yet whether the hold has ended');
+    this.name = 'EndInDoubt';
+  }
+}
+
 /** Whether it is not known what became of a transaction that failed with this. */
 function isUnknown(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable && !(error instanceof HoldsNotDurable);
+  return (
+    error instanceof DatabaseUnavailable && !(error instanceof HoldsNotDurable || error instanceof EndInDoubt)
+  );
 }
 
 function setEnding(holds: readonly OpenHold[], ending: boolean): void {
