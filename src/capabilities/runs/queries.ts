@@ -93,20 +93,26 @@ const columns = {
 
 const columnNames = Object.keys(columns).join(', ');
 
+/** Asked for twice: to store it, and to answer with it. */
+const bookedRows = new WeakMap<Booked<RunDraft>, RunRow>();
+
 /** The run as it is once it is booked. */
-export function bookedRow({
-  orgId,
-  booking,
-  scope,
-  chargedAtMs,
-  bookedAtMs,
-  marks,
-  charged,
-}: Booked<RunDraft>): RunRow {
-  const { row } = booking.run;
-  return {
-    ...row,
-    model: scope.model ?? row.model,
+export function bookedRow(booked: Booked<RunDraft>): RunRow {
+  const known = bookedRows.get(booked);
+  if (known !== undefined) {
+    return known;
+  }
+  const { booking, scope, charged } = booked;
+  const said = booking.run.row;
+  // Written out: spreading an object of this size costs more than all the rest of a booking.
+  const row: RunRow = {
+    org_id: booked.orgId,
+    charged_at: new Date(booked.chargedAtMs),
+    id: said.id,
+    external_id: said.external_id,
+    status: said.status,
+    key_id: said.key_id,
+    model: scope.model ?? said.model,
     provider: scope.provider,
     action: scope.action,
     workflow: scope.workflow,
@@ -114,14 +120,30 @@ export function bookedRow({
     department: scope.department,
     team: scope.team,
     customer_id: scope.customer_id,
+    tags: said.tags,
     chain_id: scope.chain_id,
-    org_id: orgId,
-    charged_at: new Date(chargedAtMs),
+    parent_run_id: said.parent_run_id,
+    depth: said.depth,
+    input_tokens: said.input_tokens,
+    cached_input_tokens: said.cached_input_tokens,
+    cache_write_tokens: said.cache_write_tokens,
+    output_tokens: said.output_tokens,
+    cost_nanos: said.cost_nanos,
     adjusted_nanos: 0n,
     uncovered_nanos: charged?.uncovered ?? 0n,
-    marks,
-    created_at: new Date(bookedAtMs),
+    value_nanos: said.value_nanos,
+    latency_ms: said.latency_ms,
+    price_version: said.price_version,
+    started_at: said.started_at,
+    finished_at: said.finished_at,
+    content: said.content,
+    metadata: said.metadata,
+    decision_id: said.decision_id,
+    marks: booked.marks,
+    created_at: new Date(booked.bookedAtMs),
   };
+  bookedRows.set(booked, row);
+  return row;
 }
 
 export async function writeRuns(tx: Transaction, booked: readonly Booked<RunDraft>[]): Promise<void> {

@@ -10,94 +10,66 @@ const elementOids: Record<ArrayType, number> = { bool: 16, int8: 20, int4: 23, t
 /** PostgreSQL counts microseconds from here. */
 const epochMs = Date.UTC(2000, 0, 1);
 
-const headerBytes = 20;
+const headerBytes = { empty: 12, filled: 20 };
+const lengthBytes = 4;
 const nullLength = -1;
 
-export function binaryArray(type: ArrayType, values: readonly unknown[]): Buffer {
-  const writer = new Writer(headerBytes + values.length * 16);
-  writer.int32(values.length === 0 ? 0 : 1);
-  writer.int32(values.some((value) => value === null || value === undefined) ? 1 : 0);
-  writer.int32(elementOids[type]);
-  if (values.length > 0) {
-    writer.int32(values.length);
-    // Arrays begin at one.
-    writer.int32(1);
-  }
+/** Exactly as large as its content, so that it can be handed to another thread without a copy. */
+export function binaryArray(type: ArrayType, values: readonly unknown[]): Uint8Array {
+  const bytes = Buffer.from(new ArrayBuffer(sizeOf(type, values)));
+  let hasNull = false;
+  let at = values.length === 0 ? headerBytes.empty : headerBytes.filled;
   for (const value of values) {
     if (value === null || value === undefined) {
-      writer.int32(nullLength);
+      hasNull = true;
+      at = bytes.writeInt32BE(nullLength, at);
     } else {
-      writeElement(writer, type, value);
+      at = writeElement(bytes, at, type, value);
     }
   }
-  return writer.written();
+  bytes.writeInt32BE(values.length === 0 ? 0 : 1, 0);
+  bytes.writeInt32BE(hasNull ? 1 : 0, 4);
+  bytes.writeInt32BE(elementOids[type], 8);
+  if (values.length > 0) {
+    bytes.writeInt32BE(values.length, 12);
+    // Arrays begin at one.
+    bytes.writeInt32BE(1, 16);
+  }
+  return bytes;
 }
 
-function writeElement(writer: Writer, type: ArrayType, value: unknown): void {
+const fixedBytes: Record<Exclude<ArrayType, 'text'>, number> = { bool: 1, int4: 4, int8: 8, timestamptz: 8 };
+
+function sizeOf(type: ArrayType, values: readonly unknown[]): number {
+  let size = (values.length === 0 ? headerBytes.empty : headerBytes.filled) + values.length * lengthBytes;
+  for (const value of values) {
+    if (value !== null && value !== undefined) {
+      size += type === 'text' ? Buffer.byteLength(String(value)) : fixedBytes[type];
+    }
+  }
+  return size;
+}
+
+/** Its length, then its bytes. Returns where the next one goes. */
+function writeElement(bytes: Buffer, at: number, type: ArrayType, value: unknown): number {
+  const content = at + lengthBytes;
   switch (type) {
-    case 'text':
-      writer.text(String(value));
-      break;
-    case 'int8':
-      writer.int32(8);
-      writer.int64(BigInt(value as bigint | number | string));
-      break;
-    case 'int4':
-      writer.int32(4);
-      writer.int32(Number(value));
-      break;
-    case 'bool':
-      writer.int32(1);
-      writer.byte(value === true ? 1 : 0);
-      break;
-    case 'timestamptz':
-      writer.int32(8);
-      writer.int64(BigInt((value as Date).getTime() - epochMs) * 1_000n);
-      break;
-  }
-}
-
-class Writer {
-  #bytes: Buffer;
-  #size = 0;
-
-  constructor(expectedBytes: number) {
-    this.#bytes = Buffer.allocUnsafe(expectedBytes);
-  }
-
-  byte(value: number): void {
-    this.#reserve(1);
-    this.#size = this.#bytes.writeUInt8(value, this.#size);
-  }
-
-  int32(value: number): void {
-    this.#reserve(4);
-    this.#size = this.#bytes.writeInt32BE(value, this.#size);
-  }
-
-  int64(value: bigint): void {
-    this.#reserve(8);
-    this.#size = this.#bytes.writeBigInt64BE(value, this.#size);
-  }
-
-  /** Its length in bytes, then the text. */
-  text(value: string): void {
-    // No character takes more than three bytes a unit.
-    this.#reserve(4 + value.length * 3);
-    const length = this.#bytes.write(value, this.#size + 4);
-    this.#bytes.writeInt32BE(length, this.#size);
-    this.#size += 4 + length;
-  }
-
-  written(): Buffer {
-    return this.#bytes.subarray(0, this.#size);
-  }
-
-  #reserve(more: number): void {
-    if (this.#size + more > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#size + more));
-      this.#bytes.copy(larger, 0, 0, this.#size);
-      this.#bytes = larger;
+    case 'text': {
+      const length = bytes.write(String(value), content);
+      bytes.writeInt32BE(length, at);
+      return content + length;
     }
+    case 'int8':
+      bytes.writeInt32BE(8, at);
+      return bytes.writeBigInt64BE(BigInt(value as bigint | number | string), content);
+    case 'int4':
+      bytes.writeInt32BE(4, at);
+      return bytes.writeInt32BE(Number(value), content);
+    case 'bool':
+      bytes.writeInt32BE(1, at);
+      return bytes.writeUInt8(value === true ? 1 : 0, content);
+    case 'timestamptz':
+      bytes.writeInt32BE(8, at);
+      return bytes.writeBigInt64BE(BigInt((value as Date).getTime() - epochMs) * 1_000n, content);
   }
 }

@@ -13,7 +13,7 @@ import { PGlite, protocol } from '@electric-sql/pglite';
  * @typedef {{ name: string, dataTypeID: number }} Field
  * @typedef {{ fields: Field[], rows: (string | null)[][] }} Result
  * @typedef {{ name: string, fields: Field[] }} Prepared
- * @typedef {{ id: number, sql: string, params?: (string | Uint8Array | null)[] } | 'close'} Asked
+ * @typedef {{ id: number, sql: string, params?: (string | number | null)[], packed?: Uint8Array } | 'close'} Asked
  * @typedef {Awaited<ReturnType<PGlite['execProtocol']>>['messages']} Messages
  */
 
@@ -38,11 +38,11 @@ port.on('message', async (/** @type {Asked} */ asked) => {
     port.close();
     return;
   }
-  const { id, sql, params } = asked;
+  const { id, sql, params, packed } = asked;
   try {
     port.postMessage({
       id,
-      result: params === undefined ? await runText(sql) : await runPrepared(sql, params),
+      result: params === undefined ? await runText(sql) : await runPrepared(sql, unpacked(params, packed)),
     });
   } catch (error) {
     const { message, code, constraint } = /** @type {Error & { code?: string, constraint?: string }} */ (
@@ -54,6 +54,22 @@ port.on('message', async (/** @type {Asked} */ asked) => {
     port.postMessage({ id, error: { message, code, constraint } });
   }
 });
+
+/**
+ * A number stands for so many of the packed bytes, one behind the other.
+ * @param {(string | number | null)[]} params @param {Uint8Array | undefined} packed
+ * @returns {(string | Uint8Array | null)[]}
+ */
+function unpacked(params, packed) {
+  let at = 0;
+  return params.map((param) => {
+    if (typeof param !== 'number' || packed === undefined) {
+      return /** @type {string | null} */ (param);
+    }
+    at += param;
+    return packed.subarray(at - param, at);
+  });
+}
 
 /** Any number of statements without parameters; the last one's result counts. @param {string} sql */
 async function runText(sql) {

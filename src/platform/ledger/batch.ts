@@ -88,11 +88,14 @@ export async function writeBatch<Run>(
   nowMs: number,
 ): Promise<BookAlerts[]> {
   const booked = prepared.map((one) => one.booked);
-  await insertIdentities(tx, booked);
-  await deps.writeRuns(tx, booked);
-  await insertEntries(tx, booked);
-  await addToUsage(tx, booked);
-  await addToTallies(tx, booked);
+  // Sent one behind the other without waiting for each answer. If one fails, so do all behind it.
+  await Promise.all([
+    insertIdentities(tx, booked),
+    deps.writeRuns(tx, booked),
+    insertEntries(tx, booked),
+    addToUsage(tx, booked),
+    addToTallies(tx, booked),
+  ]);
   const ends = prepared.flatMap(({ booked: { booking }, ends: hold }): HoldEnd[] =>
     hold === null ? [] : [{ hold, endedAs: 'settled', runId: booking.runId }],
   );
