@@ -39,7 +39,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
   const orgLimits = createOrgLimits(db);
   const { dataDir, holdsMax, redisUrl } = config;
   const ledger = await openLedger({ db, clock, ids, log, orgLimits, dataDir, holdsMax, writeRuns, readPaid });
-  const rates = openRateLimiter({ redisUrl, log, share: () => processes.count() });
+  const rates = await openRateLimiter({ redisUrl, log, share: () => processes.count() });
   return {
     ledger,
     orgLimits,

@@ -191,8 +191,12 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
 
 /** Equality passes; a charge of nothing passes everywhere. */
 function overruns({ limit, amount }: Applied, { settled, held }: Counter): boolean {
-  return limit.enforcement === 'block' && amount > 0n && settled + held + amount > limit.capacity;
+  const sum = settled + held + amount;
+  return amount > 0n && (limit.enforcement === 'block' ? sum > limit.capacity : sum > counterMax);
 }
+
+/** What a counter can hold; beyond it even a limit that only tells has to refuse. */
+const counterMax = 2n ** 63n - 1n;
 
 /** Depth has no counter, so its gate has to be found among those that have. */
 function isBehindDepth({ kind }: Limit): boolean {

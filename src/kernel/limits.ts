@@ -197,11 +197,10 @@ export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Wi
 
 /** Names the counter of a limit in a window; where it counts each value by itself, of that value. */
 export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Scope): string {
-  let key = `${id}@${startMs}`;
-  for (const field of matchFields) {
-    if (match[field] === each && field !== 'route_class') {
-      key += `:${scope[field]}`;
-    }
-  }
-  return key;
+  const values = matchFields.flatMap((field) =>
+    match[field] === each && field !== 'route_class' ? [scope[field]] : [],
+  );
+  const key = `${id}@${startMs}`;
+  // Two values must not look like two others, whatever is in them.
+  return values.length === 0 ? key : `${key}:${values.length === 1 ? values[0] : JSON.stringify(values)}`;
 }

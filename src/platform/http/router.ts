@@ -46,8 +46,8 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
       kind: 'route',
       template: route.path,
       route,
-      checkQuery: compileQuery(route.query ?? nothing),
-      checkBody: compileBody(route.body ?? nothing),
+      checkQuery: atFirstUse(() => compileQuery(route.query ?? nothing)),
+      checkBody: atFirstUse(() => compileBody(route.body ?? nothing)),
     };
     add(route.method, route.path, endpoint);
   }
@@ -75,6 +75,15 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
         queryString: match.searchParams as unknown as string,
       };
     },
+  };
+}
+
+/** Compiling the schemas of all routes takes a second, which a start should not wait for. */
+function atFirstUse(compile: () => Validator): Validator {
+  let compiled: Validator | undefined;
+  return (value) => {
+    compiled ??= compile();
+    return compiled(value);
   };
 }
 

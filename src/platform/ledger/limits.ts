@@ -64,10 +64,23 @@ export function toLimit(row: LimitRow): Limit {
     capacity: row.capacity,
     burst: row.burst ?? row.capacity,
     enforcement: row.enforcement,
-    thresholds: row.alert_thresholds,
+    thresholds: shared(row.alert_thresholds),
     createdAtMs: row.created_at.getTime(),
     expiresAtMs: row.expires_at?.getTime() ?? null,
   };
+}
+
+/** Nearly all limits have the same few thresholds, and there may be a hundred thousand limits in memory. */
+const knownThresholds = new Map<string, readonly number[]>();
+const knownThresholdsMax = 1_000;
+
+function shared(thresholds: readonly number[]): readonly number[] {
+  const name = thresholds.join();
+  const known = knownThresholds.get(name);
+  if (known === undefined && knownThresholds.size < knownThresholdsMax) {
+    knownThresholds.set(name, thresholds);
+  }
+  return known ?? thresholds;
 }
 
 function spanOf({ period, window_seconds, timezone }: LimitRow): Span {

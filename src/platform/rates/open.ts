@@ -2,7 +2,6 @@
 import type { Log } from '../log.ts';
 import { createMemoryRateLimiter } from './memory.ts';
 import type { RateLimiter } from './rate-limiter.ts';
-import { createRedisRateLimiter } from './redis.ts';
 
 export interface RateLimiterOptions {
   readonly redisUrl: string | undefined;
@@ -12,8 +11,11 @@ export interface RateLimiterOptions {
 }
 
 /** Does not wait for Redis: until it answers, this process counts by itself. */
-export function openRateLimiter({ redisUrl, log, share }: RateLimiterOptions): RateLimiter {
-  return redisUrl === undefined
-    ? createMemoryRateLimiter({ share })
-    : createRedisRateLimiter({ url: redisUrl, log, share });
+export async function openRateLimiter({ redisUrl, log, share }: RateLimiterOptions): Promise<RateLimiter> {
+  if (redisUrl === undefined) {
+    return createMemoryRateLimiter({ share });
+  }
+  // Its client is loaded only where it is used: that takes a tenth of a second of the start.
+  const { createRedisRateLimiter } = await import('./redis.ts');
+  return createRedisRateLimiter({ url: redisUrl, log, share });
 }
