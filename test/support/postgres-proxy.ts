@@ -1,6 +1,7 @@
 /**
  * Stands between Purser and PostgreSQL and can cut a connection at the worst moment: when COMMIT was sent and its answer
- * has not come back. Whether the commit reached the server is for the test to say; the client cannot tell.
+ * has not come back. Whether the commit reached the server is for the test to say; the client cannot tell. It can also
+ * let notices come late, but not so late that they would be missed.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -11,6 +12,8 @@ export interface PostgresProxy {
    * if the commit was let through, the server has answered it.
    */
   cutCommit(of: { readonly text: string; readonly reaches: boolean }): Promise<void>;
+  /** From now on, everything that comes back on a connection that listens comes so much later. */
+  delayNotices(byMs: number): void;
   close(): Promise<void>;
 }
 
@@ -34,12 +37,25 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let cuts: Cut[] = [];
+  let noticesDelayMs = 0;
 
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     let sent = Buffer.alloc(0);
     /** The commit is on its way; its answer is for nobody. */
     let cutting: Cut | undefined;
+    let listens = false;
+    /** What comes later must not overtake. */
+    let notBeforeMs = 0;
+    const passOn = (chunk: Buffer) => {
+      const nowMs = performance.now();
+      notBeforeMs = Math.max(notBeforeMs, listens ? nowMs + noticesDelayMs : nowMs);
+      if (notBeforeMs > nowMs) {
+        setTimeout(() => client.write(chunk), notBeforeMs - nowMs);
+      } else {
+        client.write(chunk);
+      }
+    };
     const cutNow = (cut: Cut) => {
       client.destroy();
       upstream.destroy();
@@ -58,6 +74,7 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       });
     }
     client.on('data', (chunk) => {
+      listens ||= chunk.indexOf('LISTEN ') >= 0;
       sent = chunk.indexOf(begin) >= 0 ? chunk : Buffer.concat([sent, chunk]);
       const at = cuts.length === 0 ? -1 : chunk.indexOf(commit);
       const cut = at < 0 ? undefined : cuts.find(({ text }) => sent.indexOf(text) >= 0);
@@ -75,7 +92,7 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
     });
     upstream.on('data', (chunk) => {
       if (cutting === undefined) {
-        client.write(chunk);
+        passOn(chunk);
       } else {
         cutNow(cutting);
       }
@@ -92,6 +109,9 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       new Promise((resolve) => {
         cuts.push({ text, reaches, done: resolve });
       }),
+    delayNotices(byMs) {
+      noticesDelayMs = byMs;
+    },
     async close() {
       for (const socket of sockets) {
         socket.destroy();
