@@ -93,10 +93,7 @@ function meetingOf(limits: OrgLimits, { scope, atMs }: Charge, surface: Surface)
     known = new Map();
     meetings.set(limits, known);
   }
-  let name: string = surface;
-  for (const field of limits.index.fields) {
-    name += `\u0000${scope[field]}`;
-  }
+  const name = nameOf(limits, scope, surface);
   const there = known.get(name);
   if (there !== undefined && there.fromMs <= atMs && atMs < there.untilMs) {
     return there;
@@ -107,6 +104,16 @@ function meetingOf(limits: OrgLimits, { scope, atMs }: Charge, surface: Surface)
   const meeting = meet(limits, scope, atMs, surface);
   known.set(name, meeting);
   return meeting;
+}
+
+/** Unlikely to be shared by two that differ, and harmless only if it never is: hence the lengths. */
+function nameOf({ index }: OrgLimits, scope: Scope, surface: Surface): string {
+  let name: string = surface;
+  for (const field of index.fields) {
+    const value = scope[field];
+    name += value === null ? ',' : `,${value.length}:${value}`;
+  }
+  return name;
 }
 
 function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): Meeting {

@@ -14,6 +14,7 @@ import { onKeyChange } from './notices.ts';
 import { type CredentialRow, findKeyByDigest } from './queries.ts';
 
 const rememberedMax = 50_000;
+const recentMax = 1_000;
 
 export interface Credentials {
   /** What is remembered of a token and still true. */
@@ -32,6 +33,8 @@ export function createCredentials(
 ): Credentials {
   const lastKnown = new Map<string, Credential>();
   const remembered = new Map<string, Credential>();
+  /** The few tokens that ask all the time need not be digested each time. Good until anything is announced. */
+  const recent = new Map<string, { readonly credential: Credential; readonly announcements: number }>();
   /** Counts announcements: a row that was read before one must not be remembered after it. */
   let announcements = 0;
 
@@ -55,7 +58,20 @@ export function createCredentials(
   const peekDigest = (digest: string) => (db.noticesAreCurrent() ? remembered.get(digest) : undefined);
 
   return {
-    peek: (token) => peekDigest(keyDigest(token)),
+    peek(token) {
+      const last = recent.get(token);
+      if (last !== undefined && last.announcements === announcements && db.noticesAreCurrent()) {
+        return last.credential;
+      }
+      const credential = peekDigest(keyDigest(token));
+      if (credential !== undefined) {
+        if (recent.size >= recentMax) {
+          recent.clear();
+        }
+        recent.set(token, { credential, announcements });
+      }
+      return credential;
+    },
     async find(token) {
       const digest = keyDigest(token);
       const known = peekDigest(digest);

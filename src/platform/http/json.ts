@@ -35,9 +35,10 @@ function parseObject(bytes: Buffer, whole: string, path: string): object {
   if (nesting(bytes) > nestingMax) {
     throw refuseField(whole, 'invalid_body', `This is nested more than ${nestingMax} levels deep.`);
   }
+  const text = bytes.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = JSON.parse(text);
   } catch {
     throw refuseField(
       whole,
@@ -49,7 +50,7 @@ function parseObject(bytes: Buffer, whole: string, path: string): object {
     throw refuseField(whole, 'invalid_type', 'This has to be a JSON object.');
   }
   // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
-  if (bytes.includes('\\u') || bytes.includes('__proto__')) {
+  if (text.includes('\\u') || text.includes('__proto__')) {
     const faults: FieldError[] = [];
     findUnstorable(value, path, faults);
     if (faults.length > 0) {

@@ -55,7 +55,7 @@ export function holdText(hold: Hold): string {
   const { amounts, idempotency } = hold;
   return (
     `{"id":"${hold.id}","orgId":"${hold.orgId}","runId":${hold.runId === null ? 'null' : `"${hold.runId}"`},` +
-    `"surface":"${hold.surface}","scope":${JSON.stringify(hold.scope)},` +
+    `"surface":"${hold.surface}","scope":${JSON.stringify(valuesOf(hold.scope))},` +
     `"amounts":["${amounts.usd}","${amounts.tokens}","${amounts.requests}"],` +
     `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},` +
     `"takes":${JSON.stringify(flat(hold.takes))},"packs":${JSON.stringify(flat(hold.packs))},` +
@@ -65,11 +65,46 @@ export function holdText(hold: Hold): string {
   );
 }
 
+/** The values alone, in this order: the names would be most of the text. */
+function valuesOf(scope: Scope): readonly (string | null)[] {
+  return [
+    scope.key_id,
+    scope.model,
+    scope.provider,
+    scope.action,
+    scope.workflow,
+    scope.deployment,
+    scope.department,
+    scope.team,
+    scope.customer_id,
+    scope.chain_id,
+  ];
+}
+
+function scopeOfValues(values: readonly (string | null)[]): Scope {
+  const [key_id, model, provider, action, workflow, deployment, department, team, customer_id, chain_id] =
+    values;
+  return {
+    key_id,
+    model,
+    provider,
+    action,
+    workflow,
+    deployment,
+    department,
+    team,
+    customer_id,
+    chain_id,
+  } as Scope;
+}
+
+/** From either form. */
 export function restoredHold(stored: unknown): Hold {
-  const { amounts, takes, packs, idempotency, ...rest } = stored as StoredHold;
+  const { amounts, takes, packs, idempotency, scope, ...rest } = stored as StoredHold;
   const [usd, tokens, requests] = amounts;
   return {
     ...rest,
+    scope: Array.isArray(scope) ? scopeOfValues(scope) : scope,
     amounts: { usd: BigInt(usd), tokens: BigInt(tokens), requests: BigInt(requests) },
     takes: paired(takes),
     packs: paired(packs),
