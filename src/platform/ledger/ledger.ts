@@ -1,6 +1,6 @@
 /**
  * The ledger seam: who may spend, and what was spent. Two implementations honour it, held to one conformance suite
- * (`conformance.test.ts`): embedded (memory, holds durable in LMDB) and PostgreSQL (exact from any number of processes).
+ * (`conformance.test.ts`): embedded (memory, holds durable in a log) and PostgreSQL (exact from any number of processes).
  *
  * No admission makes settled + held exceed a limit; all limits of a charge are taken or none. A hold ends once: settled,
  * voided or expired. What cannot be answered now is a `DatabaseUnavailable`, never an allow.
