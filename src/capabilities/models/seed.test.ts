@@ -25,6 +25,8 @@ test('every seed is a price that could have been put, of a model of its own', as
 });
 
 test('seeds are written once, and never over what an operator has put', async () => {
+  // A world starts as the service does, with the seeds in it.
+  await world.db.query('DELETE FROM model_prices', []);
   const own = await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7' });
   const prices = createPrices(world.db);
   expect(await prices.find('org_any', 'gpt-5', world.clock.now().getTime())).toBeUndefined();
