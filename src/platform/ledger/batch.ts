@@ -123,7 +123,12 @@ function chargesByBook<Run>(prepared: readonly Prepared<Run>[]): Map<Book, Raise
   const charges = new Map<Book, Raised[]>();
   for (const { book, booked } of prepared) {
     if (booked.charged !== null) {
-      charges.set(book, [...(charges.get(book) ?? []), booked.charged]);
+      const others = charges.get(book);
+      if (others === undefined) {
+        charges.set(book, [booked.charged]);
+      } else {
+        others.push(booked.charged);
+      }
     }
   }
   return charges;
