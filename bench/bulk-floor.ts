@@ -68,8 +68,9 @@ async function writeBatch(db: Database, orgId: string, booked: readonly Booked<R
   await db.transaction(async (tx) => {
     await findKnown(
       tx,
-      [orgId],
-      booked.flatMap(({ booking }) => booking.externalId ?? []),
+      booked.flatMap(({ orgId, booking: { externalId } }) =>
+        externalId === null ? [] : [{ orgId, externalId }],
+      ),
     );
     await insertIdentities(tx, booked);
     await writeRuns(tx, booked);

@@ -140,13 +140,13 @@ async function readKnown<Run>(
   { groups, bookOf }: BatchRequest<Run>,
 ): Promise<Known> {
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
-  const externalIds: string[] = [];
+  const named: { orgId: string; externalId: string }[] = [];
   const endedIds: string[] = [];
   const paid = new Map<Booking, PaidSoFar>();
   for (const { orgId, bookings } of groups) {
     for (const booking of bookings) {
       if (booking.externalId !== null) {
-        externalIds.push(booking.externalId);
+        named.push({ orgId, externalId: booking.externalId });
       }
       if (
         booking.decisionId !== null &&
@@ -160,7 +160,7 @@ async function readKnown<Run>(
       }
     }
   }
-  const runs = await findKnown(tx, orgIds, externalIds);
+  const runs = await findKnown(tx, named);
   const ends = await findEnds(tx, orgIds, endedIds);
   return {
     runs: new Map(runs.map((row) => [nameOf(row.org_id, row.external_id), row.run_id])),

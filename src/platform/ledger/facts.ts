@@ -297,16 +297,21 @@ export interface KnownRun {
   readonly run_id: string;
 }
 
+/** Each is looked up by itself: one plan for all, made while the table was small, would read all of it for good. */
 export async function findKnown(
   db: Queryable,
-  orgIds: readonly string[],
-  externalIds: readonly string[],
+  wanted: readonly { readonly orgId: string; readonly externalId: string }[],
 ): Promise<KnownRun[]> {
-  return externalIds.length === 0
+  return wanted.length === 0
     ? []
     : db.query<KnownRun>(
-        'SELECT org_id, external_id, run_id FROM run_identities WHERE org_id = ANY($1) AND external_id = ANY($2)',
-        [orgIds, externalIds],
+        `SELECT wanted.org_id, wanted.external_id, known.run_id
+           FROM unnest($1::text[], $2::text[]) AS wanted(org_id, external_id)
+          CROSS JOIN LATERAL (
+            SELECT run_id FROM run_identities there
+             WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id LIMIT 1
+          ) AS known`,
+        [wanted.map(({ orgId }) => orgId), wanted.map(({ externalId }) => externalId)],
       );
 }
 

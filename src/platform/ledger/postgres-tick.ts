@@ -377,7 +377,7 @@ export async function selectHolds(
     digests.length === 0
       ? 'SELECT body FROM holds WHERE org_id = $1 AND id = ANY($2)'
       : `SELECT body FROM holds WHERE org_id = $1 AND id = ANY($2)
-         UNION SELECT body FROM holds WHERE org_id = $1 AND idempotency_digest = ANY($3)`,
+         UNION SELECT body FROM holds WHERE org_id = $1 AND idempotency_digest = ANY($3) AND idempotency_digest IS NOT NULL`,
     digests.length === 0 ? [orgId, ids] : [orgId, ids, digests],
   );
   return rows.map(({ body }) => restoredHold(body));
@@ -393,7 +393,7 @@ async function selectHoldsSince(
   const others = missing.filter((one) => !chains.includes(one));
   const sinceMs = Math.min(...others.map(({ applied }) => applied.window.startMs));
   const rows = await tx.query<{ body: unknown }>(
-    `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,chain_id}' = ANY($2)
+    `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,chain_id}' = ANY($2) AND body #>> '{scope,chain_id}' IS NOT NULL
      UNION SELECT body FROM holds WHERE org_id = $1 AND (body ->> 'admittedAtMs')::int8 >= $3`,
     [
       orgId,
