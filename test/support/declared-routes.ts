@@ -1,6 +1,6 @@
-/** Every route of the product, for tests that hold one invariant over all of them. No handler of these is called. */
+/** The product as it is declared, without a database: for what holds for every route, and for what needs no data. */
 import { trace } from '@opentelemetry/api';
-import { createApp } from '../../src/app.ts';
+import { type App, createApp } from '../../src/app.ts';
 import { createPrices } from '../../src/capabilities/models/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -14,7 +14,13 @@ import { createLog } from '../../src/platform/log.ts';
 import { createProcesses } from '../../src/platform/processes.ts';
 import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';
 
+/** No handler of these is called. */
 export function declaredRoutes(): readonly Route[] {
+  return declaredApp().routes;
+}
+
+/** Answers whatever needs no database: pages, public routes, refusals of callers without a key. */
+export function declaredApp(): App {
   const notUsed = () => {
     throw new Error('declarations alone need no database');
   };
@@ -46,5 +52,5 @@ export function declaredRoutes(): readonly Route[] {
     faults: noFaults,
     baseUrl: () => 'http://localhost:8080',
     isDraining: () => false,
-  }).routes;
+  });
 }
