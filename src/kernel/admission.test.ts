@@ -47,8 +47,13 @@ class Desk {
 const cap = (dollars: string, fields: Partial<Limit> = {}) =>
   limitOf({ id: 'cap_1', kind: 'spend_cap', capacity: usd(dollars), ...fields });
 
+/** What the caller is told; which limit it was, is asked for where that matters. */
 function denialOf(admission: Admission) {
-  return admission.kind === 'denied' ? admission.denial : undefined;
+  if (admission.kind !== 'denied') {
+    return undefined;
+  }
+  const { code, details } = admission.denial;
+  return { code, details };
 }
 
 describe('a limit', () => {

@@ -1,9 +1,20 @@
-/** A refusal as a value: the contract's code and the details that go with it. */
+/** A refusal as a value: the contract's code, the details that go with it, and the limit that refused. */
 import type { Limit } from './limits.ts';
 import { formatUsd } from './money.ts';
-import { formatInstant, type Window } from './windows.ts';
+import { formatInstant, lifetime, type Window } from './windows.ts';
 
-export type Denial =
+/** For whoever tells others of it. */
+export interface RefusedBy {
+  readonly limit: Limit;
+  readonly window: Window;
+  /** Settled and held; of a chain's depth, how deep it is. */
+  readonly used: bigint;
+}
+
+/** Null where several limits together could not cover it: credits. */
+export type Denial = Refused & { readonly by: RefusedBy | null };
+
+type Refused =
   | {
       readonly code: 'plan_limit_exceeded';
       readonly details: {
@@ -75,6 +86,11 @@ export interface Overrun {
 type CountedKind = Exclude<Limit['kind'], 'rate' | 'credits' | 'chain_depth'>;
 
 export function denialOf(overrun: Overrun): Denial {
+  const { limit, window, settled, held } = overrun;
+  return { ...refusedOf(overrun), by: { limit, window, used: settled + held } };
+}
+
+function refusedOf(overrun: Overrun): Refused {
   const { limit, window, settled, held, attempted, timezone } = overrun;
   const spent = settled + held;
   const start = formatInstant(window.startMs, timezone);
@@ -160,6 +176,7 @@ export function depthDenial(limit: Limit, depth: number): Denial {
   return {
     code: 'chain_budget_exceeded',
     details: { reason: 'depth', current: depth - 1, attempted: depth, limit: Number(limit.capacity) },
+    by: { limit, window: lifetime, used: BigInt(depth - 1) },
   };
 }
 
@@ -167,6 +184,7 @@ export function creditsDenial(available: bigint, attempted: bigint): Denial {
   return {
     code: 'credits_exhausted',
     details: { available_usd: formatUsd(available), attempted_usd: formatUsd(attempted) },
+    by: null,
   };
 }
 
