@@ -1,5 +1,6 @@
 /** From a question to a hold, and from a hold to the verdict: pure, so that the hot path is nothing but calls. */
 import type { FieldError } from '../contract/errors.ts';
+import type { Meeting, Met } from '../kernel/admission.ts';
 import type { LimitKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
@@ -89,36 +90,64 @@ const gateOf: Partial<Record<LimitKind, Verdict['not_checked'][number]>> = {
 };
 
 /** The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping. */
-export function verdictText(question: Question, { hold, left, notChecked }: Held): string {
+export function verdictText(question: Question, { hold, meeting, left }: Held): string {
+  const { frames, notChecked } = textsOf(meeting);
   let limits = '';
-  for (const { applied, remaining } of left) {
-    const { limit, window } = applied;
-    const amount = limit.unit === 'usd' ? `"${formatUsd(remaining)}"` : remaining.toString();
-    const resetsAt = limit.span.kind === 'lifetime' ? 'null' : `"${isoInstant(window.endMs)}"`;
-    limits +=
-      `${limits === '' ? '' : ','}{"id":"${limit.id}","kind":"${limit.kind}","unit":"${limit.unit}",` +
-      `"remaining":${amount},"resets_at":${resetsAt}}`;
+  for (let i = 0; i < frames.length; i += 1) {
+    const { before, isMoney, after } = frames[i] as Frame;
+    const remaining = left[i] as bigint;
+    limits += before + (isMoney ? formatUsd(remaining) : remaining.toString()) + after;
   }
-  const gates = notChecked.length === 0 ? [] : [...new Set(notChecked.flatMap((kind) => gateOf[kind] ?? []))];
   return (
     `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
     `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(question)},` +
-    `"limits":[${limits}],"not_checked":${gates.length === 0 ? '[]' : JSON.stringify(gates)}}`
+    `"limits":[${limits}],"not_checked":${notChecked}}`
   );
 }
 
-/** Formatting is dear, and the ends of windows are always the same few. */
-const formatted = new Map<number, string>();
-const formattedMax = 1_000;
+/** What stands around the number that remains of a limit. */
+interface Frame {
+  readonly before: string;
+  readonly isMoney: boolean;
+  readonly after: string;
+}
+
+interface MeetingTexts {
+  readonly frames: readonly Frame[];
+  readonly notChecked: string;
+}
+
+/** All verdicts of a meeting have them in common. */
+const texts = new WeakMap<Meeting, MeetingTexts>();
+
+function textsOf(meeting: Meeting): MeetingTexts {
+  let known = texts.get(meeting);
+  if (known === undefined) {
+    const gates = new Set(meeting.leftOut.flatMap((kind) => gateOf[kind] ?? []));
+    known = { frames: meeting.counters.map(frameOf), notChecked: JSON.stringify([...gates]) };
+    texts.set(meeting, known);
+  }
+  return known;
+}
+
+function frameOf({ limit, window }: Met, index: number): Frame {
+  const isMoney = limit.unit === 'usd';
+  const resetsAt = limit.span.kind === 'lifetime' ? 'null' : `"${new Date(window.endMs).toISOString()}"`;
+  return {
+    before:
+      `${index === 0 ? '' : ','}{"id":"${limit.id}","kind":"${limit.kind}","unit":"${limit.unit}",` +
+      `"remaining":${isMoney ? '"' : ''}`,
+    isMoney,
+    after: `${isMoney ? '"' : ''},"resets_at":${resetsAt}}`,
+  };
+}
+
+/** Formatting is dear, and many that are asked for in the same millisecond end in the same one. */
+let lastInstant = { atMs: Number.NaN, text: '' };
 
 function isoInstant(atMs: number): string {
-  let text = formatted.get(atMs);
-  if (text === undefined) {
-    text = new Date(atMs).toISOString();
-    if (formatted.size >= formattedMax) {
-      formatted.clear();
-    }
-    formatted.set(atMs, text);
+  if (atMs !== lastInstant.atMs) {
+    lastInstant = { atMs, text: new Date(atMs).toISOString() };
   }
-  return text;
+  return lastInstant.text;
 }

@@ -59,7 +59,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
       amounts: request.amounts,
       admittedAtMs: atMs,
       expiresAtMs: atMs + request.holdSeconds * 1_000,
-      takes: [],
+      shares: [],
       packs: [],
       priceVersion: request.priceVersion,
       idempotency: null,

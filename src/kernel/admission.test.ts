@@ -7,13 +7,14 @@ import {
   type Charge,
   type Counter,
   countsIn,
-  leftOut,
   livePacks,
+  meetingOf,
   release,
   type Surface,
   take,
+  takesOf,
 } from './admission.ts';
-import { each, type Limit, limitKinds } from './limits.ts';
+import { each, type Limit, limitKinds, type Scope } from './limits.ts';
 
 const atMs = Date.parse('2026-11-15T12:00:00Z');
 const dayStart = Date.parse('2026-11-15T00:00:00Z');
@@ -40,7 +41,7 @@ class Desk {
         this.counters.set(key, { settled, held, alerted: 0, endMs: window.endMs });
       }
     }
-    return admit(this.counters, { limits: this.#limits, charge, applied, preFlight });
+    return admit(this.counters, { limits: this.#limits, charge, met: applied, preFlight });
   }
 }
 
@@ -59,11 +60,7 @@ function denialOf(admission: Admission) {
 describe('a limit', () => {
   test('lets through what makes it full, and not one nanodollar more', () => {
     const spent = { cap_1: { settled: usd('6'), held: usd('3') } };
-    expect(new Desk([cap('10')], spent).ask()).toEqual({
-      kind: 'allowed',
-      takes: [{ key: `cap_1@${dayStart}`, amount: usd('1') }],
-      packs: [],
-    });
+    expect(new Desk([cap('10')], spent).ask()).toEqual({ kind: 'allowed', packs: [] });
     const more = new Desk([cap('10')], spent).ask({ amounts: amountsOf('1.000000001') });
     expect(denialOf(more)?.code).toBe('spend_cap_exceeded');
     const less = new Desk([cap('9.999999999')], spent).ask();
@@ -72,11 +69,7 @@ describe('a limit', () => {
 
   test('of nothing refuses everything but a charge of nothing', () => {
     expect(new Desk([cap('0')]).ask({ amounts: amountsOf('0.000000001') }).kind).toBe('denied');
-    expect(new Desk([cap('0')]).ask({ amounts: amountsOf('0') })).toEqual({
-      kind: 'allowed',
-      takes: [],
-      packs: [],
-    });
+    expect(new Desk([cap('0')]).ask({ amounts: amountsOf('0') })).toEqual({ kind: 'allowed', packs: [] });
   });
 
   test('that was lowered below what is spent still lets a charge of nothing through', () => {
@@ -87,11 +80,7 @@ describe('a limit', () => {
 
   test('that only alerts is counted and refuses nothing', () => {
     const desk = new Desk([cap('1', { enforcement: 'alert' })], { cap_1: { settled: usd('5') } });
-    expect(desk.ask()).toEqual({
-      kind: 'allowed',
-      takes: [{ key: `cap_1@${dayStart}`, amount: usd('1') }],
-      packs: [],
-    });
+    expect(desk.ask()).toEqual({ kind: 'allowed', packs: [] });
   });
 
   test('counts in its own unit', () => {
@@ -106,21 +95,37 @@ describe('a limit', () => {
 
   test('is not touched by a decision: only what is taken is taken', () => {
     const desk = new Desk([cap('10')]);
-    const admission = desk.ask();
+    desk.ask();
     const key = `cap_1@${dayStart}`;
     expect(desk.counters.get(key)?.held).toBe(0n);
-    const takes = admission.kind === 'allowed' ? admission.takes : [];
+    const takes = takesOf([{ key, unit: 'usd' }], amountsOf('1'));
     take(desk.counters, takes);
     expect(desk.counters.get(key)?.held).toBe(usd('1'));
     release(desk.counters, [...takes, { key: 'gone@0', amount: 5n }]);
     expect(desk.counters.get(key)?.held).toBe(0n);
   });
 
+  test('takes its unit of a charge, where that is anything, and of credits nothing by itself', () => {
+    const span = { kind: 'fixed', seconds: 60 } as const;
+    const limits = limitsOf([
+      cap('10'),
+      limitOf({ id: 'q', kind: 'quota', unit: 'tokens', capacity: 9n, span }),
+      limitOf({ id: 'r', kind: 'quota', unit: 'requests', capacity: 9n, span }),
+      limitOf({ id: 'crp', kind: 'credits', match: { customer_id: 'c' }, capacity: 1n }),
+    ]);
+    const { shares, counters } = meetingOf(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
+    expect(counters).toHaveLength(4);
+    expect(takesOf(shares, amountsOf('2', 7n, 0n))).toEqual([
+      { key: `q@${atMs}`, amount: 7n },
+      { key: `cap_1@${dayStart}`, amount: usd('2') },
+    ]);
+  });
+
   test('whose counter nobody made is a fault, not an allow', () => {
     const limits = limitsOf([cap('10')]);
     const charge = { scope: scopeOf(), amounts: amountsOf('1'), depth: null, atMs };
     const applied = appliedLimits(limits, charge, 'run');
-    expect(() => admit(new Map(), { limits, charge, applied, preFlight: false })).toThrow('cap_1@');
+    expect(() => admit(new Map(), { limits, charge, met: applied, preFlight: false })).toThrow('cap_1@');
     expect(() => take(new Map(), [{ key: 'x@0', amount: 1n }])).toThrow('x@0');
   });
 });
@@ -314,7 +319,6 @@ describe('the details of a refusal', () => {
     });
     expect(desk.ask({ scope: customer, amounts: amountsOf('0.75') })).toEqual({
       kind: 'allowed',
-      takes: [],
       packs: [
         { key: 'crp_1@0', amount: usd('0.5') },
         { key: 'crp_2@0', amount: usd('0.25') },
@@ -447,14 +451,13 @@ describe('a surface', () => {
       limitOf({ id: 'c2', kind: 'credits', match: { customer_id: 'c' }, capacity: 1n }),
       limitOf({ id: 'c3', kind: 'credits', match: { customer_id: 'other' }, capacity: 1n }),
     ]);
-    const charge = {
-      scope: scopeOf({ customer_id: 'c', chain_id: 'x' }),
-      amounts: amountsOf('1'),
-      depth: null,
-      atMs,
-    };
-    expect(leftOut('edge', limits, charge)).toEqual(['plan_runs', 'chain_depth', 'credits']);
-    expect(leftOut('edge', limits, { ...charge, scope: scopeOf() })).toEqual(['plan_runs']);
+    const leftOut = (scope: Scope) => meetingOf(limits, scope, atMs, 'edge').leftOut;
+    expect(leftOut(scopeOf({ customer_id: 'c', chain_id: 'x' }))).toEqual([
+      'plan_runs',
+      'chain_depth',
+      'credits',
+    ]);
+    expect(leftOut(scopeOf())).toEqual(['plan_runs']);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   type LimitKind,
   type OrgLimits,
   type Scope,
+  type Unit,
   windowOf,
 } from './limits.ts';
 import type { Window } from './windows.ts';
@@ -37,12 +38,32 @@ export interface Charge {
   readonly atMs: number;
 }
 
-/** A limit as one charge meets it. */
-export interface Applied {
+/** A limit in one of its windows, and the counter of both. */
+export interface Met {
   readonly limit: Limit;
   readonly window: Window;
   readonly key: string;
+}
+
+/** A limit as one charge meets it. */
+export interface Applied extends Met {
   readonly amount: bigint;
+}
+
+/** A counter of which a charge takes its amount in this unit. Charges that meet the same limits have them in common. */
+export interface Share {
+  readonly key: string;
+  readonly unit: Unit;
+}
+
+export function takesOf(shares: readonly Share[], amounts: Amounts): Take[] {
+  const takes: Take[] = [];
+  for (const { key, unit } of shares) {
+    if (amounts[unit] > 0n) {
+      takes.push({ key, amount: amounts[unit] });
+    }
+  }
+  return takes;
 }
 
 /** Which gates a hold was taken through, or a booking counts in. */
@@ -59,15 +80,10 @@ export function countsIn(surface: Surface, kind: LimitKind): boolean {
   return surface === 'edge' ? edgeKinds.has(kind) : surface === 'run' || !moneyOfTheMoment.has(kind);
 }
 
-/** What the decision on one surface leaves out although it applies, for the caller to know. */
-export function leftOut(surface: Surface, limits: OrgLimits, charge: Charge): readonly LimitKind[] {
-  return meetingOf(limits, charge, surface).leftOut;
-}
-
-/** The counters that a charge meets, in the order of their gates. */
+/** The counters that a charge meets, in the order of their gates, with what it takes of each. */
 export function appliedLimits(limits: OrgLimits, charge: Charge, surface: Surface): Applied[] {
-  const { amounts } = charge;
-  return meetingOf(limits, charge, surface).counters.map(({ limit, window, key }) => ({
+  const { scope, amounts, atMs } = charge;
+  return meetingOf(limits, scope, atMs, surface).counters.map(({ limit, window, key }) => ({
     limit,
     window,
     key,
@@ -76,8 +92,12 @@ export function appliedLimits(limits: OrgLimits, charge: Charge, surface: Surfac
 }
 
 /** Which counters charges of one scope meet while their windows last. */
-interface Meeting {
-  readonly counters: readonly Omit<Applied, 'amount'>[];
+export interface Meeting {
+  /** In the order of their gates. */
+  readonly counters: readonly Met[];
+  /** Of all of them but credit packs, which are burned in an order of their own. */
+  readonly shares: readonly Share[];
+  /** What applies and is not looked at on this surface, for the caller to know. */
   readonly leftOut: readonly LimitKind[];
   readonly fromMs: number;
   readonly untilMs: number;
@@ -87,7 +107,7 @@ interface Meeting {
 const meetings = new WeakMap<OrgLimits, Map<string, Meeting>>();
 const meetingsMax = 2_000;
 
-function meetingOf(limits: OrgLimits, { scope, atMs }: Charge, surface: Surface): Meeting {
+export function meetingOf(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): Meeting {
   let known = meetings.get(limits);
   if (known === undefined) {
     known = new Map();
@@ -127,6 +147,9 @@ function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): 
   const others = all.filter(({ kind }) => kind !== 'rate' && !countsIn(surface, kind));
   return {
     counters,
+    shares: counters
+      .filter(({ limit }) => limit.kind !== 'credits')
+      .map(({ key, limit }) => ({ key, unit: limit.unit })),
     leftOut: [...new Set(others.map(({ kind }) => kind))],
     fromMs: Math.max(Number.NEGATIVE_INFINITY, ...counters.map(({ window }) => window.startMs)),
     untilMs: Math.min(Number.POSITIVE_INFINITY, ...counters.map(({ window }) => window.endMs)),
@@ -134,46 +157,47 @@ function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): 
 }
 
 export type Admission =
-  | { readonly kind: 'allowed'; readonly takes: readonly Take[]; readonly packs: readonly Take[] }
+  /** Of credit packs it names how much is to be taken; of everything else that is the charge's to say. */
+  | { readonly kind: 'allowed'; readonly packs: readonly Take[] }
   | { readonly kind: 'denied'; readonly denial: Denial };
 
 export interface AdmissionRequest {
   readonly limits: OrgLimits;
   readonly charge: Charge;
-  readonly applied: readonly Applied[];
+  readonly met: readonly Met[];
   readonly preFlight: boolean;
 }
 
-/** Looks at every gate in order. Takes nothing: `take` does that with what is returned. Every counter must exist. */
+const allowed: Admission = { kind: 'allowed', packs: [] };
+
+/** Looks at every gate in order, and takes nothing. Every counter must exist. */
 export function admit(counters: Counters, request: AdmissionRequest): Admission {
-  const { limits, charge, applied, preFlight } = request;
-  const takes: Take[] = [];
-  const packs: Applied[] = [];
+  const { limits, charge, met, preFlight } = request;
+  let packs: Met[] | undefined;
   let depthIsChecked = charge.depth === null;
-  for (const one of applied) {
-    if (!depthIsChecked && isBehindDepth(one.limit)) {
+  for (const one of met) {
+    const { limit, window, key } = one;
+    if (!depthIsChecked && isBehindDepth(limit)) {
       depthIsChecked = true;
       const denial = deniedDepth(limits, charge);
       if (denial !== undefined) {
         return { kind: 'denied', denial };
       }
     }
-    if (one.limit.kind === 'credits') {
+    if (limit.kind === 'credits') {
+      packs ??= [];
       packs.push(one);
       continue;
     }
-    const counter = counterOf(counters, one.key);
-    if (overruns(one, counter)) {
-      const { limit, window, amount } = one;
+    const counter = counterOf(counters, key);
+    const attempted = charge.amounts[limit.unit];
+    if (overruns(limit, attempted, counter)) {
       const timezone = (limit.span.kind === 'calendar' ? limit.span.timezone : null) ?? limits.timezone;
       const { settled, held } = counter;
       return {
         kind: 'denied',
-        denial: denialOf({ limit, window, settled, held, attempted: amount, timezone, preFlight }),
+        denial: denialOf({ limit, window, settled, held, attempted, timezone, preFlight }),
       };
-    }
-    if (one.amount > 0n) {
-      takes.push({ key: one.key, amount: one.amount });
     }
   }
   if (!depthIsChecked) {
@@ -182,9 +206,9 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
       return { kind: 'denied', denial };
     }
   }
-  const live = livePacks(counters, packs, charge.atMs);
+  const live = packs === undefined ? [] : livePacks(counters, packs, charge.atMs);
   if (live.length === 0) {
-    return { kind: 'allowed', takes, packs: [] };
+    return allowed;
   }
   const burned = burn(live, charge.amounts.usd);
   if (burned.rest > 0n) {
@@ -193,13 +217,12 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
       denial: creditsDenial(charge.amounts.usd - burned.rest, charge.amounts.usd),
     };
   }
-  return { kind: 'allowed', takes, packs: burned.takes };
+  return { kind: 'allowed', packs: burned.takes };
 }
 
 /** Equality passes; a charge of nothing passes everywhere. */
-function overruns({ limit, amount }: Applied, { settled, held }: Counter): boolean {
-  const sum = settled + held + amount;
-  return amount > 0n && (limit.enforcement === 'block' ? sum > limit.capacity : sum > counterMax);
+function overruns({ enforcement, capacity }: Limit, amount: bigint, { settled, held }: Counter): boolean {
+  return amount > 0n && settled + held + amount > (enforcement === 'block' ? capacity : counterMax);
 }
 
 /** What a counter can hold; beyond it even a limit that only tells has to refuse. */
@@ -217,9 +240,9 @@ function deniedDepth(limits: OrgLimits, { scope, depth }: Charge): Denial | unde
     : undefined;
 }
 
-/** The live packs among applied limits, in burn order, with what is left of each. */
-export function livePacks(counters: Counters, applied: readonly Applied[], atMs: number): Pack[] {
-  return applied
+/** The live packs among these, in burn order, with what is left of each. */
+export function livePacks(counters: Counters, met: readonly Met[], atMs: number): Pack[] {
+  return met
     .filter(({ limit }) => limit.kind === 'credits' && isLive(limit, atMs))
     .sort((a, b) => inBurnOrder(a.limit, b.limit))
     .map(({ limit, key }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
-import { admit, appliedLimits, type Charge, type Counter, take } from './admission.ts';
+import { admit, appliedLimits, type Charge, type Counter, meetingOf, take, takesOf } from './admission.ts';
 import type { Limit } from './limits.ts';
 import { alertsDue, conclude, correct, lower, markAlerted, raise, type Taken } from './settlement.ts';
 
@@ -55,15 +55,17 @@ class Desk {
     const admission = admit(this.counters, {
       limits: limitsOf(this.limits),
       charge,
-      applied,
+      met: applied,
       preFlight: true,
     });
     if (admission.kind === 'denied') {
       throw new Error(admission.denial.code);
     }
-    take(this.counters, admission.takes);
-    take(this.counters, admission.packs);
-    return admission;
+    const { shares } = meetingOf(limitsOf(this.limits), charge.scope, charge.atMs, 'run');
+    const taken = { takes: takesOf(shares, charge.amounts), packs: admission.packs };
+    take(this.counters, taken.takes);
+    take(this.counters, taken.packs);
+    return taken;
   }
 
   raise(hold: Taken, dollars: string, tokens = 0n, at = atMs) {

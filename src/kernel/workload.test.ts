@@ -6,7 +6,16 @@ import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Model, type ModelHold, type Surface } from '../../test/support/ledger-model.ts';
 import { limitOf, limitsOf, Random, scopeOf, usd } from '../../test/support/ledger-values.ts';
-import { type Applied, admit, appliedLimits, type Counter, release, take } from './admission.ts';
+import {
+  type Applied,
+  admit,
+  appliedLimits,
+  type Counter,
+  meetingOf,
+  release,
+  take,
+  takesOf,
+} from './admission.ts';
 import { type Amounts, each, type Limit, type OrgLimits, type Scope } from './limits.ts';
 import { conclude, correct, lower, type Raised, raise, type Taken } from './settlement.ts';
 
@@ -185,7 +194,7 @@ class Workload {
     const depth = surface === 'run' ? 1 + this.random.int(4) : null;
     const charge = { scope, amounts, depth, atMs: this.nowMs };
     const applied = this.#applied(surface, scope, amounts, this.nowMs);
-    const admission = admit(this.counters, { limits: this.limits, charge, applied, preFlight: true });
+    const admission = admit(this.counters, { limits: this.limits, charge, met: applied, preFlight: true });
     const expected = this.model.decide(surface, scope, amounts, depth, this.nowMs);
     if (admission.kind === 'denied') {
       expect(expected).toMatchObject({ allowed: false, code: admission.denial.code });
@@ -195,15 +204,17 @@ class Workload {
       allowed: true,
       packs: admission.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
     });
-    take(this.counters, admission.takes);
-    take(this.counters, admission.packs);
+    const { shares } = meetingOf(this.limits, scope, this.nowMs, surface);
+    const taken = { takes: takesOf(shares, amounts), packs: admission.packs };
+    take(this.counters, taken.takes);
+    take(this.counters, taken.packs);
     for (const { limit, key, amount } of applied) {
       const { settled, held } = this.counters.get(key) as Counter;
       if (limit.enforcement === 'block' && limit.kind !== 'credits' && amount > 0n) {
         expect(settled + held, `${key} after an admission`).toBeLessThanOrEqual(limit.capacity);
       }
     }
-    return { taken: admission, said: 'allowed' };
+    return { taken, said: 'allowed' };
   }
 
   #admit(surface: 'edge' | 'run'): string {
@@ -399,7 +410,7 @@ class Workload {
       const [scope, amounts] = [this.#scope(), this.#amounts()];
       const charge = { scope, amounts, depth: null, atMs: this.nowMs };
       const applied = this.#applied('run', scope, amounts, this.nowMs);
-      const admission = admit(this.counters, { limits: this.limits, charge, applied, preFlight: true });
+      const admission = admit(this.counters, { limits: this.limits, charge, met: applied, preFlight: true });
       if (admission.kind === 'allowed') {
         expect(this.model.decide('run', scope, amounts, null, this.nowMs).allowed).toBe(true);
       }

@@ -50,7 +50,7 @@ function aHold(id: string): Hold {
     amounts: amountsOf('1'),
     admittedAtMs: 0,
     expiresAtMs: 1,
-    takes: [],
+    shares: [],
     packs: [],
     priceVersion: null,
     idempotency: null,

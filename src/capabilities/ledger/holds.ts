@@ -6,7 +6,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../platform/http/list.ts';
 import type { Seal } from '../../platform/http/route.ts';
 import { findEnds } from '../../platform/ledger/facts.ts';
-import type { Hold } from '../../platform/ledger/hold.ts';
+import { type Hold, takenBy } from '../../platform/ledger/hold.ts';
 import type { HoldChange, Ledger } from '../../platform/ledger/ledger.ts';
 import { limitIdOf } from './counter-keys.ts';
 import { findUnits } from './queries.ts';
@@ -95,14 +95,15 @@ function changed(change: HoldChange): Hold {
 
 async function viewHolds(db: Database, orgId: string, holds: readonly Hold[]): Promise<HoldView[]> {
   const ids = new Set(
-    holds.flatMap(({ takes, packs }) => [...takes, ...packs].map(({ key }) => limitIdOf(key))),
+    holds.flatMap(({ shares, packs }) => [...shares, ...packs].map(({ key }) => limitIdOf(key))),
   );
   const units = await findUnits(db, orgId, [...ids]);
   return holds.map((hold) => viewHold(hold, units));
 }
 
 function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
-  const { scope, amounts, takes, packs } = hold;
+  const { scope, amounts } = hold;
+  const { takes, packs } = takenBy(hold);
   return {
     decision_id: hold.id,
     run_id: hold.runId,

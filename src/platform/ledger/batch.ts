@@ -3,7 +3,7 @@
  * decisions need, then the kernel decides without a pause, then the facts are written. The counters are changed as if
  * the transaction had committed up to the raised hold; whoever owns the books concludes or undoes that.
  */
-import { appliedLimits } from '../../kernel/admission.ts';
+import { meetingOf } from '../../kernel/admission.ts';
 import { type Alert, alertsDue, markAlerted, type Raised } from '../../kernel/settlement.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
@@ -180,15 +180,11 @@ async function makeCounters<Run>(
     for (const booking of bookings) {
       const { scope, atMs } = whereItCounts(book, booking, known, nowMs);
       const surface = booking.kind === 'record' ? 'record' : 'run';
-      const applied = appliedLimits(
-        book.limits,
-        { scope, amounts: booking.amounts, depth: null, atMs },
-        surface,
-      );
-      for (const one of book.missing(applied, scope)) {
+      const { counters } = meetingOf(book.limits, scope, atMs, surface);
+      for (const one of book.missing(counters, scope)) {
         // What belongs to a window of the past only counts where someone counts; packs have to be known to burn.
-        if (nowMs < one.applied.window.endMs && !(booking.kind === 'record' && atMs !== nowMs)) {
-          missing.set(one.applied.key, one);
+        if (nowMs < one.met.window.endMs && !(booking.kind === 'record' && atMs !== nowMs)) {
+          missing.set(one.met.key, one);
         }
       }
     }
@@ -203,10 +199,10 @@ export async function addCounters(
   missing: readonly MissingCounter[],
 ): Promise<Hold[]> {
   const joined: Hold[] = [];
-  for (const { applied, scope } of missing) {
-    const { settled, alerted } = await readSettled(tx, book.orgId, applied, scope);
-    if (!book.counters.has(applied.key)) {
-      joined.push(...book.addCounter(applied, settled, alerted));
+  for (const { met, scope } of missing) {
+    const { settled, alerted } = await readSettled(tx, book.orgId, met, scope);
+    if (!book.counters.has(met.key)) {
+      joined.push(...book.addCounter(met, settled, alerted));
     }
   }
   return joined;

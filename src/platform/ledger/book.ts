@@ -2,14 +2,14 @@
  * The book of one org in memory: its limits, the counters that are known, and open holds. On the embedded engine it is
  * the truth and lives as long as the process; on PostgreSQL it is made for one transaction, from what that has locked.
  */
-import { type Applied, appliedLimits, type Charge, type Counter, countsIn } from '../../kernel/admission.ts';
+import { type Counter, countsIn, type Met, meetingOf } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
 import { countingGap } from './counting-gap.ts';
 import type { Hold } from './hold.ts';
 
 /** A counter that has to be made before the decision, with the charge that asks for it. */
 export interface MissingCounter {
-  readonly applied: Applied;
+  readonly met: Met;
   readonly scope: Scope;
 }
 
@@ -56,14 +56,14 @@ export class Book {
   }
 
   /** Those of the counters that nobody can know without asking the database. */
-  missing(applied: readonly Applied[], scope: Scope): MissingCounter[] {
+  missing(met: readonly Met[], scope: Scope): MissingCounter[] {
     const missing: MissingCounter[] = [];
-    for (const one of applied) {
+    for (const one of met) {
       if (!this.counters.has(one.key)) {
         if (one.window.startMs >= this.#completeSinceMs) {
           this.counters.set(one.key, { settled: 0n, held: 0n, alerted: 0, endMs: one.window.endMs });
         } else {
-          missing.push({ applied: one, scope });
+          missing.push({ met: one, scope });
         }
       }
     }
@@ -71,21 +71,26 @@ export class Book {
   }
 
   /** Adds a counter with what is settled, and what the open holds take of it. Returns the holds that now take it too. */
-  addCounter({ limit, key, window }: Applied, settled: bigint, alerted: number): Hold[] {
+  addCounter({ limit, key, window }: Met, settled: bigint, alerted: number): Hold[] {
     const counter: Counter = { settled, held: 0n, alerted, endMs: window.endMs };
     const joined: Hold[] = [];
     for (const open of this.holds.values()) {
       const { hold } = open;
-      const there = (limit.kind === 'credits' ? hold.packs : hold.takes).find((take) => take.key === key);
+      if (limit.kind === 'credits') {
+        counter.held += hold.packs.find((pack) => pack.key === key)?.amount ?? 0n;
+        continue;
+      }
+      const there = hold.shares.find((share) => share.key === key);
       if (there !== undefined) {
-        counter.held += there.amount;
-      } else if (limit.kind !== 'credits' && countsIn(hold.surface, limit.kind)) {
-        const match = appliedLimits(this.#limits, chargeOf(hold), hold.surface).find(
+        counter.held += hold.amounts[there.unit];
+      } else if (countsIn(hold.surface, limit.kind)) {
+        const { scope, admittedAtMs, surface } = hold;
+        const share = meetingOf(this.#limits, scope, admittedAtMs, surface).shares.find(
           (one) => one.key === key,
         );
-        if (match !== undefined && match.amount > 0n) {
-          counter.held += match.amount;
-          open.hold = { ...hold, takes: [...hold.takes, { key, amount: match.amount }] };
+        if (share !== undefined && hold.amounts[share.unit] > 0n) {
+          counter.held += hold.amounts[share.unit];
+          open.hold = { ...hold, shares: [...hold.shares, share] };
           joined.push(open.hold);
         }
       }
@@ -118,7 +123,3 @@ export function completeFrom(nowMs: number): number {
 const countersMax = 50_000;
 /** Late settles still count in the window before. */
 const keptAfterEndMs = 24 * 3_600_000;
-
-export function chargeOf({ scope, amounts, admittedAtMs }: Hold): Charge {
-  return { scope, amounts, depth: null, atMs: admittedAtMs };
-}

@@ -189,10 +189,10 @@ describe('a hold', () => {
       pack('crp', '2'),
     );
     const held = heldOf(await world.hold(orgId, '4', { scope: scopeOf({ customer_id: 'c' }) }));
-    expect(held.left.map(({ applied, remaining }) => [applied.limit.id, remaining])).toEqual([
+    expect(held.meeting.counters.map(({ limit }, i) => [limit.id, held.left[i]])).toEqual([
       ['cap', usd('6')],
     ]);
-    expect(held.notChecked).toEqual(['plan_runs', 'credits']);
+    expect(held.meeting.leftOut).toEqual(['plan_runs', 'credits']);
     expect(held.hold).toMatchObject({
       orgId,
       runId: null,
@@ -637,7 +637,7 @@ describe('a change of limits', () => {
     await world.updateLimit(orgId, cap('1'));
     expect(verdictOf(await world.hold(orgId, '0.000000001'))).toBe('spend_cap_exceeded');
     const free = heldOf(await world.hold(orgId, '0'));
-    expect(free.left.map(({ remaining }) => remaining)).toEqual([0n]);
+    expect(free.left).toEqual([0n]);
     await world.booked(orgId, '3.5', { decisionId: holds[0].id });
     expect((await world.ledger.extend(orgId, holds[1].id, 60)).kind).toBe('changed');
     await world.ledger.void(orgId, holds[1].id);

@@ -1,5 +1,5 @@
 /** What is settled of a limit in a window, summed from the books for a counter that does not exist yet. */
-import type { Applied } from '../../kernel/admission.ts';
+import type { Met } from '../../kernel/admission.ts';
 import { each, type MatchField, type Scope, type Unit } from '../../kernel/limits.ts';
 import type { Queryable } from '../db/database.ts';
 
@@ -19,14 +19,9 @@ export interface Settled {
   readonly alerted: number;
 }
 
-export async function readSettled(
-  db: Queryable,
-  orgId: string,
-  applied: Applied,
-  scope: Scope,
-): Promise<Settled> {
-  const source = sourceOf(applied, scope);
-  const params = [orgId, applied.key, ...source.params];
+export async function readSettled(db: Queryable, orgId: string, met: Met, scope: Scope): Promise<Settled> {
+  const source = sourceOf(met, scope);
+  const params = [orgId, met.key, ...source.params];
   const [row] = await db.query<Settled>(
     `SELECT coalesce((${source.sql}), 0)::int8 AS settled,
             coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
@@ -41,7 +36,7 @@ interface Source {
   readonly params: readonly unknown[];
 }
 
-function sourceOf({ limit, window }: Applied, scope: Scope): Source {
+function sourceOf({ limit, window }: Met, scope: Scope): Source {
   if (limit.kind === 'prepaid' || limit.kind === 'credits') {
     return {
       sql: 'SELECT settled FROM limit_tallies WHERE org_id = $1 AND limit_id = $3',

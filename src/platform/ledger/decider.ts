@@ -2,13 +2,22 @@
  * Decides bookings on a book, one after the other, without a pause in between. What it accepts is taken in the book's
  * counters, up to the raised hold; whoever keeps the book concludes that or undoes it.
  */
-import { admit, appliedLimits, type Charge, release, take } from '../../kernel/admission.ts';
+import {
+  admit,
+  appliedLimits,
+  type Charge,
+  meetingOf,
+  release,
+  type Share,
+  take,
+  takesOf,
+} from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
 import { correct, lower, type Raised, raise, type Taken } from '../../kernel/settlement.ts';
-import type { Book } from './book.ts';
+import type { Book, OpenHold } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult, Mark, Outcome, Refused } from './booking.ts';
 import type { HoldEndRow } from './facts.ts';
-import { type Hold, restoredHold } from './hold.ts';
+import { type Hold, restoredHold, takenBy } from './hold.ts';
 
 export interface PaidSoFar {
   readonly burned: readonly { readonly key: string; readonly amount: bigint }[];
@@ -87,6 +96,10 @@ function contradiction({ scope: held }: Hold, { scope: said }: Booking): string 
   );
 }
 
+interface Admitted extends Taken {
+  readonly shares: readonly Share[];
+}
+
 type Decided<Run> = { readonly outcome: Outcome<Run>; readonly prepared?: Prepared<Run> } | Refused;
 
 /** Decides group after group on the counters as the groups before have left them. */
@@ -162,16 +175,17 @@ export class Decider<Run> {
     }
   }
 
-  #admit(book: Book, booking: Booking<Run>, index: number, preFlight: boolean): Taken | Refused {
+  #admit(book: Book, booking: Booking<Run>, index: number, preFlight: boolean): Admitted | Refused {
     const charge = this.#chargeNow(booking);
-    const applied = appliedLimits(book.limits, charge, 'run');
-    const admission = admit(book.counters, { limits: book.limits, charge, applied, preFlight });
+    const { counters: met, shares } = meetingOf(book.limits, charge.scope, charge.atMs, 'run');
+    const admission = admit(book.counters, { limits: book.limits, charge, met, preFlight });
     if (admission.kind === 'denied') {
       return { kind: 'denied', index, denial: admission.denial };
     }
-    take(book.counters, admission.takes);
-    take(book.counters, admission.packs);
-    return admission;
+    const taken = { shares, takes: takesOf(shares, charge.amounts), packs: admission.packs };
+    take(book.counters, taken.takes);
+    take(book.counters, taken.packs);
+    return taken;
   }
 
   #chargeNow({ scope, amounts, depth }: Booking): Charge {
@@ -199,7 +213,7 @@ export class Decider<Run> {
       amounts: booking.amounts,
       admittedAtMs: nowMs,
       expiresAtMs: nowMs + booking.holdSeconds * 1_000,
-      takes: taken.takes,
+      shares: taken.shares,
       packs: taken.packs,
       priceVersion: booking.priceVersion,
       idempotency: null,
@@ -207,8 +221,8 @@ export class Decider<Run> {
     book.holds.set(hold.id, { hold, ending: false });
     const undo = () => {
       book.holds.delete(hold.id);
-      release(book.counters, hold.takes);
-      release(book.counters, hold.packs);
+      release(book.counters, taken.takes);
+      release(book.counters, taken.packs);
     };
     return this.#done(book, booking, {
       scope: hold.scope,
@@ -279,7 +293,7 @@ export class Decider<Run> {
     if (hold.degraded === true) {
       marks.push('degraded');
     }
-    const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, hold);
+    const decided = this.#accept(book, { ...booking, scope }, takenBy(hold), hold.admittedAtMs, marks, hold);
     return {
       ...decided,
       prepared: {
@@ -345,7 +359,7 @@ export class Decider<Run> {
     const applied = appliedLimits(book.limits, { scope, amounts, depth: null, atMs }, surface);
     const raised = raise(book.counters, { ...taken, applied, usd: amounts.usd, atMs });
     // The hold as it was; a charge without one leaves nothing behind.
-    const before: Taken = ends ?? { takes: [], packs: [] };
+    const before: Taken = ends === null ? { takes: [], packs: [] } : takenBy(ends);
     const undo = () => lower(book.counters, raised, before);
     return this.#done(book, booking, { scope, atMs, marks, hold: null, charged: raised, undo, ends });
   }

@@ -7,7 +7,7 @@
  * memory as soon as its commit is known, before any statement that was sent after it can be answered, because PGlite
  * has one connection and callers take turns.
  */
-import { admit, appliedLimits, release } from '../../kernel/admission.ts';
+import { admit, meetingOf, release } from '../../kernel/admission.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { Clock } from '../clock.ts';
 import { type Database, DatabaseUnavailable } from '../db/database.ts';
@@ -21,12 +21,12 @@ import {
   markAllAlerted,
   writeBatch,
 } from './batch.ts';
-import { Book, chargeOf, completeFrom, type OpenHold } from './book.ts';
+import { Book, completeFrom, type OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import type { Prepared } from './decider.ts';
 import { Expiries } from './expiries.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import type { Hold } from './hold.ts';
+import { type Hold, takenBy } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, HoldsNotDurable, openHoldLog } from './hold-log.ts';
 import { adopted, extendedTo, holdFor, keyName } from './holding.ts';
@@ -165,18 +165,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const { scope, amounts, surface } = request;
     const nowMs = this.#now();
     const charge = { scope, amounts, depth: null, atMs: nowMs };
-    const applied = appliedLimits(book.limits, charge, surface);
-    if (book.missing(applied, scope).length > 0) {
+    const meeting = meetingOf(book.limits, scope, nowMs, surface);
+    const met = meeting.counters;
+    if (book.missing(met, scope).length > 0) {
       return undefined;
     }
-    const admission = admit(book.counters, { limits: book.limits, charge, applied, preFlight: true });
+    const admission = admit(book.counters, { limits: book.limits, charge, met, preFlight: true });
     if (admission.kind === 'denied') {
       return admission;
     }
     if (this.#openHolds >= this.#options.holdsMax) {
       throw new DatabaseUnavailable('too many holds are open');
     }
-    const held = holdFor(this.#options.ids, book, { request, charge, applied, admission });
+    const held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
     this.#remember(held.hold);
     const durable = this.#makeDurable(held.hold);
     if (keyed !== undefined) {
@@ -199,14 +200,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return warming;
   }
 
-  async #read({ orgId, scope, amounts, surface }: HoldRequest): Promise<void> {
+  async #read({ orgId, scope, surface }: HoldRequest): Promise<void> {
     const book = await this.#openBook(orgId);
-    const charge = { scope, amounts, depth: null, atMs: this.#now() };
-    await addCounters(
-      this.#options.db,
-      book,
-      book.missing(appliedLimits(book.limits, charge, surface), scope),
-    );
+    const { counters } = meetingOf(book.limits, scope, this.#now(), surface);
+    await addCounters(this.#options.db, book, book.missing(counters, scope));
   }
 
   /** The book of an org with its limits as they are now; undefined when those have to be read. */
@@ -271,8 +268,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const book = this.#books.get(hold.orgId);
     const open = book?.holds.get(hold.id);
     if (book !== undefined && open !== undefined) {
-      release(book.counters, open.hold.takes);
-      release(book.counters, open.hold.packs);
+      const { takes, packs } = takenBy(open.hold);
+      release(book.counters, takes);
+      release(book.counters, packs);
     }
     this.#dropHold(hold);
   }
@@ -289,12 +287,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   async adopt(given: Hold): Promise<void> {
     const book = await this.#openBook(given.orgId);
     const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
-    const applied = appliedLimits(book.limits, chargeOf(given), given.surface);
-    await addCounters(this.#options.db, book, book.missing(applied, given.scope));
+    const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
+    await addCounters(this.#options.db, book, book.missing(meeting.counters, given.scope));
     if (ended.length > 0 || book.holds.has(given.id)) {
       return;
     }
-    const hold = adopted(book, given, applied);
+    const hold = adopted(book, given, meeting);
     this.#remember(hold);
     await this.#makeDurable(hold);
   }

@@ -25,7 +25,7 @@ function holdOf(id: string, fields: Partial<Hold> = {}): Hold {
     amounts: amountsOf('1.5', 20n),
     admittedAtMs: 1_000,
     expiresAtMs: 901_000,
-    takes: [{ key: 'cap_1@0', amount: usd('1.5') }],
+    shares: [{ key: 'cap_1@0', unit: 'usd' }],
     packs: [],
     priceVersion: null,
     idempotency: null,
@@ -58,9 +58,9 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
       surface: 'run',
       scope: scopeOf({ customer_id: 'a "quoted"\n\\ \u2028 \ud83d\ude00 \ud800', workflow: '' }),
       amounts: { usd: 8_999_999_999_999_999_999n, tokens: 9_007_199_254_740_993n, requests: 0n },
-      takes: [
-        { key: 'clm_1@1:a:b@c', amount: 8_999_999_999_999_999_999n },
-        { key: 'b@0', amount: 1n },
+      shares: [
+        { key: 'clm_1@1:a:b@c', unit: 'usd' },
+        { key: 'b@0', unit: 'tokens' },
       ],
       packs: [{ key: 'crp_1@0', amount: 3n }],
       priceVersion: 'prc "1"',

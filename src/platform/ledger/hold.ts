@@ -1,7 +1,8 @@
 /** A hold: an amount set aside of every limit that applies, until it is settled, voided or expired. */
-import type { Surface } from '../../kernel/admission.ts';
+import { type Share, type Surface, takesOf } from '../../kernel/admission.ts';
 import type { Take } from '../../kernel/credits.ts';
-import type { Amounts, Scope } from '../../kernel/limits.ts';
+import type { Amounts, Scope, Unit } from '../../kernel/limits.ts';
+import type { Taken } from '../../kernel/settlement.ts';
 
 export interface Hold {
   readonly id: string;
@@ -14,7 +15,8 @@ export interface Hold {
   /** The instant that its charge belongs to, whenever it is settled. */
   readonly admittedAtMs: number;
   readonly expiresAtMs: number;
-  readonly takes: readonly Take[];
+  /** The counters that it takes its amounts of. */
+  readonly shares: readonly Share[];
   readonly packs: readonly Take[];
   /** The price that held at its admission; null where the caller named the cost. */
   readonly priceVersion: string | null;
@@ -31,20 +33,25 @@ export interface HoldKey {
   readonly answer: string;
 }
 
+/** What it takes of every counter. */
+export function takenBy({ shares, amounts, packs }: Hold): Taken {
+  return { takes: takesOf(shares, amounts), packs };
+}
+
 /** Money as text: JSON has no integers of this size. */
-interface StoredHold extends Omit<Hold, 'amounts' | 'takes' | 'packs' | 'idempotency'> {
+interface StoredHold extends Omit<Hold, 'amounts' | 'shares' | 'packs' | 'idempotency'> {
   readonly amounts: readonly [usd: string, tokens: string, requests: string];
-  readonly takes: readonly string[];
+  readonly shares: readonly string[];
   readonly packs: readonly string[];
   readonly idempotency?: HoldKey;
 }
 
 export function storedHold(hold: Hold): StoredHold {
-  const { amounts, takes, packs, idempotency, ...rest } = hold;
+  const { amounts, shares, packs, idempotency, ...rest } = hold;
   return {
     ...rest,
     amounts: [amounts.usd.toString(), amounts.tokens.toString(), amounts.requests.toString()],
-    takes: flat(takes),
+    shares: flatShares(shares),
     packs: flat(packs),
     ...(idempotency !== null && { idempotency }),
   };
@@ -58,7 +65,7 @@ export function holdText(hold: Hold): string {
     `"surface":"${hold.surface}","scope":${JSON.stringify(valuesOf(hold.scope))},` +
     `"amounts":["${amounts.usd}","${amounts.tokens}","${amounts.requests}"],` +
     `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},` +
-    `"takes":${JSON.stringify(flat(hold.takes))},"packs":${JSON.stringify(flat(hold.packs))},` +
+    `"shares":${sharesText(hold.shares)},"packs":${hold.packs.length === 0 ? '[]' : JSON.stringify(flat(hold.packs))},` +
     `"priceVersion":${JSON.stringify(hold.priceVersion)}` +
     `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}` +
     `${hold.degraded === true ? ',"degraded":true' : ''}}`
@@ -100,16 +107,40 @@ function scopeOfValues(values: readonly (string | null)[]): Scope {
 
 /** From either form. */
 export function restoredHold(stored: unknown): Hold {
-  const { amounts, takes, packs, idempotency, scope, ...rest } = stored as StoredHold;
+  const { amounts, shares, packs, idempotency, scope, ...rest } = stored as StoredHold;
   const [usd, tokens, requests] = amounts;
   return {
     ...rest,
     scope: Array.isArray(scope) ? scopeOfValues(scope) : scope,
     amounts: { usd: BigInt(usd), tokens: BigInt(tokens), requests: BigInt(requests) },
-    takes: paired(takes),
+    shares: pairedShares(shares),
     packs: paired(packs),
     idempotency: idempotency ?? null,
   };
+}
+
+/** Many holds have them in common, and they are most of the text. */
+const shareTexts = new WeakMap<readonly Share[], string>();
+
+function sharesText(shares: readonly Share[]): string {
+  let text = shareTexts.get(shares);
+  if (text === undefined) {
+    text = JSON.stringify(flatShares(shares));
+    shareTexts.set(shares, text);
+  }
+  return text;
+}
+
+function flatShares(shares: readonly Share[]): string[] {
+  return shares.flatMap(({ key, unit }) => [key, unit]);
+}
+
+function pairedShares(texts: readonly string[]): Share[] {
+  const shares: Share[] = [];
+  for (let i = 0; i + 1 < texts.length; i += 2) {
+    shares.push({ key: texts[i] as string, unit: texts[i + 1] as Unit });
+  }
+  return shares;
 }
 
 /** Keys and amounts in turn: half the size, and several times faster to write. */

@@ -1,5 +1,13 @@
 /** Taking a hold that was admitted, the same on both engines. */
-import { type Admission, type Applied, type Charge, leftOut, take } from '../../kernel/admission.ts';
+import {
+  type Admission,
+  type Charge,
+  type Counter,
+  type Meeting,
+  take,
+  takesOf,
+} from '../../kernel/admission.ts';
+import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../ids.ts';
 import type { Book } from './book.ts';
 import type { Hold } from './hold.ts';
@@ -8,14 +16,22 @@ import { type Held, type HoldRequest, holdSecondsMax } from './ledger.ts';
 export interface Admitted {
   readonly request: HoldRequest;
   readonly charge: Charge;
-  readonly applied: readonly Applied[];
+  readonly meeting: Meeting;
   readonly admission: Extract<Admission, { kind: 'allowed' }>;
 }
 
 /** Takes it in the book; making it durable is for whoever keeps the book. */
-export function holdFor(ids: Ids, book: Book, { request, charge, applied, admission }: Admitted): Held {
-  take(book.counters, admission.takes);
+export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admission }: Admitted): Held {
+  const { amounts } = request;
+  const left: bigint[] = [];
   take(book.counters, admission.packs);
+  for (const { key, limit } of meeting.counters) {
+    const counter = book.counters.get(key) as Counter;
+    if (limit.kind !== 'credits') {
+      counter.held += amounts[limit.unit];
+    }
+    left.push(remaining(limit, counter));
+  }
   const hold: Hold = {
     id: ids.next('dec'),
     orgId: request.orgId,
@@ -25,7 +41,7 @@ export function holdFor(ids: Ids, book: Book, { request, charge, applied, admiss
     amounts: request.amounts,
     admittedAtMs: charge.atMs,
     expiresAtMs: charge.atMs + request.holdSeconds * 1_000,
-    takes: admission.takes,
+    shares: meeting.shares,
     packs: admission.packs,
     priceVersion: request.priceVersion,
     idempotency: null,
@@ -33,8 +49,8 @@ export function holdFor(ids: Ids, book: Book, { request, charge, applied, admiss
   const held: Held = {
     kind: 'held',
     hold,
-    left: applied.map((one) => ({ applied: one, remaining: remaining(book, one) })),
-    notChecked: leftOut(request.surface, book.limits, charge),
+    meeting,
+    left,
   };
   const kept = request.key === undefined ? held : withKey(held, request.key);
   book.holds.set(hold.id, { hold: kept.hold, ending: false });
@@ -42,10 +58,9 @@ export function holdFor(ids: Ids, book: Book, { request, charge, applied, admiss
 }
 
 /** Takes a hold that was given without asking. */
-export function adopted(book: Book, given: Hold, applied: readonly Applied[]): Hold {
-  const takes = applied.filter(({ amount }) => amount > 0n).map(({ key, amount }) => ({ key, amount }));
-  take(book.counters, takes);
-  const hold: Hold = { ...given, takes };
+export function adopted(book: Book, given: Hold, { shares }: Meeting): Hold {
+  take(book.counters, takesOf(shares, given.amounts));
+  const hold: Hold = { ...given, shares };
   book.holds.set(hold.id, { hold, ending: false });
   return hold;
 }
@@ -55,9 +70,8 @@ function withKey(held: Held, { digest, fingerprint, answerOf }: NonNullable<Hold
 }
 
 /** Stops at zero: a limit may have been lowered below what is spent. */
-function remaining(book: Book, { key, limit }: Applied): bigint {
-  const counter = book.counters.get(key);
-  const left = limit.capacity - (counter?.settled ?? 0n) - (counter?.held ?? 0n);
+function remaining({ capacity }: Limit, { settled, held }: Counter): bigint {
+  const left = capacity - settled - held;
   return left > 0n ? left : 0n;
 }
 

@@ -5,9 +5,9 @@
  * No admission makes settled + held exceed a limit; all limits of a charge are taken or none. A hold ends once: settled,
  * voided or expired. What cannot be answered now is a `DatabaseUnavailable`, never an allow.
  */
-import type { Applied, Surface } from '../../kernel/admission.ts';
+import type { Meeting, Surface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import type { Amounts, LimitKind, Scope } from '../../kernel/limits.ts';
+import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import type { Hold, HoldKey } from './hold.ts';
 import type { Standing } from './standing.ts';
@@ -26,15 +26,9 @@ export interface HoldRequest {
 export interface Held {
   readonly kind: 'held';
   readonly hold: Hold;
-  /** What is left of each limit, with this hold taken. */
-  readonly left: readonly Left[];
-  /** Kinds of limits that apply and were not looked at here. */
-  readonly notChecked: readonly LimitKind[];
-}
-
-export interface Left {
-  readonly applied: Applied;
-  readonly remaining: bigint;
+  readonly meeting: Meeting;
+  /** What is left of each counter that it met, with this hold taken. */
+  readonly left: readonly bigint[];
 }
 
 export type HoldResult =

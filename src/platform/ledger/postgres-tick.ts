@@ -1,14 +1,14 @@
 /** One transaction on the books of one org, on PostgreSQL: what waits for it, decided and written under the org's lock. */
-import { admit, appliedLimits, type Counter, release } from '../../kernel/admission.ts';
+import { admit, type Counter, meetingOf, release } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { SharedClock } from '../clock.ts';
 import { type Database, insertMany, type Transaction } from '../db/database.ts';
 import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, writeBatch } from './batch.ts';
-import { Book, chargeOf, type MissingCounter } from './book.ts';
+import { Book, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import { type Hold, restoredHold, storedHold } from './hold.ts';
+import { type Hold, restoredHold, storedHold, takenBy } from './hold.ts';
 import { adopted, extendedTo, holdFor } from './holding.ts';
 import type { Held, HoldChange, HoldRequest, HoldResult } from './ledger.ts';
 import { type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
@@ -117,20 +117,19 @@ export class Tick<Run> {
     const wanted = new Map<string, MissingCounter | undefined>();
     for (const one of asked) {
       if (one.kind === 'hold') {
-        const { scope, amounts, surface } = one.request;
-        const charge = { scope, amounts, depth: null, atMs: nowMs };
-        for (const applied of appliedLimits(book.limits, charge, surface)) {
-          wanted.set(applied.key, { applied, scope });
+        const { scope, surface } = one.request;
+        for (const met of meetingOf(book.limits, scope, nowMs, surface).counters) {
+          wanted.set(met.key, { met, scope });
         }
       } else if (one.kind === 'adopt') {
-        const { scope, surface } = one.hold;
-        for (const applied of appliedLimits(book.limits, chargeOf(one.hold), surface)) {
-          wanted.set(applied.key, { applied, scope });
+        const { scope, admittedAtMs, surface } = one.hold;
+        for (const met of meetingOf(book.limits, scope, admittedAtMs, surface).counters) {
+          wanted.set(met.key, { met, scope });
         }
       } else if (one.kind === 'book') {
-        for (const { kind, scope, amounts, atMs } of one.group.bookings) {
-          const charge = { scope, amounts, depth: null, atMs: atMs ?? nowMs };
-          for (const { key } of appliedLimits(book.limits, charge, kind === 'record' ? 'record' : 'run')) {
+        for (const { kind, scope, atMs } of one.group.bookings) {
+          const surface = kind === 'record' ? 'record' : 'run';
+          for (const { key } of meetingOf(book.limits, scope, atMs ?? nowMs, surface).counters) {
             wanted.set(key, wanted.get(key));
           }
         }
@@ -138,10 +137,10 @@ export class Tick<Run> {
     }
     const holds = [...book.holds.values()].map(({ hold }) => hold);
     for (const hold of [...holds, ...this.#endedBefore]) {
-      for (const { key } of [...hold.takes, ...hold.packs]) {
+      for (const { key } of [...hold.shares, ...hold.packs]) {
         wanted.set(key, wanted.get(key));
       }
-      for (const { key } of appliedLimits(book.limits, chargeOf(hold), 'run')) {
+      for (const { key } of meetingOf(book.limits, hold.scope, hold.admittedAtMs, 'run').counters) {
         wanted.set(key, wanted.get(key));
       }
     }
@@ -154,7 +153,7 @@ export class Tick<Run> {
       this.#read.set(key, { settled, held, alerted });
     }
     const missing = [...wanted.values()].filter(
-      (one): one is MissingCounter => one !== undefined && !book.counters.has(one.applied.key),
+      (one): one is MissingCounter => one !== undefined && !book.counters.has(one.met.key),
     );
     await this.#makeCounters(book, missing);
   }
@@ -210,12 +209,17 @@ export class Tick<Run> {
     }
     const { scope, amounts, surface } = request;
     const charge = { scope, amounts, depth: null, atMs: nowMs };
-    const applied = appliedLimits(book.limits, charge, surface);
-    const admission = admit(book.counters, { limits: book.limits, charge, applied, preFlight: true });
+    const meeting = meetingOf(book.limits, scope, nowMs, surface);
+    const admission = admit(book.counters, {
+      limits: book.limits,
+      charge,
+      met: meeting.counters,
+      preFlight: true,
+    });
     if (admission.kind === 'denied') {
       return admission;
     }
-    const held: Held = holdFor(this.#options.ids, book, { request, charge, applied, admission });
+    const held: Held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
     this.#newHolds.push(held.hold);
     return held;
   }
@@ -223,7 +227,8 @@ export class Tick<Run> {
   async #adopt(book: Book, given: Hold): Promise<undefined> {
     const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
     if (ended.length === 0 && !book.holds.has(given.id)) {
-      this.#newHolds.push(adopted(book, given, appliedLimits(book.limits, chargeOf(given), given.surface)));
+      const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
+      this.#newHolds.push(adopted(book, given, meeting));
     }
     return undefined;
   }
@@ -244,8 +249,9 @@ export class Tick<Run> {
       return { kind: ends.length > 0 ? 'ended' : 'unknown' };
     }
     await insertEnds(this.#tx, [{ hold: open.hold, endedAs, runId: null }], nowMs);
-    release(book.counters, open.hold.takes);
-    release(book.counters, open.hold.packs);
+    const { takes, packs } = takenBy(open.hold);
+    release(book.counters, takes);
+    release(book.counters, packs);
     book.holds.delete(holdId);
     this.#endedHolds.add(holdId);
     return { kind: 'changed', hold: open.hold };
@@ -389,9 +395,9 @@ async function selectHoldsSince(
   orgId: string,
   missing: readonly MissingCounter[],
 ): Promise<Hold[]> {
-  const chains = missing.filter(({ applied }) => applied.limit.match.chain_id !== undefined);
+  const chains = missing.filter(({ met }) => met.limit.match.chain_id !== undefined);
   const others = missing.filter((one) => !chains.includes(one));
-  const sinceMs = Math.min(...others.map(({ applied }) => applied.window.startMs));
+  const sinceMs = Math.min(...others.map(({ met }) => met.window.startMs));
   const rows = await tx.query<{ body: unknown }>(
     `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,chain_id}' = ANY($2) AND body #>> '{scope,chain_id}' IS NOT NULL
      UNION SELECT body FROM holds WHERE org_id = $1 AND (body ->> 'admittedAtMs')::int8 >= $3`,
