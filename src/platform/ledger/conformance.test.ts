@@ -765,6 +765,22 @@ describe('credits', () => {
     await expectSoundBooks(orgId);
   });
 
+  test('of a hold that is due stay held until it has ended, and then are there to burn', async () => {
+    const orgId = await world.orgWith(pack('soon', '4', { expiresAtMs: world.nowMs + 86_400_000 }));
+    await world.insertLimit(orgId, pack('later', '5'));
+    await world.held(orgId, '2', { surface: 'run', scope: customer, holdSeconds: 60 });
+    world.clock.advanceSeconds(61);
+    const settle = async () => {
+      const hold = await world.held(orgId, '1', { surface: 'run', scope: customer });
+      const { charged } = await world.booked(orgId, '2.5', { scope: customer, decisionId: hold.id });
+      return charged?.burned.map(({ key, amount }) => `${key} ${amount}`);
+    };
+    expect(await settle()).toEqual([`soon@0 ${usd('2')}`, `later@0 ${usd('0.5')}`]);
+    await world.expireAll();
+    expect(await settle()).toEqual([`soon@0 ${usd('2')}`, `later@0 ${usd('0.5')}`]);
+    await expectSoundBooks(orgId);
+  });
+
   test('follow corrections up and down', async () => {
     const orgId = await world.orgWith(cap('100'), pack('one', '3'), pack('two', '4', { createdAtMs: 5 }));
     const hold = await world.held(orgId, '1', { scope: customer });

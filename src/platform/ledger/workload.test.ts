@@ -675,11 +675,18 @@ class Workload {
     return `expire ${due.length}`;
   }
 
-  /** A settle, a void and the expiry of one hold at the same time: the books say who won, and the model follows. */
+  /**
+   * A settle, a void and the expiry of one hold at the same time: the books say who won, and the model follows. No other
+   * hold is due then: whether it lets go of a pack before or after this one is paid would be anybody's guess.
+   */
   async #race(): Promise<string> {
+    await this.#expire();
     const hold = this.random.of([...this.model.openHolds.filter(({ runId }) => runId === null), undefined]);
     if (hold === undefined) {
       return 'idle, nothing to race for';
+    }
+    if (this.random.chance(50)) {
+      await this.#waitUntilDue(hold);
     }
     const booking = this.world.bookingOf('0', {
       scope: hold.scope,
@@ -700,6 +707,16 @@ class Workload {
       this.model.noteAlerts([{ entry: expected.booked.entry, surface: 'run' }], this.nowMs);
     }
     return `race for ${hold.id}: ${end?.ended_as}`;
+  }
+
+  /** Unless others are due in the same moment. */
+  async #waitUntilDue({ expiresAtMs }: ModelHold): Promise<void> {
+    const together = this.model.openHolds.filter((other) => other.expiresAtMs === expiresAtMs);
+    if (together.length === 1) {
+      this.world.clock.advanceSeconds((expiresAtMs - this.nowMs) / 1_000 - 1);
+      await this.#expire();
+      this.world.clock.advanceSeconds(1);
+    }
   }
 
   /** The same question many times at once: as many pass as if they had come one after the other. */
