@@ -107,6 +107,40 @@ describe('a run that names a decision', () => {
     expect([again.status, again.json.error.code]).toEqual([409, 'conflict']);
   });
 
+  test('and goes on beside another under the same one is booked too: what is spent is spent', async () => {
+    const by = await world.createOrg();
+    const { json: decision } = await send(
+      'POST',
+      '/v1/edge/decision',
+      { model: 'm', estimated_cost_usd: '1' },
+      by,
+    );
+    const { decision_id } = decision;
+    const begin = async () =>
+      (
+        await send(
+          'POST',
+          '/v1/runs',
+          { model: 'm', status: 'running', estimated_cost_usd: '1', decision_id },
+          by,
+        )
+      ).json.id;
+    const [first, second] = [await begin(), await begin()];
+    const complete = (runId: string, cost_usd: string) =>
+      send('POST', `/v1/runs/${runId}/complete`, { cost_usd }, by);
+    expect((await complete(first, '0.75')).json).toMatchObject({ cost_usd: '0.75', marks: [] });
+    expect((await complete(second, '0.5')).json).toMatchObject({ cost_usd: '0.5', marks: ['late'] });
+    expect(await spentBy(by)).toBe('1.25');
+    const books = await send('GET', `/v1/orgs/${by.id}/ledger/reconciliation`, undefined, by);
+    expect(books.json.drift_usd).toBe('0');
+    const [again, third] = [
+      await complete(second, '0.5'),
+      await send('POST', '/v1/runs', { model: 'm', cost_usd: '1', decision_id }, by),
+    ];
+    expect([again.status, third.status]).toEqual([409, 409]);
+    expect(await spentBy(by)).toBe('1.25');
+  });
+
   test("cannot settle another org's", async () => {
     const decision_id = await decide({});
     const answer = await send(

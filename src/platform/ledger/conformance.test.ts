@@ -410,6 +410,40 @@ describe('the end of a hold', () => {
     expect(verdictOf(await world.book(orgId, '3', { decisionId: hold.id }))).toBe('settled_already');
   });
 
+  test.each(['one after the other', 'at once', 'as one group'])(
+    'comes once, and what others cost that went on under it is booked too, %s',
+    async (how) => {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4');
+      const adopt = () => world.booked(orgId, '0', { kind: 'adopt', decisionId: hold.id });
+      const runs = [await adopt(), await adopt(), await adopt()];
+      const completions = runs.map(({ booking: { runId } }) =>
+        world.bookingOf('3', { kind: 'complete', runId, decisionId: hold.id }),
+      );
+      const groups = (how === 'as one group' ? [completions] : completions.map((one) => [one])).map(
+        (bookings) => ({ orgId, bookings }),
+      );
+      if (how === 'one after the other') {
+        for (const group of groups) {
+          expect((await world.ledger.book(group)).kind).toBe('done');
+        }
+      } else {
+        const results = await Promise.all(groups.map((group) => world.ledger.book(group)));
+        expect(results.map(({ kind }) => kind)).toEqual(groups.map(() => 'done'));
+      }
+      const entries = await entriesOf(orgId);
+      expect(entries.map(({ marks }) => marks).sort()).toEqual([[], ['late'], ['late']]);
+      expect(new Set(entries.map(({ charged_at }) => charged_at.getTime()))).toEqual(
+        new Set([hold.admittedAtMs]),
+      );
+      const [end] = await findEnds(world.db, [orgId], [hold.id]);
+      expect(end?.run_id).toBe(entries.find(({ marks }) => marks.length === 0)?.run_id);
+      expect(await counterOf(orgId, 'cap')).toBe(at('9'));
+      expect(verdictOf(await world.book(orgId, '1', { decisionId: hold.id }))).toBe('settled_already');
+      await expectSoundBooks(orgId);
+    },
+  );
+
   test.each(['voided', 'expired'])('that was %s lets one late settle through, as a fact', async (how) => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { holdSeconds: 60 });

@@ -235,46 +235,33 @@ export class Decider<Run> {
   }
 
   #settle(book: Book, booking: Booking<Run>, decisionId: string, index: number): Decided<Run> {
+    const name = nameOf(book.orgId, decisionId);
     const open = book.holds.get(decisionId);
-    if (open !== undefined) {
-      return this.#settleOpen(book, booking, open, index);
+    const end = this.#known.ends.get(name);
+    const hold = open?.hold ?? (end && restoredHold(end.body));
+    const isComplete = booking.kind === 'complete';
+    const settledBy = this.#ended.get(name) ?? end?.run_id ?? null;
+    const ofAnother = hold !== undefined && hold.runId !== null && hold.runId !== booking.runId;
+    if (settledBy !== null || ofAnother) {
+      // Several runs may have gone on under one decision. Only one settles it; what the others cost is gone all the same.
+      return isComplete && settledBy !== booking.runId
+        ? this.#settleLate(book, booking, hold)
+        : { kind: 'settled_already', index };
     }
-    const end = this.#known.ends.get(nameOf(book.orgId, decisionId));
-    if (end === undefined) {
+    if (hold === undefined) {
       // The run itself was opened here: whatever became of its hold, what it cost is a fact.
-      return booking.kind === 'complete' && !this.#ended.has(nameOf(book.orgId, decisionId))
-        ? this.#settleLate(book, booking, undefined)
-        : {
-            kind: this.#ended.has(nameOf(book.orgId, decisionId)) ? 'settled_already' : 'unknown_decision',
-            index,
-          };
-    }
-    const hold = restoredHold(end.body);
-    const ofAnother = hold.runId !== null && hold.runId !== booking.runId;
-    if (end.run_id !== null || ofAnother || this.#ended.has(nameOf(book.orgId, decisionId))) {
-      return { kind: 'settled_already', index };
-    }
-    const field = contradiction(hold, booking);
-    return field === undefined
-      ? this.#settleLate(book, booking, hold)
-      : { kind: 'contradiction', index, field };
-  }
-
-  #settleOpen(
-    book: Book,
-    booking: Booking<Run>,
-    open: { hold: Hold; ending: boolean },
-    index: number,
-  ): Decided<Run> {
-    const { hold } = open;
-    const name = nameOf(book.orgId, hold.id);
-    if (open.ending || (hold.runId !== null && hold.runId !== booking.runId)) {
-      return { kind: 'settled_already', index };
+      return isComplete ? this.#settleLate(book, booking, hold) : { kind: 'unknown_decision', index };
     }
     const field = contradiction(hold, booking);
     if (field !== undefined) {
       return { kind: 'contradiction', index, field };
     }
+    return open === undefined ? this.#settleLate(book, booking, hold) : this.#settleOpen(book, booking, open);
+  }
+
+  #settleOpen(book: Book, booking: Booking<Run>, open: OpenHold): Decided<Run> {
+    const { hold } = open;
+    const name = nameOf(book.orgId, hold.id);
     const scope = settledScope(hold, booking);
     if (booking.kind === 'adopt') {
       const undo = () => undefined;
@@ -315,7 +302,10 @@ export class Decider<Run> {
       const undo = () => undefined;
       return this.#done(book, booking, { scope, atMs, marks: [], hold: null, charged: null, undo });
     }
-    this.#ended.set(name, booking.runId);
+    const isFirst = !this.#ended.has(name);
+    if (isFirst) {
+      this.#ended.set(name, booking.runId);
+    }
     const scope = hold === undefined ? booking.scope : settledScope(hold, booking);
     const atMs = hold?.admittedAtMs ?? booking.atMs ?? this.#request.nowMs;
     const decided = this.#accept(book, { ...booking, scope }, { takes: [], packs: [] }, atMs, ['late']);
@@ -324,7 +314,9 @@ export class Decider<Run> {
       prepared: {
         ...decided.prepared,
         undo: () => {
-          this.#ended.delete(name);
+          if (isFirst) {
+            this.#ended.delete(name);
+          }
           decided.prepared.undo();
         },
       },

@@ -271,9 +271,9 @@ export async function findEnds(
       );
 }
 
-/** A hold that ended without a run is settled late by this one. */
+/** A hold that ended without a run is settled late by this one. One that another run settled stays that run's. */
 export async function claimEnded(tx: Queryable, orgId: string, holdId: string, runId: string): Promise<void> {
-  await tx.query('UPDATE hold_ends SET run_id = $3 WHERE org_id = $1 AND hold_id = $2', [
+  await tx.query('UPDATE hold_ends SET run_id = $3 WHERE org_id = $1 AND hold_id = $2 AND run_id IS NULL', [
     orgId,
     holdId,
     runId,

@@ -432,7 +432,8 @@ class Workload {
       if (hold === undefined) {
         return { verdict: 'unknown_decision' };
       }
-      if (hold.settledBy !== undefined || (hold.runId !== null && hold.runId !== runId)) {
+      const ofAnother = hold.settledBy !== undefined || (hold.runId !== null && hold.runId !== runId);
+      if (ofAnother && kind !== 'complete') {
         return { verdict: 'settled_already' };
       }
       const { scope: held } = hold;
@@ -469,7 +470,7 @@ class Workload {
         booked: { entry, marks },
         apply: () => {
           hold.endedAs ??= 'settled';
-          hold.settledBy = runId;
+          hold.settledBy ??= runId;
           this.#finish(runId, scope, hold.atMs, amounts.usd);
         },
       };
@@ -512,8 +513,6 @@ class Workload {
       amounts: this.#costOf(this.model.holds.get(run.holdId)),
     });
     const said = await this.#book(booking, this.#expectSettle(booking));
-    // Another run may have settled the decision that this one went on under.
-    this.running = this.running.filter(({ runId }) => runId !== run.runId);
     return `complete ${run.runId} at ${booking.amounts.usd}: ${said}`;
   }
 
