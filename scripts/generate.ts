@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { errorsMarkdown, operationGroups } from '../src/capabilities/meta/index.ts';
+import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/openapi.ts';
 import { version } from '../src/version.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
@@ -14,6 +15,7 @@ const openApi = buildOpenApi(declaredRoutes(), {
   baseUrl,
   docsUrl: `${baseUrl}/docs`,
   groups: operationGroups,
+  deprecations: new DeprecationRegistry(),
 });
 const documents: Record<string, string> = {
   'openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,

@@ -5,6 +5,7 @@ import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
 import { creditRoutes } from './capabilities/credits/index.ts';
 import { customerRoutes } from './capabilities/customers/index.ts';
+import { createCallers, createSignals, deprecationRoutes } from './capabilities/deprecations/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
@@ -17,6 +18,7 @@ import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import type { Config } from './config.ts';
+import { DeprecationRegistry } from './contract/deprecations.ts';
 import { createDegraded, createFastPath, edgeRoutes } from './edge/index.ts';
 import type { Parts } from './parts.ts';
 import type { SharedClock } from './platform/clock.ts';
@@ -58,6 +60,10 @@ export interface App {
   readonly routes: readonly Route[];
   readonly handler: RequestHandler;
   readonly jobs: readonly Job[];
+  /** What is deprecated now. */
+  readonly deprecations: DeprecationRegistry;
+  /** Writes what is only in memory. Called when the last request is answered, while the database is still open. */
+  finish(): Promise<void>;
 }
 
 export function createApp(deps: AppDependencies): App {
@@ -65,9 +71,21 @@ export function createApp(deps: AppDependencies): App {
   const { ledger, orgLimits, prices, rates, processes } = parts;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = () =>
-    buildOpenApi(routes, { version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups });
+    buildOpenApi(routes, {
+      version,
+      baseUrl: baseUrl(),
+      docsUrl: docsUrl(),
+      groups: operationGroups,
+      deprecations,
+    });
+  const deprecations = new DeprecationRegistry();
+  const callers = createCallers({ db, clock });
+  const signals = createSignals({ registry: deprecations, callers, docsUrl });
   const drift = createDriftGauge();
-  const metrics = createMetrics(db, (registry) => registerLedgerMetrics(registry, { db, ledger, drift }));
+  const metrics = createMetrics(db, (registry) => {
+    registerLedgerMetrics(registry, { db, ledger, drift });
+    signals.register(registry);
+  });
   const failsOpen = config.edgeFailMode === 'open';
   const credentials = createCredentials(db, { believeLastKnown: failsOpen });
 
@@ -100,6 +118,7 @@ export function createApp(deps: AppDependencies): App {
     ...usageRoutes({ db }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
+    ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),
   ];
   const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];
@@ -120,6 +139,7 @@ export function createApp(deps: AppDependencies): App {
       orgLimits,
       readLimitPerMinute: config.readLimitPerMinute,
     }),
+    signalDeprecation: signals.signal,
     recordChange: (tx, { caller, address, traceId, now }, action, change) =>
       recordChange(
         tx,
@@ -144,11 +164,13 @@ export function createApp(deps: AppDependencies): App {
           trustedProxies: config.trustedProxies,
           peekCredential: (token) => credentials.peek(token),
         });
+  // What a deprecated route has to tell is told by the common way.
+  const mayBeFast = () => decision !== undefined && deprecations.find(decision.path) === undefined;
   const handler: RequestHandler =
     fastPath === undefined
       ? pipeline
       : async (request, response) => {
-          if (!fastPath(request, response, pipeline)) {
+          if (!mayBeFast() || !fastPath(request, response, pipeline)) {
             await pipeline(request, response);
           }
         };
@@ -184,8 +206,9 @@ export function createApp(deps: AppDependencies): App {
     driftWatch({ db, ledger, clock, log, drift }),
     ...(degraded === undefined ? [] : [degraded.job]),
     ...processes.jobs,
+    callers.job,
   ];
-  return { routes, handler, jobs };
+  return { routes, handler, jobs, deprecations, finish: () => callers.flush() };
 }
 
 const expiredBatch = 500;

@@ -101,6 +101,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     log.info('draining: no new connections, waiting for requests in flight');
     await connections.drain(config.drainSeconds * 1_000);
     await jobs.stop();
+    await app.finish().catch((error) => log.warn({ err: error }, 'what was only in memory is lost'));
     await parts.close();
     await db.close();
     await Promise.race([tracing.stop(), pause(2_000, undefined, { ref: false })]).catch(() => undefined);

@@ -18,7 +18,7 @@ import { buildRouter, type Router } from '../src/platform/http/router.ts';
 import { createHttpServer } from '../src/platform/http/server.ts';
 import { createIds } from '../src/platform/ids.ts';
 import { createLog } from '../src/platform/log.ts';
-import { checkAnswer } from './support/contract-check.ts';
+import { checkAnswer, checkSignals } from './support/contract-check.ts';
 import { makePlace, openPlace } from './support/test-database.ts';
 
 export { engine } from './support/test-database.ts';
@@ -157,9 +157,11 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
         text: response.payload,
         json: parseOrUndefined(response.payload),
       };
+      const route = routeOf(router, method, path);
       if (path.startsWith('/v1')) {
-        checkAnswer(answer, routeOf(router, method, path), method);
+        checkAnswer(answer, route, method);
       }
+      checkSignals(answer, route, app.deprecations);
       return answer;
     },
     async createOrg(name = `Org ${++orgs}`) {
@@ -200,12 +202,8 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
 
 /** The declaration that a request is for, if there is one. */
 export function routeOf(router: Router, method: string, path: string): Route | undefined {
-  try {
-    const { endpoint } = router.find(method, path);
-    return endpoint.kind === 'route' ? endpoint.route : undefined;
-  } catch {
-    return undefined;
-  }
+  const match = router.find(method, path);
+  return 'endpoint' in match && match.endpoint.kind === 'route' ? match.endpoint.route : undefined;
 }
 
 function parseOrUndefined(text: string): unknown {

@@ -1,6 +1,7 @@
 /** Holds any answer against the contract: the envelope, the catalog, the route's declaration. */
 import type { TSchema } from 'typebox';
 import { expect } from 'vitest';
+import type { DeprecationRegistry } from '../../src/contract/deprecations.ts';
 import { type ErrorCode, errorCatalog } from '../../src/contract/errors.ts';
 import { possibleErrors } from '../../src/platform/http/openapi.ts';
 import type { Route } from '../../src/platform/http/route.ts';
@@ -28,6 +29,17 @@ export function checkAnswer(answer: Answer, route: Route | undefined, method = '
       expect(compiled(route.response)(JSON.parse(answer.text)), 'response schema').toEqual([]);
     }
   }
+}
+
+/** The signals of a deprecation stand on every answer of a flagged route and on no other. */
+export function checkSignals(
+  { headers }: Answer,
+  route: Route | undefined,
+  registry: DeprecationRegistry,
+): void {
+  const entry = route && registry.find(route.path);
+  const told = ['deprecation', 'sunset', 'link'].filter((name) => headers[name] !== undefined);
+  expect(told, route?.path).toEqual(entry === undefined ? [] : ['deprecation', 'sunset', 'link']);
 }
 
 function checkEnvelope({ status, headers, text }: Answer, route: Route | undefined): void {

@@ -21,5 +21,6 @@ export const operationGroups = {
   ledger: 'The books, held against themselves.',
   usage: 'What was used, summed over time and by what it was about.',
   models: 'Models and what they cost.',
+  deprecations: 'Routes that are on their way out, and who still calls them.',
   meta: 'What the service says of itself.',
 } as const;

@@ -1,7 +1,15 @@
 /** Cross-origin calls from browsers, for configured origins only. */
 import type { IncomingMessage } from 'node:http';
 
-export const exposedHeaders = ['x-svc-trace-id', 'Retry-After', 'Idempotent-Replayed'];
+/** What a script in a browser may read of an answer, beside its status and body. */
+const exposedHeaders = [
+  'x-svc-trace-id',
+  'Retry-After',
+  'Idempotent-Replayed',
+  'Deprecation',
+  'Sunset',
+  'Link',
+];
 const preflightSeconds = '600';
 
 export type Headers = Record<string, string>;

@@ -19,7 +19,7 @@ export const pageParameters = {
 };
 
 /** Sort fields and the SQL type of their column, which must not be null. */
-export type SortFields = Readonly<Record<string, 'timestamptz' | 'text'>>;
+export type SortFields = Readonly<Record<string, 'timestamptz' | 'text' | 'int8'>>;
 
 export interface ListQuery {
   readonly limit?: number;
@@ -93,13 +93,14 @@ export async function selectPage<Row extends { readonly id: string }>(
 
 /** A cursor only fits the list and the order, named by `sort`, that it was made for. */
 export function encodeCursor(sort: string, value: unknown, id: string): string {
-  return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url');
+  const text = typeof value === 'bigint' ? String(value) : value;
+  return Buffer.from(JSON.stringify([sort, text, id])).toString('base64url');
 }
 
 export function decodeCursor(cursor: string, sort: string, type: SortFields[string] | undefined) {
   try {
     const [madeFor, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
-    const usable = typeof value === 'string' && (type !== 'timestamptz' || isInstant(value));
+    const usable = typeof value === 'string' && fits(value, type);
     if (madeFor === sort && usable && typeof id === 'string' && !`${value}${id}`.includes('\u0000')) {
       return { value: type === 'timestamptz' ? new Date(value) : value, id };
     }
@@ -107,4 +108,16 @@ export function decodeCursor(cursor: string, sort: string, type: SortFields[stri
     // Falls through to the refusal: whatever it was, we did not make it.
   }
   throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+}
+
+/** Values go into a statement, where what is none of its type would be an error of ours. */
+function fits(value: string, type: SortFields[string] | undefined): boolean {
+  switch (type) {
+    case 'timestamptz':
+      return isInstant(value);
+    case 'int8':
+      return /^-?\d{1,18}$/.test(value);
+    default:
+      return true;
+  }
 }

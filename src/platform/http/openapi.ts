@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document, made from the route declarations and the error catalog. */
+import type { Deprecation, DeprecationRegistry } from '../../contract/deprecations.ts';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../contract/errors.ts';
 import type { Route } from './route.ts';
 
@@ -8,17 +9,21 @@ export interface ApiInfo {
   readonly docsUrl: string;
   /** What each group of operations (the first part of their ids) is about. */
   readonly groups: Readonly<Record<string, string>>;
+  readonly deprecations: Pick<DeprecationRegistry, 'find'>;
 }
 
 type Json = Record<string, unknown>;
 
-export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsUrl, groups }: ApiInfo): Json {
+export function buildOpenApi(
+  routes: readonly Route[],
+  { version, baseUrl, docsUrl, groups, deprecations }: ApiInfo,
+): Json {
   const possible = new Set(routes.flatMap(possibleErrors));
   const codes = errorCodes.filter((code) => possible.has(code));
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const item = paths[route.path] ?? {};
-    item[route.method.toLowerCase()] = operation(route);
+    item[route.method.toLowerCase()] = operation(route, deprecations.find(route.path));
     paths[route.path] = item;
   }
   return {
@@ -48,6 +53,7 @@ export function buildOpenApi(routes: readonly Route[], { version, baseUrl, docsU
         },
         Authenticate: { description: 'How to authenticate.', schema: { type: 'string' } },
         RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+        ...(routes.some(({ path }) => deprecations.find(path) !== undefined) && deprecationHeaderSchemas),
       },
     },
   };
@@ -86,11 +92,30 @@ export function possibleErrors(route: Route): ErrorCode[] {
   return errorCodes.filter((code) => codes.has(code));
 }
 
-function operation(route: Route): Json {
+const deprecationHeaderSchemas = {
+  Deprecation: {
+    description: 'Since when the route is deprecated: `@` and Unix seconds (RFC 9745).',
+    schema: { type: 'string', pattern: '^@\\d+$' },
+  },
+  Sunset: {
+    description: 'The HTTP date after which the route may be removed (RFC 8594).',
+    schema: { type: 'string' },
+  },
+  DeprecationLink: {
+    description:
+      'The documentation, as `rel="deprecation"`, and the successor, as `rel="successor-version"`.',
+    schema: { type: 'string' },
+  },
+};
+
+function operation(route: Route, deprecation: Deprecation | undefined): Json {
   return {
     operationId: route.id,
     summary: route.summary,
-    description: [route.description, accessSentence(route)].filter(Boolean).join('\n\n'),
+    ...(deprecation !== undefined && { deprecated: true }),
+    description: [deprecation && deprecationSentence(deprecation), route.description, accessSentence(route)]
+      .filter(Boolean)
+      .join('\n\n'),
     tags: [tagOf(route)],
     security: route.access.kind === 'public' ? [] : [{ key: [] }],
     parameters: parameters(route),
@@ -105,8 +130,13 @@ function operation(route: Route): Json {
         },
       },
     }),
-    responses: responses(route),
+    responses: responses(route, deprecation !== undefined),
   };
+}
+
+function deprecationSentence({ since, sunset, replacement }: Deprecation): string {
+  const successor = replacement === undefined ? '' : ` Use \`${replacement}\`.`;
+  return `Deprecated since ${since}; may be removed after ${sunset}.${successor}`;
 }
 
 /** What a line holds. */
@@ -150,12 +180,19 @@ function parameters(route: Route): Json[] {
   return [...path, ...query, ...(route.kind === 'write' ? [header] : [])];
 }
 
-function responses(route: Route): Json {
-  const traced = { 'x-svc-trace-id': { $ref: '#/components/headers/TraceId' } };
+function responses(route: Route, deprecated: boolean): Json {
+  const everywhere = {
+    'x-svc-trace-id': { $ref: '#/components/headers/TraceId' },
+    ...(deprecated && {
+      Deprecation: { $ref: '#/components/headers/Deprecation' },
+      Sunset: { $ref: '#/components/headers/Sunset' },
+      Link: { $ref: '#/components/headers/DeprecationLink' },
+    }),
+  };
   const success = {
     description: 'Success.',
     headers: {
-      ...traced,
+      ...everywhere,
       ...(route.kind === 'write' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Replayed' } }),
     },
     ...(route.response !== undefined && { content: { 'application/json': { schema: route.response } } }),
@@ -173,7 +210,7 @@ function responses(route: Route): Json {
       {
         description: codes.map((code) => `\`${code}\`: ${errorCatalog[code].meaning}`).join('\n\n'),
         headers: {
-          ...traced,
+          ...everywhere,
           ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/Authenticate' } }),
           ...(codes.includes('rate_limited') && {
             'Retry-After': { $ref: '#/components/headers/RetryAfter' },

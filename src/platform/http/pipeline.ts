@@ -12,7 +12,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
-import { refuse, refuseFields, refuseWith } from '../../contract/refusal.ts';
+import type { DeprecationHeaders } from '../../contract/deprecation-headers.ts';
+import { Refusal, refuse, refuseFields, refuseWith } from '../../contract/refusal.ts';
 import type { Clock } from '../clock.ts';
 import type { RequestMetrics } from '../metrics.ts';
 import { admitCaller, type Caller, type Credential } from './access.ts';
@@ -40,6 +41,8 @@ export interface PipelineDependencies extends WriterDependencies {
   findCredential(token: string): Promise<Credential | undefined>;
   /** Counts a request that was admitted so far. */
   readonly takeRequest: TakeRequest;
+  /** Told of every response of a route, also to a caller who was refused; gives what it carries if it is deprecated. */
+  signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
 }
 
 export interface PipelineSettings {
@@ -48,13 +51,15 @@ export interface PipelineSettings {
   readonly bodyLimitBytes: number;
 }
 
-/** What is learned about a request on its way, for the log. */
+/** What is learned about a request on its way, for what every response carries and for the log. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly traceId: string;
   readonly address: string;
   endpoint: Endpoint | undefined;
+  /** Whose the token is, also when it may not do what it asks for. */
+  credential: Credential | undefined;
   caller: Caller | undefined;
 }
 
@@ -72,6 +77,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
       traceId: newTraceId(),
       address: clientAddress(request, settings.trustedProxies),
       endpoint: undefined,
+      credential: undefined,
       caller: undefined,
     };
     const span = tracer.startSpan(request.method ?? '', { kind: SpanKind.SERVER });
@@ -89,6 +95,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     }
     const headers = {
       ...reply.headers,
+      ...deprecationOf(exchange),
       ...corsHeaders(request, settings.corsOrigins),
       'x-svc-trace-id': exchange.traceId,
       'x-content-type-options': 'nosniff',
@@ -96,6 +103,11 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     sendReply(request, response, { ...reply, headers });
 
     observe(exchange, reply, span, performance.now() - startedMs);
+  }
+
+  /** Pages are never deprecated: they are outside the promise that the signals belong to. */
+  function deprecationOf({ endpoint, credential }: Exchange): DeprecationHeaders | undefined {
+    return endpoint?.kind === 'route' ? deps.signalDeprecation(endpoint.template, credential) : undefined;
   }
 
   /** What is left of a request once it is answered: a metric, a span, a line in the log. */
@@ -134,13 +146,17 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
 
   async function answer(exchange: Exchange): Promise<Reply> {
     const { request } = exchange;
+    const match = router.find(request.method ?? '', request.url ?? '');
+    // Before anything is refused: what is said of a route is said with a refusal too.
+    exchange.endpoint = match instanceof Refusal ? undefined : match.endpoint;
     checkEnvelopeOfRequest(request);
     if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
       return { status: 204, headers: preflightHeaders, body: '' };
     }
-    const match = router.find(request.method ?? '', request.url ?? '');
+    if (match instanceof Refusal) {
+      throw match;
+    }
     const { endpoint } = match;
-    exchange.endpoint = endpoint;
     if (endpoint.kind === 'page') {
       const { status, contentType, body, headers } = await endpoint.page.handler();
       return { status, headers: { 'content-type': contentType, ...headers }, body };
@@ -209,6 +225,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
             'Too many failed tokens from here.',
           );
     }
+    exchange.credential = credential;
     const pathOrgId = route.path.startsWith('/v1/orgs/{id}') ? match.params.id : undefined;
     return admitCaller({ credential, access, pathOrgId, address: exchange.address, now });
   }

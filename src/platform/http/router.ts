@@ -1,7 +1,7 @@
 /** Finds the declaration that a request is for, with its schemas compiled. */
 import createRouter from 'find-my-way';
 import { Type } from 'typebox';
-import { refuse } from '../../contract/refusal.ts';
+import { type Refusal, refuse } from '../../contract/refusal.ts';
 import { isStorable } from './json.ts';
 import type { Page } from './page.ts';
 import type { Route } from './route.ts';
@@ -24,8 +24,8 @@ export interface Match {
 }
 
 export interface Router {
-  /** Throws `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
-  find(method: string, url: string): Match;
+  /** Or `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
+  find(method: string, url: string): Match | Refusal;
 }
 
 const nothing = Type.Object({}, { additionalProperties: false });
@@ -59,15 +59,15 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
     find(method, url) {
       const match = router.find(method === 'HEAD' ? 'GET' : (method as 'GET'), url);
       if (match === null) {
-        throw refuse('not_found', 'There is no such route.');
+        return refuse('not_found', 'There is no such route.');
       }
       if (match.store == null) {
-        throw refuse('bad_request', 'The path is not properly percent-encoded.');
+        return refuse('bad_request', 'The path is not properly percent-encoded.');
       }
       const params = match.params as Record<string, string>;
       // An empty one is a trailing or doubled slash.
       if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
-        throw refuse('not_found', 'There is no such route.');
+        return refuse('not_found', 'There is no such route.');
       }
       return {
         endpoint: match.store as Endpoint,

@@ -1,0 +1,3 @@
+export { createCallers } from './callers.ts';
+export { deprecationRoutes } from './routes.ts';
+export { createSignals } from './signals.ts';
