@@ -92,7 +92,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       );
       return new EmbeddedLedger(options, holdLog, restored, floorMs);
     } catch (error) {
-      await holdLog.close();
+      holdLog.close();
       throw error;
     }
   }
@@ -251,13 +251,17 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         const holds = this.#fresh;
         this.#fresh = [];
         this.#flushing = undefined;
-        this.#holdLog.append(holds).then(resolve, (error) => {
+        try {
+          this.#holdLog.append(holds);
+        } catch (error) {
           this.#options.log.error({ err: error }, 'holds could not be made durable');
           for (const lost of holds) {
             this.#forgetHold(lost);
           }
           reject(error);
-        });
+          return;
+        }
+        resolve();
       });
     });
     return this.#flushing;
@@ -278,6 +282,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   #dropHold(hold: Hold): void {
     if (this.#books.get(hold.orgId)?.holds.delete(hold.id) === true) {
       this.#openHolds -= 1;
+      this.#expiries.remove(hold);
     }
     if (hold.idempotency !== null) {
       this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));
@@ -354,7 +359,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         }
         if (batch.newHolds.length > 0) {
           // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
-          await this.#holdLog.append(batch.newHolds);
+          this.#holdLog.append(batch.newHolds);
         }
       });
     } catch (error) {
@@ -424,6 +429,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
   async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
     const { db, log } = this.#options;
+    const unresolved = [...prepared];
     const ends = prepared.flatMap(({ ends: hold }) => hold?.id ?? []);
     this.#doubt(ends);
     while (!this.#closed) {
@@ -443,18 +449,20 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         );
         const isNewRun = ({ booked: { booking } }: Prepared<Run>) =>
           booking.kind !== 'complete' && booking.kind !== 'adjust';
-        for (const one of prepared) {
-          const { booking, charged } = one.booked;
+        for (let one = unresolved[0]; one !== undefined; one = unresolved[0]) {
+          const { booking, charged, hold } = one.booked;
           const committed = written.has(isNewRun(one) && charged === null ? booking.runId : booking.entryId);
           if (committed) {
-            this.#conclude([one]);
-            if (booking.kind === 'open' && one.booked.hold !== null) {
-              await this.#holdLog.append([one.booked.hold]);
-              this.#remember(one.booked.hold);
+            if (booking.kind === 'open' && hold !== null) {
+              this.#holdLog.append([hold]);
+              this.#remember(hold);
             }
+            this.#conclude([one]);
           } else {
             one.undo();
           }
+          // One by one, so that none is done again if the log fails.
+          unresolved.shift();
         }
         this.#doubtNoMore(ends);
         log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');
@@ -574,17 +582,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return { kind: 'ended' };
     }
     const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#now(), seconds) };
-    await this.#holdLog.append([hold]);
-    if (!this.#isOpen(open)) {
-      // It ended meanwhile, and the log was told before this.
-      this.#holdLog.forget([holdId]);
-      return { kind: 'ended' };
-    }
-    if (open.ending) {
-      return { kind: 'ended' };
-    }
-    open.hold = { ...open.hold, expiresAtMs: hold.expiresAtMs };
+    this.#holdLog.append([hold]);
+    this.#expiries.remove(open.hold);
     this.#expiries.add(hold);
+    open.hold = hold;
     return { kind: 'changed', hold };
   }
 
@@ -673,7 +674,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#closed = true;
     await this.#booking;
     await this.#flushing?.catch(() => undefined);
-    await this.#holdLog.close();
+    this.#holdLog.close();
   }
 }
 

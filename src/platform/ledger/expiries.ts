@@ -3,28 +3,37 @@ import type { Hold } from './hold.ts';
 
 export type Expiring = Pick<Hold, 'orgId' | 'id'>;
 
-/** Holds by the second in which they expire. */
+/** Open holds by the second in which they expire. */
 export class Expiries {
-  readonly #bySecond = new Map<number, Expiring[]>();
+  /** Ids of holds, with the org that each belongs to. */
+  readonly #bySecond = new Map<number, Map<string, string>>();
   #sweptTo = Number.POSITIVE_INFINITY;
 
   add({ orgId, id, expiresAtMs }: Hold): void {
-    this.#addAt(Math.ceil(expiresAtMs / 1_000), { orgId, id });
+    this.#addAt(secondOf(expiresAtMs), orgId, id);
+  }
+
+  remove({ id, expiresAtMs }: Hold): void {
+    const second = secondOf(expiresAtMs);
+    const holds = this.#bySecond.get(second);
+    if (holds?.delete(id) === true && holds.size === 0) {
+      this.#bySecond.delete(second);
+    }
   }
 
   /** Those that could not end yet are looked at again in a second. */
   putBack(holds: readonly Expiring[], nowMs: number): void {
     for (const { orgId, id } of holds) {
-      this.#addAt(Math.ceil(nowMs / 1_000) + 1, { orgId, id });
+      this.#addAt(secondOf(nowMs) + 1, orgId, id);
     }
   }
 
-  #addAt(second: number, hold: Expiring): void {
+  #addAt(second: number, orgId: string, id: string): void {
     const there = this.#bySecond.get(second);
     if (there === undefined) {
-      this.#bySecond.set(second, [hold]);
+      this.#bySecond.set(second, new Map([[id, orgId]]));
     } else {
-      there.push(hold);
+      there.set(id, orgId);
     }
     this.#sweptTo = Math.min(this.#sweptTo, second);
   }
@@ -33,9 +42,15 @@ export class Expiries {
     const due: Expiring[] = [];
     const nowSecond = Math.floor(nowMs / 1_000);
     while (this.#sweptTo <= nowSecond && due.length < limit) {
-      const holds = this.#bySecond.get(this.#sweptTo) ?? [];
-      due.push(...holds.splice(0, limit - due.length));
-      if (holds.length === 0) {
+      const holds = this.#bySecond.get(this.#sweptTo);
+      for (const [id, orgId] of holds ?? []) {
+        if (due.length === limit) {
+          break;
+        }
+        due.push({ id, orgId });
+        holds?.delete(id);
+      }
+      if (holds === undefined || holds.size === 0) {
         this.#bySecond.delete(this.#sweptTo);
         this.#sweptTo = this.#bySecond.size === 0 ? Number.POSITIVE_INFINITY : this.#next(nowSecond);
       }
@@ -56,4 +71,8 @@ export class Expiries {
     const overdueMs = nowMs - this.#sweptTo * 1_000;
     return Number.isFinite(overdueMs) && overdueMs > 0 ? overdueMs : 0;
   }
+}
+
+function secondOf(ms: number): number {
+  return Math.ceil(ms / 1_000);
 }

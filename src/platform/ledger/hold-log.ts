@@ -1,7 +1,8 @@
 /**
  * Open holds of the embedded engine, durable before anyone is told of them: lines appended to files, which survive the
- * end of the process as soon as they are written. Holds that come while a write is under way share the next one. A file
- * is full at some size or age and goes when the last hold in it has ended.
+ * end of the process as soon as they are written. That is a copy into the system's memory and takes microseconds, so it is
+ * not worth a thread, nor the waiting for one. A file is full at some size or age and goes when the last hold in it has
+ * ended.
  *
  * A hold that has ended may still be here at the next start: whoever restores them drops those whose end is in the
  * database. It keeps ends for some days only, and so no file may live longer. A line that a crash cut short was never
@@ -16,12 +17,12 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  write,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseUnavailable } from '../db/database.ts';
-import { type Hold, holdText, restoredHold } from './hold.ts';
+import { type Hold, holdsLine, holdsOfLine } from './hold.ts';
 
 /** The disk is full, or gone. Nothing was written, so nothing happened: the outcome is known. */
 export class HoldsNotDurable extends DatabaseUnavailable {
@@ -32,14 +33,14 @@ export class HoldsNotDurable extends DatabaseUnavailable {
 }
 
 export interface HoldLog {
-  /** Resolves once they survive the end of the process, else `HoldsNotDurable`. One that is there is replaced. */
-  append(holds: readonly Hold[]): Promise<void>;
+  /** From now on they survive the end of the process; else `HoldsNotDurable`. One that is there is replaced. */
+  append(holds: readonly Hold[]): void;
   /** They have ended, and the database knows. */
   forget(holdIds: readonly string[]): void;
   restore(): Hold[];
   readGeneration(): Generation | undefined;
   writeGeneration(generation: Generation): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** Which database the holds belong to. While a new generation begins, the one before is named too; null: the first. */
@@ -67,12 +68,6 @@ interface LogFile {
   sinceMs: number;
 }
 
-interface Waiting {
-  readonly holds: readonly Hold[];
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 export function openHoldLog(
   directory: string,
   { fileBytesMax = defaultFileBytesMax }: HoldLogOptions = {},
@@ -83,9 +78,6 @@ export function openHoldLog(
   const generationPath = join(directory, 'generation.json');
   let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
   let descriptor = openSync(current.path, 'a', 0o600);
-  let waiting: Waiting[] = [];
-  let writing: Promise<void> | undefined;
-  let isWriting = false;
   /** From then on the descriptor's number may be someone else's. */
   let closed = false;
 
@@ -117,7 +109,7 @@ export function openHoldLog(
   function discard(file: LogFile): void {
     if (file !== current) {
       rmSync(file.path, { force: true });
-    } else if (!isWriting && !closed) {
+    } else if (!closed) {
       ftruncateSync(descriptor, 0);
       file.bytes = 0;
       file.sinceMs = Number.POSITIVE_INFINITY;
@@ -137,41 +129,23 @@ export function openHoldLog(
     }
   }
 
-  async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      try {
-        await writeLine(batch.flatMap(({ holds }) => holds));
-        for (const { resolve } of batch) {
-          resolve();
-        }
-      } catch (error) {
-        for (const { reject } of batch) {
-          reject(new HoldsNotDurable(error));
-        }
-      }
+  function writeLine(holds: readonly Hold[]): void {
+    let admittedAtMs = 0;
+    for (const hold of holds) {
+      admittedAtMs = Math.max(admittedAtMs, hold.admittedAtMs);
     }
-    writing = undefined;
-  }
-
-  async function writeLine(holds: readonly Hold[]): Promise<void> {
-    const admittedAtMs = Math.max(...holds.map((hold) => hold.admittedAtMs));
     if (current.bytes >= fileBytesMax || admittedAtMs - current.sinceMs >= fileAgeMaxMs) {
       beginNextFile();
     }
     const file = current;
     file.sinceMs = Math.min(file.sinceMs, admittedAtMs);
-    const line = Buffer.from(`[${holds.map(holdText).join(',')}]\n`);
-    isWriting = true;
+    const line = Buffer.from(`${holdsLine(holds)}\n`);
     try {
-      await writeWhole(descriptor, line);
+      writeWhole(descriptor, line);
     } catch (error) {
       // What was written of it must not end up in the middle of the file.
       ftruncateSync(descriptor, file.bytes);
       throw error;
-    } finally {
-      isWriting = false;
     }
     file.bytes += line.length;
     for (const { id } of holds) {
@@ -182,12 +156,13 @@ export function openHoldLog(
   return {
     append(holds) {
       if (closed) {
-        return Promise.reject(new Error('the log of holds is closed'));
+        throw new Error('the log of holds is closed');
       }
-      return new Promise((resolve, reject) => {
-        waiting.push({ holds, resolve, reject });
-        writing ??= writeAll();
-      });
+      try {
+        writeLine(holds);
+      } catch (error) {
+        throw new HoldsNotDurable(error);
+      }
     },
     forget(holdIds) {
       for (const id of holdIds) {
@@ -227,31 +202,19 @@ export function openHoldLog(
       writeFileSync(`${generationPath}.new`, JSON.stringify(generation), { mode: 0o600 });
       renameSync(`${generationPath}.new`, generationPath);
     },
-    async close() {
-      const isFirst = !closed;
-      closed = true;
-      await writing;
-      if (isFirst) {
+    close() {
+      if (!closed) {
+        closed = true;
         closeSync(descriptor);
       }
     },
   };
 }
 
-function writeWhole(descriptor: number, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const next = (from: number) =>
-      write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
-        if (error !== null) {
-          reject(error);
-        } else if (from + written < bytes.length) {
-          next(from + written);
-        } else {
-          resolve();
-        }
-      });
-    next(0);
-  });
+function writeWhole(descriptor: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(descriptor, bytes, written);
+  }
 }
 
 export class DamagedHoldLog extends Error {
@@ -266,7 +229,7 @@ function readHolds(path: string): Hold[] {
   // Behind the last newline: nothing, or what a crash left of a line.
   lines.pop();
   try {
-    return lines.flatMap((line) => (JSON.parse(line) as unknown[]).map(restoredHold));
+    return lines.flatMap(holdsOfLine);
   } catch {
     throw new DamagedHoldLog(path);
   }
