@@ -1,20 +1,30 @@
 /** Outgoing events, written in the transaction of the change they tell of and delivered later. */
-import type { Queryable } from './db/database.ts';
+import type { EventType } from '../contract/events.ts';
+import { insertMany, type Queryable } from './db/database.ts';
 
 export interface OutgoingEvent {
   readonly id: string;
   readonly tenantId: string;
-  readonly type: string;
+  readonly type: EventType;
   readonly createdAt: Date;
   readonly data: object;
 }
 
 export async function enqueueEvent(tx: Queryable, event: OutgoingEvent): Promise<void> {
-  await tx.query('INSERT INTO outbox (tenant_id, id, type, created_at, data) VALUES ($1, $2, $3, $4, $5)', [
-    event.tenantId,
-    event.id,
-    event.type,
-    event.createdAt,
-    JSON.stringify(event.data),
-  ]);
+  await enqueueEvents(tx, [event]);
+}
+
+export async function enqueueEvents(tx: Queryable, events: readonly OutgoingEvent[]): Promise<void> {
+  await insertMany(
+    tx,
+    'outbox',
+    { tenant_id: 'text', id: 'text', type: 'text', created_at: 'timestamptz', data: 'jsonb' },
+    events.map(({ tenantId, id, type, createdAt, data }) => ({
+      tenant_id: tenantId,
+      id,
+      type,
+      created_at: createdAt,
+      data,
+    })),
+  );
 }

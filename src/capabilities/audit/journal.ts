@@ -1,5 +1,6 @@
 /** What happened, recorded in the transaction that made it happen: an audit entry and, where others wait, an event. */
 import type { Transaction } from '../../platform/db/database.ts';
+import { platformTenant } from '../../platform/http/access.ts';
 import type { Change } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox.ts';
@@ -34,7 +35,8 @@ export async function recordChange(
     address: actor.address ?? null,
     traceId: actor.traceId ?? null,
   });
-  if (change.event !== undefined) {
+  // Operators' own changes belong to no org, so nobody can subscribe to them.
+  if (change.event !== undefined && change.tenantId !== platformTenant) {
     await enqueueEvent(tx, {
       id: ids.next('evt'),
       tenantId: change.tenantId,

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { type Route, read, write } from '../../platform/http/route.ts';
+import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { putChainBudget, readChainBudget } from './chains.ts';
 import { ChainBudgetView, PutChainBudget } from './schema.ts';
@@ -26,7 +26,7 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       async handler({ params, body, now }, tx) {
         const { before, after } = await putChainBudget(tx, ids, now, params.id, body);
         const target = { kind: 'chain_budget', id: params.id };
-        const change = { tenantId: params.id, target, before, after, event: 'chain_budget.updated' };
+        const change: Change = { tenantId: params.id, target, before, after, event: 'chain_budget.updated' };
         return { body: after, changes: [change] };
       },
     }),

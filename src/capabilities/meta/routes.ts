@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { publicRead, type Route } from '../../platform/http/route.ts';
-import { ErrorList, errorEntries } from './schema.ts';
+import { ErrorList, EventList, errorEntries, eventEntries } from './schema.ts';
 
 /** `openApi` is asked for at each request, because it describes all routes, these included. */
 export function metaRoutes(openApi: () => object): Route[] {
@@ -11,6 +11,14 @@ export function metaRoutes(openApi: () => object): Route[] {
       summary: 'List every error code',
       response: ErrorList,
       handler: async () => ({ data: errorEntries(), next_cursor: null }),
+    }),
+    publicRead({
+      id: 'meta.events',
+      path: '/v1/meta/events',
+      summary: 'List every kind of event',
+      description: 'What a webhook subscription can receive.',
+      response: EventList,
+      handler: async () => ({ data: eventEntries(), next_cursor: null }),
     }),
     publicRead({
       id: 'meta.openapi',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { errorCatalog, errorCodes } from '../../contract/errors.ts';
+import { eventKind, eventSchema, eventTypes } from '../../contract/events.ts';
 import { choice, closed, page } from '../../platform/http/schemas.ts';
 
 export const ErrorEntry = closed({
@@ -9,6 +10,22 @@ export const ErrorEntry = closed({
   retry: choice(['after_change', 'after_interval', 'after_window', 'with_backoff', 'never']),
   meaning: Type.String(),
 });
+
+export const EventEntry = closed({
+  type: Type.String(),
+  meaning: Type.String(),
+  schema: Type.Unsafe<object>({ type: 'object', description: 'The JSON Schema of an event of this kind.' }),
+  example: Type.Unsafe<object>({ type: 'object', description: 'What its `data` may look like.' }),
+});
+
+export const EventList = page(EventEntry);
+
+export function eventEntries() {
+  return eventTypes.map((type) => {
+    const { meaning, example } = eventKind(type);
+    return { type, meaning, schema: eventSchema(type), example };
+  });
+}
 
 export const ErrorList = page(ErrorEntry);
 

@@ -1,7 +1,7 @@
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { platformTenant } from '../../platform/http/access.ts';
-import { type Route, read, write } from '../../platform/http/route.ts';
+import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { findOrg } from '../orgs/index.ts';
@@ -70,12 +70,11 @@ function modelPriceRoutes({ db, ids }: ModelDependencies): Route[] {
         const put = await putModelPrice(tx, ids, now, params.model, body);
         const { before, after, versionsBefore, versions, changed } = put;
         const view = viewModelPrice(after, versions, now);
-        const change = {
+        const change: Change = {
           tenantId: platformTenant,
           target: { kind: 'model_price', id: params.model },
           ...(before !== undefined && { before: viewModelPrice(before, versionsBefore, now) }),
           after: view,
-          event: 'model_price.updated',
         };
         return { body: view, changes: changed ? [change] : [] };
       },
@@ -128,7 +127,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
         const put = await putOrgPrice(tx, ids, now, key, body);
         const { before, after, versionsBefore, versions, changed } = put;
         const view = viewOrgPrice(after, versions, now);
-        const change = {
+        const change: Change = {
           tenantId: params.org_id,
           target: { kind: 'org_price', id: params.model },
           ...(before !== undefined && { before: viewOrgPrice(before, versionsBefore, now) }),
@@ -161,7 +160,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       async handler({ params, now }, tx) {
         const key = { orgId: params.org_id, model: params.model };
         const { before, after, versionsBefore, versions } = await removeOrgPrice(tx, now, key);
-        const change = {
+        const change: Change = {
           tenantId: params.org_id,
           target: { kind: 'org_price', id: params.model },
           before: viewOrgPrice(before, versionsBefore, now),

@@ -1,3 +1,4 @@
+import type { EventType } from '../../contract/events.ts';
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
@@ -49,7 +50,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       errors: ['conflict'],
       async handler({ body, now }, tx) {
         const org = await createOrg(tx, ids, now, body);
-        const change = {
+        const change: Change = {
           tenantId: org.id,
           target: { kind: 'org', id: org.id },
           after: viewOrg(org),
@@ -192,7 +193,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
   ];
 }
 
-function outcome({ before, after }: OrgChange, event: string): { body: OrgView; changes: Change[] } {
+function outcome({ before, after }: OrgChange, event: EventType): { body: OrgView; changes: Change[] } {
   const target = { kind: 'org', id: after.id };
   const body = viewOrg(after);
   return { body, changes: [{ tenantId: after.id, target, before: viewOrg(before), after: body, event }] };

@@ -1,7 +1,7 @@
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { platformTenant } from '../../platform/http/access.ts';
-import { type Route, read, write } from '../../platform/http/route.ts';
+import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { requireOrg } from '../../platform/ledger/limit-changes.ts';
@@ -31,7 +31,7 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       async handler({ body, now }, tx) {
         const after = viewPlan(await createPlan(tx, ids, now, body));
         const target = { kind: 'plan', id: after.id };
-        return { body: after, changes: [{ tenantId: platformTenant, target, after, event: 'plan.created' }] };
+        return { body: after, changes: [{ tenantId: platformTenant, target, after }] };
       },
     }),
     read({
@@ -73,7 +73,7 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       async handler({ params, body, now }, tx) {
         const { before, after } = await assignPlan(tx, ids, now, params.org_id, body.plan_id);
         const target = { kind: 'org_plan', id: params.org_id };
-        const change = { tenantId: params.org_id, target, before, after, event: 'plan.assigned' };
+        const change: Change = { tenantId: params.org_id, target, before, after, event: 'plan.assigned' };
         return { body: after, changes: [change] };
       },
     }),

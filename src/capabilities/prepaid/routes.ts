@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { type Route, read, write } from '../../platform/http/route.ts';
+import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { requireOrg } from '../../platform/ledger/limit-changes.ts';
@@ -31,7 +31,7 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       async handler({ params, body, now }, tx) {
         const { before, after } = await putPrepaid(tx, ids, now, params.org_id, body.enabled);
         const target = { kind: 'prepaid', id: params.org_id };
-        const change = { tenantId: params.org_id, target, before, after, event: 'prepaid.updated' };
+        const change: Change = { tenantId: params.org_id, target, before, after, event: 'prepaid.updated' };
         return { body: after, changes: [change] };
       },
     }),

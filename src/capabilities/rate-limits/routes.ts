@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { type Route, read, write } from '../../platform/http/route.ts';
+import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { requireOrg } from '../../platform/ledger/limit-changes.ts';
@@ -32,7 +32,13 @@ export function rateLimitRoutes({ db, ids }: RateLimitDependencies): Route[] {
       async handler({ params, body, now }, tx) {
         const { before, after } = await putRateLimits(tx, ids, now, params.org_id, body);
         const target = { kind: 'rate_limits', id: params.org_id };
-        const change = { tenantId: params.org_id, target, before, after, event: 'rate_limits.updated' };
+        const change: Change = {
+          tenantId: params.org_id,
+          target,
+          before,
+          after,
+          event: 'rate_limits.updated',
+        };
         return { body: after, changes: [change] };
       },
     }),

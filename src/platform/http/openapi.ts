@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made from the route declarations and the error catalog. */
 import type { Deprecation, DeprecationRegistry } from '../../contract/deprecations.ts';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../contract/errors.ts';
+import { describeWebhooks } from './openapi-webhooks.ts';
 import type { Route } from './route.ts';
 
 export interface ApiInfo {
@@ -38,6 +39,7 @@ export function buildOpenApi(
     externalDocs: { url: docsUrl },
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: groups[name] })),
     paths,
+    webhooks: describeWebhooks(),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
       schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code)])),

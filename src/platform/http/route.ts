@@ -4,6 +4,7 @@
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../contract/errors.ts';
+import type { EventType } from '../../contract/events.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Access, Caller } from './access.ts';
 
@@ -34,7 +35,7 @@ export interface Change {
   /** The resource as its readers see it, so never with a secret. */
   readonly before?: object;
   readonly after?: object;
-  readonly event?: string;
+  readonly event?: EventType;
 }
 
 export interface WriteOutcome<Body> {
