@@ -1,5 +1,5 @@
-/** House rules that no other tool checks: what a capability folder holds, and the form of the changelog. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+/** A house rule that no other tool checks: what a capability folder holds. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const problems: string[] = [];
@@ -22,18 +22,6 @@ for (const name of readdirSync(root)) {
     } else if (!/^([a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?|README\.md)$/.test(file)) {
       problems.push(`${path}: file names are lowercase words with hyphens`);
     }
-  }
-}
-
-const changelog = readFileSync('CHANGELOG.md', 'utf8');
-const headings = changelog.match(/^## .*$/gm) ?? [];
-const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-if (!headings.some((heading) => heading.startsWith(`## ${version} `) || heading === `## ${version}`)) {
-  problems.push(`CHANGELOG.md: there is no entry for ${version}`);
-}
-for (const heading of headings) {
-  if (!/^## \d+\.\d+\.\d+( \(\d{4}-\d{2}-\d{2}\)| \(unreleased\))$/.test(heading)) {
-    problems.push(`CHANGELOG.md: "${heading}" is not "## <version> (<date>)" or "## <version> (unreleased)"`);
   }
 }
 

@@ -1,0 +1,129 @@
+/** What the API answers, by its description and by real answers, against the frozen contract. */
+import { type Answer, type Evidence, unmatchedRoute } from './evidence.ts';
+import type { FrozenContract } from './frozen-contract.ts';
+import {
+  codesIn,
+  codesOf,
+  lookUp,
+  type OpenApi,
+  type OpenApiOperation,
+  operationsOf,
+} from './openapi-document.ts';
+import { broken } from './promises.ts';
+import type { Schema } from './schema-form.ts';
+
+type Described = Pick<Evidence, 'openApi'>;
+
+export function checkEnvelope(contract: FrozenContract, { openApi, answers }: Evidence): string[] {
+  const described = Object.entries(openApi.components.schemas)
+    .filter(([name]) => name.startsWith('Error_'))
+    .flatMap(([name, schema]) =>
+      Object.entries(contract.envelope)
+        .filter(([path, type]) => !describes(schema, path.split('.'), type))
+        .map(([path]) => broken('envelope', `the description of ${name} does not promise ${path}`)),
+    );
+  return [...described, ...checkUnmatched(contract, answers[unmatchedRoute])];
+}
+
+/** Whether every step of the path is required and its end has the type. */
+function describes(schema: Schema, [step, ...rest]: readonly string[], type: string): boolean {
+  if (step === undefined) {
+    const constant = schema.const === undefined ? undefined : typeof schema.const;
+    return (constant ?? schema.type) === type;
+  }
+  const field = (schema.properties as Record<string, Schema> | undefined)?.[step];
+  const required = (schema.required ?? []) as string[];
+  return field !== undefined && required.includes(step) && describes(field, rest, type);
+}
+
+function checkUnmatched({ envelope, unmatched_route: wanted }: FrozenContract, answer?: Answer): string[] {
+  const body = parse(answer?.body) as { error?: Record<string, unknown> } | undefined;
+  const faults = Object.entries(envelope)
+    .filter(([path, type]) => typeof body?.error?.[path.replace('error.', '')] !== type)
+    .map(([path]) => broken('envelope', `the answer to an unmatched route has no ${path}`));
+  return answer?.status === wanted.status && body?.error?.code === wanted.code
+    ? faults
+    : [
+        ...faults,
+        broken('routes', `an unmatched route is not answered with ${wanted.status} ${wanted.code}`),
+      ];
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+export function checkAuthentication({ authentication }: FrozenContract, { openApi }: Described): string[] {
+  const schemes = Object.values(openApi.components.securitySchemes);
+  const scheme = schemes.some(({ scheme }) => scheme === authentication.scheme)
+    ? []
+    : [broken('authentication', `the API no longer takes ${authentication.scheme} tokens`)];
+  const guarded = Object.entries(operationsOf(openApi)).filter(([, { security }]) => security?.length !== 0);
+  return [
+    ...scheme,
+    ...guarded.flatMap(([name, operation]) =>
+      without(codesOf(operation), authentication.codes).map((code) =>
+        broken('authentication', `${name} no longer lists the code ${code}`),
+      ),
+    ),
+  ];
+}
+
+export function checkHeaders({ headers }: FrozenContract, { openApi }: Described): string[] {
+  const operations = Object.entries(operationsOf(openApi));
+  const taken = new Set(
+    operations.flatMap(([, { parameters }]) => (parameters ?? []).map(({ name }) => name)),
+  );
+  const requests = headers.request
+    .filter((name) => !taken.has(name))
+    .map((name) => broken('headers', `no operation takes the header ${name} any more`));
+  const answers = operations.flatMap(([name, operation]) =>
+    Object.entries(headers.of_code).flatMap(([code, wanted]) =>
+      Object.entries(wanted)
+        .filter(([header, type]) => !carries(openApi, operation, code, header, type))
+        .map(([header]) => broken('headers', `${name} answers ${code} without the header ${header}`)),
+    ),
+  );
+  return [...requests, ...answers];
+}
+
+function carries(
+  document: OpenApi,
+  { responses }: OpenApiOperation,
+  code: string,
+  header: string,
+  type: string,
+): boolean {
+  return Object.values(responses)
+    .filter(({ content }) => codesIn(content).includes(code))
+    .every(({ headers }) => {
+      const described = headers?.[header];
+      const { schema } =
+        ((described?.$ref === undefined ? described : lookUp(document, described.$ref)) as {
+          schema?: Schema;
+        }) ?? {};
+      return schema?.type === type;
+    });
+}
+
+/** Every list can be sorted by what it publishes, and refuses the rest by name. */
+export function checkLists(
+  { list_routes: { parameter, codes } }: FrozenContract,
+  { openApi }: Described,
+): string[] {
+  return Object.entries(operationsOf(openApi))
+    .filter(([, { parameters }]) => parameters?.some(({ name }) => name === parameter))
+    .flatMap(([name, operation]) =>
+      without(codesOf(operation), codes).map((code) =>
+        broken('routes', `${name} takes ?${parameter}= and no longer lists the code ${code}`),
+      ),
+    );
+}
+
+export function without(present: readonly string[], wanted: readonly string[]): string[] {
+  return wanted.filter((item) => !present.includes(item));
+}

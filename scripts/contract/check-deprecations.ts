@@ -1,0 +1,104 @@
+/** The active deprecations: the contract, the release ledger, the registry of routes and the settings say the same. */
+import type { LedgerDeprecation, Release } from '../../src/contract/releases.ts';
+import { isFor, standingDeprecations } from './check-ledger.ts';
+import type { Evidence } from './evidence.ts';
+import type { FrozenContract, FrozenDeprecation } from './frozen-contract.ts';
+import { broken } from './promises.ts';
+
+export function checkDeprecations(
+  contract: FrozenContract,
+  releases: readonly Release[],
+  { registry, settings }: Pick<Evidence, 'registry' | 'settings'>,
+): string[] {
+  return [
+    ...contract.deprecations.flatMap((wanted) => checkActive(wanted, releases)),
+    ...checkRegistry(releases, registry),
+    ...checkSettings(releases, settings),
+  ];
+}
+
+/** A sunset may move later than the contract's, and nothing else may move. */
+function checkActive(wanted: FrozenDeprecation, releases: readonly Release[]): string[] {
+  const { surface } = wanted;
+  const found = releases.flatMap(({ deprecated }) => deprecated).find(isFor(wanted));
+  if (found === undefined) {
+    return [broken('active', `${surface} is deprecated by the contract and not in the release ledger`)];
+  }
+  const dated = found.kind === 'setting' ? undefined : found;
+  return [
+    ...(found.announced === wanted.announced
+      ? []
+      : [broken('active', `${surface} is announced ${found.announced}, not ${wanted.announced}`)]),
+    ...(wanted.sunset === undefined || Date.parse(dated?.sunset ?? '') >= Date.parse(wanted.sunset)
+      ? []
+      : [
+          broken('sunset', `${surface}: its sunset moved earlier, from ${wanted.sunset} to ${dated?.sunset}`),
+        ]),
+    ...(dated?.replacement === wanted.replacement
+      ? []
+      : [broken('active', `${surface} is replaced by ${dated?.replacement}, not by ${wanted.replacement}`)]),
+  ];
+}
+
+/** The registry knows paths without methods: that is what it matches responses by. */
+function checkRegistry(releases: readonly Release[], registry: Evidence['registry']): string[] {
+  const routes = standingDeprecations(releases).flatMap((entry) => (entry.kind === 'route' ? [entry] : []));
+  const unknown = registry
+    .filter(({ route }) => !routes.some(({ surface }) => pathOf(surface) === route))
+    .map(({ route }) => broken('ledger', `${route} is in the registry and not in the release ledger`));
+  const different = routes.flatMap(({ surface, announced, sunset, replacement }) => {
+    const entry = registry.find(({ route }) => route === pathOf(surface));
+    if (entry === undefined) {
+      return [broken('signalling', `${surface} is deprecated by the release ledger and not in the registry`)];
+    }
+    const pairs = [
+      ['since', announced, entry.since],
+      ['sunset', sunset, entry.sunset],
+      ['replacement', replacement && pathOf(replacement), entry.replacement],
+    ] as const;
+    return pairs
+      .filter(([, ledger, registered]) => ledger !== registered)
+      .map(([field, ledger, registered]) =>
+        broken(
+          'signalling',
+          `${surface}: ${field} is ${registered} in the registry and ${ledger} in the release ledger`,
+        ),
+      );
+  });
+  return [...unknown, ...different];
+}
+
+function pathOf(operation: string): string {
+  return operation.slice(operation.indexOf(' ') + 1);
+}
+
+function checkSettings(releases: readonly Release[], settings: Evidence['settings']): string[] {
+  const standing = standingDeprecations(releases).filter(({ kind }) => kind === 'setting');
+  const removed = releases.flatMap(({ removed }) => removed).filter(({ kind }) => kind === 'setting');
+  return [
+    ...standing.flatMap((entry) => checkNotice(entry, settings)),
+    ...settings
+      .filter(
+        ({ name, deprecated }) =>
+          deprecated !== undefined && !standing.some(({ surface }) => surface === name),
+      )
+      .map(({ name }) =>
+        broken('operators', `the setting ${name} is deprecated and not in the release ledger`),
+      ),
+    ...removed
+      .filter(({ surface }) => settings.some(({ name }) => name === surface))
+      .map(({ surface }) =>
+        broken('ledger', `the setting ${surface} is removed by the release ledger and still read`),
+      ),
+  ];
+}
+
+function checkNotice({ surface, announced }: LedgerDeprecation, settings: Evidence['settings']): string[] {
+  const setting = settings.find(({ name }) => name === surface);
+  if (setting === undefined) {
+    return [broken('settings', `the setting ${surface} is gone, and no release in the ledger removes it`)];
+  }
+  return setting.deprecated?.includes(announced) === true
+    ? []
+    : [broken('operators', `the setting ${surface} does not say that it is deprecated since ${announced}`)];
+}

@@ -1,0 +1,142 @@
+/** The release ledger by itself: its order, and the notice that each deprecation and removal in it gives. */
+import type { DatedDeprecation, LedgerDeprecation, Release, Removal } from '../../src/contract/releases.ts';
+import { isDate, isHttpDate, monthsAfter } from './dates.ts';
+import type { FrozenContract } from './frozen-contract.ts';
+import { broken } from './promises.ts';
+
+type Notice = FrozenContract['minimum_notice'];
+
+export function checkLedger(releases: readonly Release[], notice: Notice, today: string): string[] {
+  return [
+    ...checkOrder(releases),
+    ...checkAnnouncements(releases, notice),
+    ...releases.flatMap((release, index) =>
+      release.removed.flatMap((removal) => checkRemoval(removal, index, releases, notice, today)),
+    ),
+    ...checkOnce(releases),
+    ...checkOperatorActions(releases),
+  ];
+}
+
+function checkOrder(releases: readonly Release[]): string[] {
+  return releases.flatMap(({ version, date }, index) => {
+    const previous = releases[index - 1];
+    return [
+      ...(/^\d+\.\d+\.\d+$/.test(version) ? [] : [broken('ledger', `"${version}" is not a version`)]),
+      ...(previous === undefined || isNewer(version, previous.version)
+        ? []
+        : [broken('ledger', `release ${version} stands after ${previous.version} and is not newer`)]),
+      ...(isDate(date) || (date === 'unreleased' && index === releases.length - 1)
+        ? []
+        : [broken('ledger', `release ${version} has neither a date nor is the one being made`)]),
+      ...(previous === undefined || !isDate(date) || previous.date <= date
+        ? []
+        : [broken('ledger', `release ${version} is dated before ${previous.version}`)]),
+    ];
+  });
+}
+
+function checkAnnouncements(releases: readonly Release[], { v1_overlap_months: months }: Notice): string[] {
+  return releases.flatMap(({ version, date, deprecated }) =>
+    deprecated.flatMap((deprecation) => {
+      const { surface, announced } = deprecation;
+      if (!isDate(announced)) {
+        return [broken('ledger', `${surface}: "${announced}" is not a date`)];
+      }
+      const late =
+        isDate(date) && announced > date
+          ? [broken('sunset', `${surface} is announced on ${announced}, after release ${version} of ${date}`)]
+          : [];
+      return [...late, ...(deprecation.kind === 'setting' ? [] : checkSunset(deprecation, months))];
+    }),
+  );
+}
+
+function checkSunset({ kind, surface, announced, sunset }: DatedDeprecation, months: number): string[] {
+  if (!isHttpDate(sunset)) {
+    return [broken('sunset', `${surface}: the sunset "${sunset}" is not an IMF-fixdate`)];
+  }
+  const earliest = kind === 'route' ? monthsAfter(announced, months) : announced;
+  return Date.parse(sunset) > Date.parse(earliest)
+    ? []
+    : [broken('sunset', `${surface}: its sunset ${sunset} gives less notice than until ${earliest}`)];
+}
+
+function checkRemoval(
+  { kind, surface }: Removal,
+  index: number,
+  releases: readonly Release[],
+  { setting_releases: wanted }: Notice,
+  today: string,
+): string[] {
+  const { version, date } = releases[index] as Release;
+  const announcedIn = releases.findIndex(({ deprecated }) => deprecated.some(isFor({ kind, surface })));
+  const announcement = releases[announcedIn]?.deprecated.find(isFor({ kind, surface }));
+  if (kind === 'route' && surface.includes(' /v1/')) {
+    return [broken('removal', `release ${version} removes ${surface}`)];
+  }
+  if (announcement === undefined || announcedIn >= index) {
+    return [broken('sunset', `release ${version} removes ${surface}, which no release before it deprecated`)];
+  }
+  if (announcement.kind === 'setting') {
+    const passed = releasesBetween(releases, announcedIn, index);
+    return passed >= wanted
+      ? []
+      : [
+          broken(
+            'settings',
+            `release ${version} removes the setting ${surface} ${passed} release after its announcement in ${releases[announcedIn]?.version}; the earliest is N+${wanted}`,
+          ),
+        ];
+  }
+  const day = isDate(date) ? date : today;
+  return Date.parse(day) > Date.parse(announcement.sunset)
+    ? []
+    : [broken('sunset', `release ${version} removes ${surface} before its sunset ${announcement.sunset}`)];
+}
+
+/** Patches fix what is there and give nobody notice, so they are not counted. */
+function releasesBetween(releases: readonly Release[], from: number, to: number): number {
+  const minors = releases.slice(from, to + 1).map(({ version }) => version.replace(/\.\d+$/, ''));
+  return new Set(minors).size - 1;
+}
+
+function checkOnce(releases: readonly Release[]): string[] {
+  const twice = (names: readonly string[]) => names.filter((name, index) => names.indexOf(name) !== index);
+  return [
+    ...twice(releases.flatMap(({ deprecated }) => deprecated.map(({ surface }) => surface))).map((surface) =>
+      broken('ledger', `${surface} is deprecated twice in the release ledger`),
+    ),
+    ...twice(releases.flatMap(({ removed }) => removed.map(({ surface }) => surface))).map((surface) =>
+      broken('ledger', `${surface} is removed twice in the release ledger`),
+    ),
+  ];
+}
+
+function checkOperatorActions(releases: readonly Release[]): string[] {
+  return releases.flatMap(({ version, deprecated, removed, operatorActions }) =>
+    [...deprecated, ...removed]
+      .filter(
+        ({ kind, surface }) => kind === 'setting' && !operatorActions.some((text) => text.includes(surface)),
+      )
+      .map(({ surface }) =>
+        broken('operators', `release ${version} tells operators nothing about the setting ${surface}`),
+      ),
+  );
+}
+
+export function isFor({ kind, surface }: Removal): (deprecation: LedgerDeprecation) => boolean {
+  return (deprecation) => deprecation.kind === kind && deprecation.surface === surface;
+}
+
+/** What is deprecated and not removed. */
+export function standingDeprecations(releases: readonly Release[]): LedgerDeprecation[] {
+  const removed = new Set(releases.flatMap(({ removed }) => removed.map(({ surface }) => surface)));
+  return releases.flatMap(({ deprecated }) => deprecated).filter(({ surface }) => !removed.has(surface));
+}
+
+export function isNewer(version: string, than: string): boolean {
+  const [a, b] = [version.split('.').map(Number), than.split('.').map(Number)];
+  const differing = a.findIndex((part, index) => part !== b[index]);
+  return differing !== -1 && (a[differing] ?? 0) > (b[differing] ?? 0);
+}

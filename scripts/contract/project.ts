@@ -1,0 +1,66 @@
+/** Everything that the rules look at, and all of the rules. Pure: a test changes one thing and sees who refuses. */
+import type { Release } from '../../src/contract/releases.ts';
+import { checkAuthentication, checkEnvelope, checkHeaders, checkLists } from './check-answers.ts';
+import { checkChangelog } from './check-changelog.ts';
+import { checkCodes, checkFieldErrors } from './check-codes.ts';
+import { checkDeprecations } from './check-deprecations.ts';
+import { checkLedger } from './check-ledger.ts';
+import { checkServed } from './check-served.ts';
+import { checkDeliveries, checkListing, checkSignalling } from './check-signalling.ts';
+import { checkSuccessions } from './check-successions.ts';
+import type { Evidence } from './evidence.ts';
+import { checkPin, type FrozenContract } from './frozen-contract.ts';
+import { type Current, checkPublished } from './published.ts';
+import { surfaceOf } from './surface.ts';
+
+export interface Project {
+  readonly evidence: Evidence;
+  readonly releases: readonly Release[];
+  /** `YYYY-MM-DD`. */
+  readonly today: string;
+  readonly packageVersion: string;
+  /** The texts of the files. */
+  readonly contractText: string;
+  readonly publishedText: string;
+  readonly notServedYet: readonly string[];
+  readonly changelog: string;
+}
+
+/** One sentence for each broken promise. */
+export function checkProject(project: Project): string[] {
+  const { evidence, releases, today, packageVersion, contractText, publishedText, changelog } = project;
+  const edited = checkPin(contractText);
+  if (edited.length > 0) {
+    // Whatever else it would be compared with, it is not the contract.
+    return edited;
+  }
+  const contract = JSON.parse(contractText) as FrozenContract;
+  return [
+    ...checkCodes(contract, evidence),
+    ...checkFieldErrors(contract, evidence),
+    ...checkEnvelope(contract, evidence),
+    ...checkAuthentication(contract, evidence),
+    ...checkHeaders(contract, evidence),
+    ...checkLists(contract, evidence),
+    ...checkServed(contract, evidence, project.notServedYet),
+    ...checkSignalling(contract, evidence),
+    ...checkListing(contract, evidence),
+    ...checkDeliveries(contract, evidence),
+    ...checkLedger(releases, contract.minimum_notice, today),
+    ...checkDeprecations(contract, releases, evidence),
+    ...checkSuccessions(contract, releases, evidence),
+    ...checkChangelog(changelog, releases, packageVersion),
+    ...checkPublished(publishedText, currentOf(project)),
+  ];
+}
+
+/** What would be recorded now. */
+export function currentOf({ evidence, releases, packageVersion, notServedYet }: Project): Current {
+  return {
+    version: packageVersion,
+    surface: surfaceOf(evidence),
+    settings: evidence.settings.map(({ name }) => name).sort(),
+    notServedYet,
+    releases,
+  };
+}

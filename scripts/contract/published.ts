@@ -1,0 +1,130 @@
+/**
+ * The published baseline: the surface, the release ledger and the list of what is not served yet, as they were when
+ * they were last recorded. It carries a digest of itself, so that only the command that records it can write it.
+ */
+import { createHash } from 'node:crypto';
+import type { Release } from '../../src/contract/releases.ts';
+import { isNewer } from './check-ledger.ts';
+import { isDate } from './dates.ts';
+import { historyChanges } from './history-changes.ts';
+import { broken } from './promises.ts';
+import { readableJson } from './readable-json.ts';
+import type { Surface } from './surface.ts';
+import { surfaceChanges } from './surface-changes.ts';
+
+export interface Published {
+  /** The version of the package at the time. */
+  readonly version: string;
+  readonly surface: Surface;
+  /** The settings, each with the version in which it was recorded first. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly notServedYet: readonly string[];
+  readonly releases: readonly Release[];
+}
+
+/** The same as the code has it now, where nobody knows since when. */
+export interface Current extends Omit<Published, 'settings'> {
+  readonly settings: readonly string[];
+}
+
+export function formatPublished(published: Published): string {
+  return `${readableJson({ digest: digestOf(published), ...published })}\n`;
+}
+
+/** Undefined where the file is missing, broken or edited by hand. */
+export function readPublished(text: string): Published | undefined {
+  try {
+    const { digest, ...published } = JSON.parse(text) as Published & { digest: string };
+    return digest === digestOf(published) ? published : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function digestOf(published: Published): string {
+  return createHash('sha256').update(JSON.stringify(published)).digest('hex');
+}
+
+/** What is recorded of the present state, given what was recorded before. */
+export function publish(now: Current, before: Published | undefined): Published {
+  const since = now.settings.map((name) => [name, before?.settings[name] ?? now.version]);
+  return { ...now, settings: Object.fromEntries(since) };
+}
+
+const unusable = broken(
+  'baseline',
+  'contract/published.json is missing or was edited by hand: restore it from the history of the repository',
+);
+
+/** For the check: what was taken away since it was recorded, or else whether it has to be recorded again. */
+export function checkPublished(text: string, current: Current): string[] {
+  const before = readPublished(text);
+  if (before === undefined) {
+    return [unusable];
+  }
+  const now = publish(current, before);
+  const breaks = [
+    ...surfaceChanges(before.surface, now.surface),
+    ...missingSettings(before, now).map(removedWithoutNotice),
+    ...historyChanges(before, now),
+  ];
+  if (breaks.length > 0 || formatPublished(now) === text) {
+    return breaks;
+  }
+  return [
+    broken(
+      'baseline',
+      'contract/published.json is stale: run `npm run contract:record` and commit the result',
+    ),
+  ];
+}
+
+/** For the command that records: the new text of the file, or why it is refused. */
+export function record(
+  text: string,
+  current: Current,
+): { readonly text: string } | { readonly refusals: readonly string[] } {
+  const before = readPublished(text);
+  if (before === undefined) {
+    return { refusals: [unusable] };
+  }
+  const now = publish(current, before);
+  const refusals = [
+    ...historyChanges(before, now),
+    ...missingSettings(before, now)
+      .filter((name) => wasReleased(before.settings[name], before.releases))
+      .map(removedWithoutNotice),
+    ...(isFrozen(before, now) ? surfaceChanges(before.surface, now.surface) : []),
+  ];
+  return refusals.length > 0 ? { refusals } : { text: formatPublished(now) };
+}
+
+/** From here on only additions are recorded. */
+const firstFrozen = '1.0.0';
+
+/** Also by what was recorded last, so that going back to an older version thaws nothing. */
+function isFrozen(before: Published, now: Published): boolean {
+  return [before, now].some(({ version }) => !isNewer(firstFrozen, version));
+}
+
+/** Whether the ledger's order of announcement and removal was kept is checked there. */
+function missingSettings(before: Published, { settings, releases }: Published): string[] {
+  const removed = releases.flatMap((release) => release.removed.map(({ surface }) => surface));
+  return Object.keys(before.settings).filter(
+    (name) => settings[name] === undefined && !removed.includes(name),
+  );
+}
+
+function removedWithoutNotice(name: string): string {
+  return broken(
+    'settings',
+    `the setting ${name} was removed or renamed without a removal in the release ledger`,
+  );
+}
+
+/** A setting that no release has carried yet can go without notice: nobody can have set it. */
+function wasReleased(since: string | undefined, releases: readonly Release[]): boolean {
+  return releases.some(
+    ({ version, date }) => isDate(date) && since !== undefined && !isNewer(since, version),
+  );
+}

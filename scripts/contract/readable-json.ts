@@ -1,0 +1,18 @@
+/** JSON for a file that people read as a diff: what fits on a line stands on one. */
+
+const lineWidth = 120;
+
+export function readableJson(value: unknown, indent = ''): string {
+  const flat = JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || indent.length + flat.length <= lineWidth) {
+    return flat;
+  }
+  const inner = `${indent} `;
+  const lines = Array.isArray(value)
+    ? value.map((item) => inner + readableJson(item, inner))
+    : Object.entries(value).map(
+        ([name, item]) => `${inner}${JSON.stringify(name)}: ${readableJson(item, inner)}`,
+      );
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  return `${open}\n${lines.join(',\n')}\n${indent}${close}`;
+}
