@@ -169,11 +169,8 @@ export function createApp(deps: AppDependencies): App {
   const handler: RequestHandler =
     fastPath === undefined
       ? pipeline
-      : async (request, response) => {
-          if (!mayBeFast() || !fastPath(request, response, pipeline)) {
-            await pipeline(request, response);
-          }
-        };
+      : (request, response) =>
+          mayBeFast() && fastPath(request, response, pipeline) ? undefined : pipeline(request, response);
 
   const jobs: Job[] = [
     {

@@ -202,25 +202,38 @@ function bearerToken({ headers }: IncomingMessage): string | undefined {
   return authorization?.startsWith(scheme) === true ? authorization.slice(scheme.length) : undefined;
 }
 
-/** The allows of one turn of the event loop share a line in the log: each trace id is in it, at a fraction of the cost. */
+interface Told {
+  readonly tenant: string;
+  readonly key: string;
+  allows: string;
+}
+
+/** A key's allows of one turn of the event loop share a line in the log: each trace id is in it, at a fraction of the cost. */
 class ToldAllows {
   readonly #log: Log;
-  #allows: string[] = [];
+  #byKey = new Map<string, Told>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
   add(traceId: string, decisionId: string, { tenantId, keyId }: Caller): void {
-    if (this.#allows.length === 0) {
+    const told = this.#byKey.get(keyId);
+    if (told !== undefined) {
+      told.allows += ` ${traceId} ${decisionId}`;
+      return;
+    }
+    if (this.#byKey.size === 0) {
       setImmediate(() => this.#write());
     }
-    this.#allows.push(`${traceId} ${decisionId} ${tenantId} ${keyId}`);
+    this.#byKey.set(keyId, { tenant: tenantId, key: keyId, allows: `${traceId} ${decisionId}` });
   }
 
   #write(): void {
-    const allows = this.#allows;
-    this.#allows = [];
-    this.#log.info({ allows }, 'edge decisions: trace id, decision, tenant, key');
+    const lines = this.#byKey;
+    this.#byKey = new Map();
+    for (const line of lines.values()) {
+      this.#log.info(line, 'edge decisions: trace id and decision in turn');
+    }
   }
 }

@@ -72,18 +72,20 @@ function encodeTime(milliseconds: number): string {
   return text;
 }
 
-/** 80 bits are exactly 16 characters: each 5 bytes make 8. */
+const codes = Array.from(alphabet, (character) => character.charCodeAt(0));
+
+/** 80 bits are exactly 16 characters: each 5 bytes make 8. In one step, as text that grows is kept in many pieces. */
 function encodeRandom(bytes: Uint8Array): string {
-  let text = '';
+  const text: number[] = [];
   let buffer = 0;
   let bits = 0;
-  for (const byte of bytes) {
-    buffer = ((buffer << 8) | byte) & 0x1fff;
+  for (let i = 0; i < bytes.length; i += 1) {
+    buffer = ((buffer << 8) | (bytes[i] as number)) & 0x1fff;
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text += alphabet.charAt((buffer >> bits) & 31);
+      text.push(codes[(buffer >> bits) & 31] as number);
     }
   }
-  return text;
+  return String.fromCharCode(...text);
 }

@@ -56,9 +56,11 @@ export function createMemory<Value>(
       if (known === undefined) {
         return loading.get(key) ?? start(key);
       }
-      // To the end of the line: a map keeps the order in which its entries were set.
-      remembered.delete(key);
-      remembered.set(key, known);
+      if (remembered.size > 1) {
+        // To the end of the line: a map keeps the order in which its entries were set.
+        remembered.delete(key);
+        remembered.set(key, known);
+      }
       return known;
     },
     forget(key) {

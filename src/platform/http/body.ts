@@ -65,21 +65,26 @@ function declaredBytes(request: IncomingMessage): number {
 
 /** Bodies whose framing broke while they arrived, and what is to be answered for it. */
 const broken = new WeakMap<IncomingMessage, Refusal>();
-const brokenEvent = 'purser.broken';
+const whenBroken = Symbol('when broken');
+
+/** A request with what to call when its body breaks: a listener of Node's would cost every request more. */
+interface Breakable extends IncomingMessage {
+  [whenBroken]?: () => void;
+}
 
 /** Tells whoever reads this body, now or later, that the rest of it cannot be read. */
-export function breakBody(request: IncomingMessage, refusal: Refusal): void {
+export function breakBody(request: Breakable, refusal: Refusal): void {
   broken.set(request, refusal);
-  request.emit(brokenEvent);
+  request[whenBroken]?.();
 }
 
 export function isBroken(request: IncomingMessage): boolean {
   return broken.has(request);
 }
 
-/** Calls back if the rest of the body cannot be read, now or later. */
-export function onBroken(request: IncomingMessage, heard: () => void): void {
-  request.once(brokenEvent, heard);
+/** Calls back if the rest of the body cannot be read. Whoever reads it last is told. */
+export function onBroken(request: Breakable, heard: () => void): void {
+  request[whenBroken] = heard;
 }
 
 /** Bodies that were read before anyone asked for them. */
@@ -163,7 +168,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
     stream.on('error', damaged);
     request.on('error', damaged);
     request.on('aborted', damaged);
-    request.on(brokenEvent, brokenOff);
+    onBroken(request, brokenOff);
     brokenOff();
   });
   return reading.finally(() => {

@@ -63,7 +63,11 @@ interface Exchange {
   caller: Caller | undefined;
 }
 
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** Undefined: it is taken care of, and whatever happens to it later is answered. */
+export type RequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Promise<void> | undefined;
 
 export function createPipeline(deps: PipelineDependencies): RequestHandler {
   const { router, clock, log, faults, metrics, tracer, settings } = deps;
