@@ -6,6 +6,7 @@ import { chainRoutes } from './capabilities/chains/index.ts';
 import { creditRoutes } from './capabilities/credits/index.ts';
 import { customerRoutes } from './capabilities/customers/index.ts';
 import { createCallers, createSignals, deprecationRoutes } from './capabilities/deprecations/index.ts';
+import { forecastRoutes } from './capabilities/forecasts/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
@@ -116,6 +117,7 @@ export function createApp(deps: AppDependencies): App {
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),
     ...usageRoutes({ db }),
+    ...forecastRoutes({ db }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),

@@ -9,7 +9,7 @@ import { hostileText, type JsonSchema, politeBody, valueFor } from './random-val
 interface Operation {
   readonly method: string;
   readonly path: string;
-  readonly query: readonly { name: string; schema: JsonSchema }[];
+  readonly query: readonly { name: string; required: boolean; schema: JsonSchema }[];
   readonly body: JsonSchema | undefined;
 }
 
@@ -17,7 +17,7 @@ interface OpenApiDocument {
   readonly paths: Record<string, Record<string, OpenApiOperation>>;
 }
 interface OpenApiOperation {
-  readonly parameters: readonly { name: string; in: string; schema: JsonSchema }[];
+  readonly parameters: readonly { name: string; in: string; required: boolean; schema: JsonSchema }[];
   readonly requestBody?: { content: { 'application/json': { schema: JsonSchema } } };
 }
 
@@ -152,9 +152,11 @@ function credentialFor(path: string): fc.Arbitrary<Credential> {
   );
 }
 
+function encode(value: unknown): string {
+  return encodeURIComponent((typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed());
+}
+
 function queryString({ query }: Operation): fc.Arbitrary<string> {
-  const encode = (value: unknown) =>
-    encodeURIComponent((typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed());
   const declared = query.map(({ name, schema }) =>
     valueFor(schema, name).map((value) => `${name}=${encode(value)}`),
   );
@@ -298,15 +300,22 @@ export function randomRequest(operations: readonly Operation[]): fc.Arbitrary<Ra
 }
 
 /** Whoever may call it, about what is there, in plain JSON: so that every operation is also seen to work. */
-function politeRequestFor({ method, path, body }: Operation): fc.Arbitrary<RandomRequest> {
+function politeRequestFor({ method, path, query, body }: Operation): fc.Arbitrary<RandomRequest> {
   const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => fittingId(path, name ?? ''));
   const named: CredentialName = path.startsWith('/v1/admin') ? 'operator' : 'owner';
   const bodies = body === undefined ? fc.constant(undefined) : politeBody(body);
-  return bodies.map((value) => ({
+  const needed = query.filter(({ required }) => required);
+  const queries = politeBody({
+    properties: Object.fromEntries(needed.map(({ name, schema }) => [name, schema])),
+    required: needed.map(({ name }) => name),
+  });
+  return fc.tuple(bodies, queries).map(([value, parameters]) => ({
     method,
     path,
     ids,
-    queryString: '',
+    queryString: Object.entries(parameters as object)
+      .map(([name, text]) => `${name}=${encode(text)}`)
+      .join('&'),
     credential: { named },
     headers: value === undefined ? {} : jsonType,
     body: value === undefined ? undefined : Buffer.from(JSON.stringify(value)),

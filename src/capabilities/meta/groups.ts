@@ -20,6 +20,7 @@ export const operationGroups = {
   holds: 'What is set aside for decisions and runs that go on.',
   ledger: 'The books, held against themselves.',
   usage: 'What was used, summed over time and by what it was about.',
+  forecasts: 'What the days to come may cost and be worth.',
   models: 'Models and what they cost.',
   deprecations: 'Routes that are on their way out, and who still calls them.',
   meta: 'What the service says of itself.',

@@ -1,1 +1,3 @@
+export { findTimezone } from './queries.ts';
 export { usageRoutes } from './routes.ts';
+export { beginnings, labelOf } from './time-spans.ts';

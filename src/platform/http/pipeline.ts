@@ -28,6 +28,7 @@ import type { Call, Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
 import { newTraceId } from './trace-id.ts';
+import { onePerField } from './validation.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
 
 export interface PipelineDependencies extends WriterDependencies {
@@ -187,8 +188,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
           })
         : undefined;
     const faultyFields = [
-      ...query.faults,
-      ...endpoint.checkQuery(query.values),
+      ...onePerField([...query.faults, ...endpoint.checkQuery(query.values)]),
       ...(body === undefined ? [] : endpoint.checkBody(body)),
     ];
     if (faultyFields.length > 0) {

@@ -88,6 +88,17 @@ export function compileQuery(schema: TObject): Validator {
   };
 }
 
+/** The first finding about each field: one that could not be read is not missing as well. */
+export function onePerField(faults: readonly FieldError[]): FieldError[] {
+  const byField = new Map<string, FieldError>();
+  for (const fault of faults) {
+    if (!byField.has(fault.field)) {
+      byField.set(fault.field, fault);
+    }
+  }
+  return [...byField.values()];
+}
+
 function validator(validate: ValidateFunction): Validator {
   return (value) => (validate(value) ? [] : fieldErrors(validate.errors ?? []));
 }
