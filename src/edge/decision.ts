@@ -5,7 +5,7 @@ import type { LimitKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { Held, HoldRequest } from '../platform/ledger/ledger.ts';
-import { defaultHoldSeconds, scopeOf } from '../platform/ledger/scope.ts';
+import { defaultHoldSeconds, scopeOf, sharedScope } from '../platform/ledger/scope.ts';
 import type { AskDecision, Verdict } from './schema.ts';
 
 export interface Price {
@@ -40,7 +40,7 @@ export function questionOf(
     request: {
       orgId,
       surface: 'edge',
-      scope: scopeOf(body, keyId, body.chain_id ?? null),
+      scope: sharedScope(scopeOf(body, keyId, body.chain_id ?? null)),
       amounts: { usd, tokens: inputTokens + BigInt(body.max_output_tokens ?? 0), requests: 1n },
       holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
       priceVersion: price?.versionId ?? null,

@@ -7,7 +7,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-const writtenBytesMin = 8_192;
+const writtenBytesMin = 65_536;
 const writtenEveryMs = 50;
 
 export function createLog(level: string, destination?: DestinationStream): Log {
@@ -17,5 +17,14 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return pino(options, destination ?? pino.destination({ sync: false, minLength: writtenBytesMin, periodicFlush: writtenEveryMs }));
+  return pino(
+    options,
+    destination ??
+      pino.destination({
+        sync: false,
+        minLength: writtenBytesMin,
+        maxWrite: 2 * writtenBytesMin,
+        periodicFlush: writtenEveryMs,
+      }),
+  );
 }

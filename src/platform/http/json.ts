@@ -11,6 +11,23 @@ export function parseJsonObject(bytes: Buffer): object {
   return parseObject(bytes, 'body', '');
 }
 
+/**
+ * A small body that needs no closer look: plain text without escapes. Undefined: look closer, with `parseJsonObject`.
+ * How deep it nests is not looked at, so it is for whoever refuses values that nest at all.
+ */
+export function parsePlainObject(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  // The replacement character stands where the bytes were not UTF-8, or where it was sent as such.
+  if (text.includes('\\') || text.includes('\ufffd') || text.includes('__proto__')) {
+    return undefined;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** One object a line. The lines are parsed where they lie: the body is not held a second time as text. */
 export function parseJsonLines(bytes: Buffer, field: string): object[] {
   const objects: object[] = [];

@@ -18,14 +18,14 @@ const requestWithinMs = 120_000;
 /** Above the idle timeouts of common load balancers, so that they are the ones to close an idle connection. */
 const idleConnectionMs = 75_000;
 
-/** The latest request that could be read from a connection, and its response. */
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+const latest = Symbol('latest');
+
+/** A connection with the response to the latest request that could be read from it. */
+interface Connection extends Duplex {
+  [latest]?: ServerResponse;
 }
 
 export function createHttpServer(handler: RequestHandler, log: Log): Server {
-  const latest = new WeakMap<Duplex, Exchange>();
   const unreadable = new WeakSet<Duplex>();
   const server = createServer({
     requireHostHeader: false,
@@ -38,7 +38,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
   Object.assign(server, { httpAllowHalfOpen: true });
 
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, { request, response });
+    (request.socket as Connection)[latest] = response;
     if (request.httpVersion === '1.0') {
       // It does not know interim responses, so its expectation is to be ignored.
       delete request.headers.expect;
@@ -58,7 +58,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     answerAfterAll(socket, refuse('not_found', 'There is no such route.'));
   });
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Connection) => {
     if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -69,19 +69,19 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
       return;
     }
     unreadable.add(socket);
-    const current = latest.get(socket);
-    if (current === undefined || current.request.complete) {
+    const response = socket[latest];
+    if (response === undefined || response.req.complete) {
       answerAfterAll(socket, refusalOf(error, 'head'));
-    } else if (current.response.headersSent) {
-      closeAfter(current.response, socket);
+    } else if (response.headersSent) {
+      closeAfter(response, socket);
     } else {
-      breakBody(current.request, refusalOf(error, 'body'));
+      breakBody(response.req, refusalOf(error, 'body'));
     }
   });
 
   /** Answers what never became a request, behind the answers of all that did. */
-  function answerAfterAll(socket: Duplex, refusal: Refusal): void {
-    const response = latest.get(socket)?.response;
+  function answerAfterAll(socket: Connection, refusal: Refusal): void {
+    const response = socket[latest];
     if (response === undefined || response.writableFinished) {
       answerRaw(socket, refusal, log);
     } else {

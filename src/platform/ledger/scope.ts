@@ -34,6 +34,30 @@ export const estimate = {
   ),
 };
 
+/** Scopes that decisions have in common: a hold of each keeps it, and most are like others shortly before. */
+const shared = new Map<string, Scope>();
+const sharedMax = 10_000;
+
+/** The same, as one object for all that are equal. Chains are too many to be worth it. */
+export function sharedScope(scope: Scope): Scope {
+  if (scope.chain_id !== null) {
+    return scope;
+  }
+  // No label is empty or holds NUL.
+  const name =
+    `${scope.key_id}\0${scope.model ?? ''}\0${scope.provider ?? ''}\0${scope.action ?? ''}\0${scope.workflow ?? ''}\0` +
+    `${scope.deployment ?? ''}\0${scope.department ?? ''}\0${scope.team ?? ''}\0${scope.customer_id ?? ''}`;
+  const there = shared.get(name);
+  if (there !== undefined) {
+    return there;
+  }
+  if (shared.size >= sharedMax) {
+    shared.clear();
+  }
+  shared.set(name, scope);
+  return scope;
+}
+
 type Said = { readonly [Field in keyof Omit<Scope, 'key_id' | 'chain_id'>]?: string | null };
 
 export function scopeOf(said: Said, keyId: string, chainId: string | null): Scope {
