@@ -1,0 +1,79 @@
+/** The project as it is, with its baseline recorded just now, and copies of it in which one thing is tampered with. */
+import { stillNotServed } from '../../scripts/contract/check-served.ts';
+import type { FrozenContract } from '../../scripts/contract/frozen-contract.ts';
+import { checkProject, currentOf, type Project } from '../../scripts/contract/project.ts';
+import { formatPublished, publish } from '../../scripts/contract/published.ts';
+import { readProject } from '../../scripts/contract/read-project.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tampering reaches into every corner.
+export type Draft = any;
+export type Tamper = (draft: Draft) => void;
+
+/** Recorded anew, so that a test fails for what it tampers with and not for a route that is being added. */
+export async function wholeProject(): Promise<Project> {
+  const project = await readProject();
+  const contract = JSON.parse(project.contractText) as FrozenContract;
+  return published({
+    ...project,
+    notServedYet: stillNotServed(contract, project.evidence, project.notServedYet),
+  });
+}
+
+/** The same with a few of its paths: each tampering copies and compares all that there is. */
+export async function intactProject(): Promise<Project> {
+  const project = await wholeProject();
+  const { routes } = JSON.parse(project.contractText) as FrozenContract;
+  const kept = new Set([...tamperedWith, ...Object.keys(routes).map((name) => name.split(' ')[1])]);
+  const { openApi } = project.evidence;
+  const paths = Object.fromEntries(Object.entries(openApi.paths).filter(([path]) => kept.has(path)));
+  return published({ ...project, evidence: { ...project.evidence, openApi: { ...openApi, paths } } });
+}
+
+/** Beside those of the contract. */
+const tamperedWith = [
+  '/v1/models',
+  '/v1/runs',
+  '/v1/runs/{run_id}',
+  '/v1/orgs/{id}/usage',
+  '/v1/orgs/{id}/budgets',
+  '/v1/admin/orgs/{org_id}/reinstate',
+];
+
+export function published(project: Project): Project {
+  return { ...project, publishedText: formatPublished(publish(currentOf(project), undefined)) };
+}
+
+export function tampered(project: Project, tamper: Tamper): Project {
+  const draft = structuredClone(project);
+  tamper(draft);
+  return draft;
+}
+
+export function refusals(project: Project, tamper: Tamper): string[] {
+  return checkProject(tampered(project, tamper));
+}
+
+/** With the route that the contract deprecates for exercise, whether or not the product serves it yet. */
+export function withForecast(project: Project): Project {
+  const route = '/v1/forecast';
+  const draft = tampered(project, ({ evidence, notServedYet }: Draft) => {
+    const { registry, openApi, access, answers } = evidence;
+    const { since, sunset, replacement } = registry.find((entry: Draft) => entry.route === route);
+    openApi.paths[route] = { get: { ...openApi.paths['/v1/models'].get, deprecated: true } };
+    access[`GET ${route}`] = access['GET /v1/models'];
+    answers[`GET ${route}`] = {
+      status: 401,
+      headers: {
+        deprecation: `@${Date.parse(since) / 1_000}`,
+        sunset,
+        link: `<https://docs.example.com>; rel="deprecation", <${replacement}>; rel="successor-version"`,
+      },
+      body: '',
+    };
+    const listed = notServedYet.indexOf(`GET ${route}`);
+    if (listed !== -1) {
+      notServedYet.splice(listed, 1);
+    }
+  });
+  return published(draft);
+}
