@@ -7,7 +7,7 @@
  * memory as soon as its commit is known, before any statement that was sent after it can be answered, because PGlite
  * has one connection and callers take turns.
  */
-import { admit, meetingOf, release } from '../../kernel/admission.ts';
+import { admit, meetingOf } from '../../kernel/admission.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { Clock } from '../clock.ts';
 import { type Database, DatabaseUnavailable } from '../db/database.ts';
@@ -21,17 +21,20 @@ import {
   markAllAlerted,
   writeBatch,
 } from './batch.ts';
-import { Book, completeFrom, type OpenHold } from './book.ts';
+import type { Book, OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
+import { BookingQueue, type WaitingGroup } from './booking-queue.ts';
 import type { Prepared } from './decider.ts';
-import { Expiries } from './expiries.ts';
+import { EndInDoubt, EndsInDoubt } from './ends-in-doubt.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import { type Hold, takenBy } from './hold.ts';
+import type { Hold } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, HoldsNotDurable, openHoldLog } from './hold-log.ts';
 import { adopted, extendedTo, holdFor, keyName } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
+import { MemoryBooks } from './memory-books.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
+import { restoreHolds } from './restored-holds.ts';
 import { nobody, ownCounters, type Standing, standingOf } from './standing.ts';
 
 export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
@@ -44,37 +47,21 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits?: OrgLimitsCache;
 }
 
-/** A transaction holds up everyone else, so it takes no more than this; a larger group has one of its own. */
-const bookingsPerBatch = 2_000;
-const waitingGroupsMax = 20_000;
 const expiriesPerBatch = 1_000;
-
-interface Waiting<Run> {
-  readonly group: BookingGroup<Run>;
-  resolve(result: GroupResult<Run>): void;
-  reject(error: unknown): void;
-}
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: EmbeddedLedgerOptions<Run>;
   readonly #holdLog: HoldLog;
-  readonly #orgLimits: OrgLimitsCache;
-  readonly #books = new Map<string, Book>();
-  readonly #keys = new Map<string, Hold>();
+  readonly #books: MemoryBooks;
   /** Keys whose hold is not durable yet: its answer must not be told, not even again. */
   readonly #keysInFlight = new Map<string, Promise<void>>();
   readonly #warming = new Map<string, Promise<void>>();
-  readonly #expiries = new Expiries();
-  #openHolds = 0;
   #nowMs = 0;
-  readonly #startedMs: number;
-  #waiting: Waiting<Run>[] = [];
-  #booking: Promise<void> | undefined;
+  readonly #bookings = new BookingQueue<Run>((waiting) => this.#bookBatch(waiting));
   /** Holds of this turn of the event loop that are not durable yet. */
   #fresh: Hold[] = [];
   #flushing: Promise<void> | undefined;
-  /** Holds whose end was sent to the database, and nobody knows yet whether it is there. */
-  readonly #inDoubt = new Set<string>();
+  readonly #doubts = new EndsInDoubt();
   #closed = false;
 
   static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
@@ -105,22 +92,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   ) {
     this.#options = options;
     this.#holdLog = holdLog;
-    this.#orgLimits = options.orgLimits ?? createOrgLimits(options.db);
     this.#nowMs = floorMs;
-    this.#startedMs = completeFrom(this.#now());
-    for (const hold of restored) {
-      const others = this.#restored.get(hold.orgId);
-      if (others === undefined) {
-        this.#restored.set(hold.orgId, [hold]);
-      } else {
-        others.push(hold);
-      }
-      this.#remember(hold);
-    }
+    this.#books = new MemoryBooks({
+      orgLimits: options.orgLimits ?? createOrgLimits(options.db),
+      restored,
+      now: () => this.#now(),
+    });
   }
-
-  /** Holds of orgs whose book is not open yet. */
-  readonly #restored = new Map<string, Hold[]>();
 
   /** Never behind what it was, in this life of the process and those before. */
   #now(): number {
@@ -147,7 +125,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       // What is known would do for a decision; but nobody could settle it, or change a limit.
       throw new DatabaseUnavailable('the database is away');
     }
-    const book = this.#freshBook(request.orgId);
+    const book = this.#books.fresh(request.orgId);
     if (book === undefined) {
       return undefined;
     }
@@ -155,7 +133,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (keyed !== undefined && this.#keysInFlight.has(keyed)) {
       return undefined;
     }
-    const replay = keyed !== undefined ? this.#keys.get(keyed) : undefined;
+    const replay = keyed !== undefined ? this.#books.heldUnder(keyed) : undefined;
     if (replay?.idempotency != null) {
       const { fingerprint, answer } = replay.idempotency;
       return fingerprint === request.key?.fingerprint
@@ -174,11 +152,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (admission.kind === 'denied') {
       return admission;
     }
-    if (this.#openHolds >= this.#options.holdsMax) {
+    if (this.#books.openHolds >= this.#options.holdsMax) {
       throw new DatabaseUnavailable('too many holds are open');
     }
     const held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
-    this.#remember(held.hold);
+    this.#books.remember(held.hold);
     const durable = this.#makeDurable(held.hold);
     if (keyed !== undefined) {
       this.#keysInFlight.set(keyed, durable);
@@ -201,46 +179,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async #read({ orgId, scope, surface }: HoldRequest): Promise<void> {
-    const book = await this.#openBook(orgId);
+    const book = await this.#books.open(orgId);
     const { counters } = meetingOf(book.limits, scope, this.#now(), surface);
     await addCounters(this.#options.db, book, book.missing(counters, scope));
-  }
-
-  /** The book of an org with its limits as they are now; undefined when those have to be read. */
-  #freshBook(orgId: string): Book | undefined {
-    const limits = this.#orgLimits.peek(orgId);
-    const book = this.#books.get(orgId);
-    if (limits === undefined || book === undefined) {
-      return undefined;
-    }
-    if (book.limits !== limits) {
-      book.changeLimits(limits, this.#now());
-    }
-    return book;
-  }
-
-  async #openBook(orgId: string): Promise<Book> {
-    const limits = await this.#orgLimits.get(orgId);
-    const there = this.#books.get(orgId);
-    if (there !== undefined) {
-      there.changeLimits(limits, this.#now());
-      return there;
-    }
-    const book = new Book(limits, this.#startedMs);
-    for (const hold of this.#restored.get(orgId) ?? []) {
-      book.holds.set(hold.id, { hold, ending: false });
-    }
-    this.#restored.delete(orgId);
-    this.#books.set(orgId, book);
-    return book;
-  }
-
-  #remember(hold: Hold): void {
-    this.#openHolds += 1;
-    this.#expiries.add(hold);
-    if (hold.idempotency !== null) {
-      this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), hold);
-    }
   }
 
   /** All holds of one turn of the event loop become durable together. */
@@ -256,7 +197,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         } catch (error) {
           this.#options.log.error({ err: error }, 'holds could not be made durable');
           for (const lost of holds) {
-            this.#forgetHold(lost);
+            this.#books.release(lost);
           }
           reject(error);
           return;
@@ -267,30 +208,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#flushing;
   }
 
-  /** Gives back what a hold takes. Its end is in the database, or it was never told. */
-  #forgetHold(hold: Hold): void {
-    const book = this.#books.get(hold.orgId);
-    const open = book?.holds.get(hold.id);
-    if (book !== undefined && open !== undefined) {
-      const { takes, packs } = takenBy(open.hold);
-      release(book.counters, takes);
-      release(book.counters, packs);
-    }
-    this.#dropHold(hold);
-  }
-
-  #dropHold(hold: Hold): void {
-    if (this.#books.get(hold.orgId)?.holds.delete(hold.id) === true) {
-      this.#openHolds -= 1;
-      this.#expiries.remove(hold);
-    }
-    if (hold.idempotency !== null) {
-      this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));
-    }
-  }
-
   async adopt(given: Hold): Promise<void> {
-    const book = await this.#openBook(given.orgId);
+    const book = await this.#books.open(given.orgId);
     const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
     const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
     await addCounters(this.#options.db, book, book.missing(meeting.counters, given.scope));
@@ -298,53 +217,25 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return;
     }
     const hold = adopted(book, given, meeting);
-    this.#remember(hold);
+    this.#books.remember(hold);
     await this.#makeDurable(hold);
   }
 
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
-    if (this.#waiting.length >= waitingGroupsMax) {
-      return Promise.reject(new DatabaseUnavailable('too many bookings are waiting'));
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ group, resolve, reject });
-      this.#booking ??= this.#bookAll();
-    });
+    return this.#bookings.add(group);
   }
 
-  async #bookAll(): Promise<void> {
-    // What arrives in the same turn of the event loop goes along.
-    await new Promise(setImmediate);
-    while (this.#waiting.length > 0) {
-      await this.#bookBatch(this.#nextBatch());
-    }
-    this.#booking = undefined;
-  }
-
-  #nextBatch(): Waiting<Run>[] {
-    let bookings = 0;
-    let groups = 0;
-    for (const { group } of this.#waiting) {
-      bookings += group.bookings.length;
-      if (groups > 0 && bookings > bookingsPerBatch) {
-        break;
-      }
-      groups += 1;
-    }
-    return this.#waiting.splice(0, groups);
-  }
-
-  async #bookBatch(waiting: readonly Waiting<Run>[]): Promise<void> {
+  async #bookBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
     const { db } = this.#options;
     const groups = waiting.map(({ group }) => group);
     const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
     let batch: Batch<Run> | undefined;
     let alerts: BookAlerts[] = [];
     try {
-      await Promise.all(orgIds.map((orgId) => this.#openBook(orgId)));
+      await Promise.all(orgIds.map((orgId) => this.#books.open(orgId)));
       const nowMs = this.#now();
       await db.transaction(async (tx) => {
-        this.#refuseDoubtful(groups.flatMap(({ bookings }) => bookings.map(({ decisionId }) => decisionId)));
+        this.#doubts.refuse(groups.flatMap(({ bookings }) => bookings.map(({ decisionId }) => decisionId)));
         batch = await decideBatch(tx, this.#options, {
           groups,
           nowMs,
@@ -370,7 +261,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#conclude(batch?.prepared ?? []);
     markAllAlerted(alerts);
     for (const hold of batch?.newHolds ?? []) {
-      this.#remember(hold);
+      this.#books.remember(hold);
     }
     for (const { group, resolve } of waiting) {
       resolve(batch?.results.get(group) as GroupResult<Run>);
@@ -384,7 +275,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         conclude(book.counters, booked.charged);
       }
       if (ends !== null) {
-        this.#dropHold(ends);
+        this.#books.drop(ends);
         ended.push(ends.id);
       }
     }
@@ -406,15 +297,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  /** To say that they have ended would be as wrong as to end them again: whoever asked may ask again soon. */
-  #refuseDoubtful(holdIds: readonly (string | null)[]): void {
-    if (holdIds.some((id) => id !== null && this.#inDoubt.has(id))) {
-      throw new EndInDoubt();
-    }
-  }
-
   /** One group's fault is not to be the others'. */
-  async #retryApart(waiting: readonly Waiting<Run>[], error: unknown): Promise<void> {
+  async #retryApart(waiting: readonly WaitingGroup<Run>[], error: unknown): Promise<void> {
     if (waiting.length === 1 || isUnknown(error)) {
       for (const { reject } of waiting) {
         reject(error);
@@ -431,7 +315,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const { db, log } = this.#options;
     const unresolved = [...prepared];
     const ends = prepared.flatMap(({ ends: hold }) => hold?.id ?? []);
-    this.#doubt(ends);
+    this.#doubts.add(ends);
     while (!this.#closed) {
       try {
         const written = new Set(
@@ -455,7 +339,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
           if (committed) {
             if (booking.kind === 'open' && hold !== null) {
               this.#holdLog.append([hold]);
-              this.#remember(hold);
+              this.#books.remember(hold);
             }
             this.#conclude([one]);
           } else {
@@ -464,7 +348,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
           // One by one, so that none is done again if the log fails.
           unresolved.shift();
         }
-        this.#doubtNoMore(ends);
+        this.#doubts.delete(ends);
         log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');
         return;
       } catch {
@@ -474,13 +358,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async void(orgId: string, holdId: string): Promise<HoldChange> {
-    const book = await this.#openBook(orgId);
+    const book = await this.#books.open(orgId);
     const open = book.holds.get(holdId);
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
     const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
-    this.#refuseDoubtful([holdId]);
+    this.#doubts.refuse([holdId]);
     return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
   }
 
@@ -501,7 +385,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         setEnding(ending, false);
         ending = holds.filter(
           (open) =>
-            this.#isOpen(open) && !open.ending && (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
+            this.#books.isOpen(open) &&
+            !open.ending &&
+            (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
         );
         setEnding(ending, true);
         await insertEnds(
@@ -521,14 +407,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#ended(ending);
   }
 
-  #isOpen(open: OpenHold): boolean {
-    return this.#books.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
-  }
-
   #ended(ending: readonly OpenHold[]): Hold[] {
     const holds = ending.map(({ hold }) => hold);
     for (const hold of holds) {
-      this.#forgetHold(hold);
+      this.#books.release(hold);
     }
     this.#holdLog.forget(holds.map(({ id }) => id));
     return holds;
@@ -537,7 +419,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** The answer to COMMIT was lost. They stay as they are until their ends, or that they have none, can be read. */
   async #resolveEndsLater(ending: readonly OpenHold[]): Promise<void> {
     const ids = ending.map(({ hold }) => hold.id);
-    this.#doubt(ids);
+    this.#doubts.add(ids);
     while (!this.#closed) {
       try {
         const ends = await findEnds(
@@ -551,7 +433,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
           ending.filter(({ hold }) => !ended.has(hold.id)),
           false,
         );
-        this.#doubtNoMore(ids);
+        this.#doubts.delete(ids);
         return;
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 250).unref());
@@ -559,33 +441,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  #doubt(holdIds: readonly string[]): void {
-    for (const id of holdIds) {
-      this.#inDoubt.add(id);
-    }
-  }
-
-  #doubtNoMore(holdIds: readonly string[]): void {
-    for (const id of holdIds) {
-      this.#inDoubt.delete(id);
-    }
-  }
-
   async extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
-    const book = await this.#openBook(orgId);
+    const book = await this.#books.open(orgId);
     const open = book.holds.get(holdId);
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
-    this.#refuseDoubtful([holdId]);
+    this.#doubts.refuse([holdId]);
     if (open.ending) {
       return { kind: 'ended' };
     }
     const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#now(), seconds) };
     this.#holdLog.append([hold]);
-    this.#expiries.remove(open.hold);
-    this.#expiries.add(hold);
-    open.hold = hold;
+    this.#books.prolong(open, hold);
     return { kind: 'changed', hold };
   }
 
@@ -593,7 +461,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     orgId: string,
     { limit, after }: { limit: number; after: string | undefined },
   ): Promise<Hold[]> {
-    const book = await this.#openBook(orgId);
+    const book = await this.#books.open(orgId);
     return [...book.holds.values()]
       .map(({ hold }) => hold)
       .sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -602,11 +470,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
-    return (await this.#openBook(orgId)).holds.get(holdId)?.hold;
+    return (await this.#books.open(orgId)).holds.get(holdId)?.hold;
   }
 
   async standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]> {
-    const book = await this.#openBook(orgId);
+    const book = await this.#books.open(orgId);
     const counters = ownCounters(book.limits, limitIds, this.#now());
     await addCounters(this.#options.db, book, book.missing(counters, nobody));
     return counters.flatMap((one) => {
@@ -616,7 +484,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {
-    const book = await this.#openBook(orgId);
+    const book = await this.#books.open(orgId);
     // Inside a turn no booking is half done: those before are concluded, those after have not begun.
     return this.#options.db.transaction(async (tx) => {
       const result = (await read(tx)) as Result;
@@ -630,12 +498,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   async expireDue(): Promise<boolean> {
     const nowMs = this.#now();
-    const due = this.#expiries.takeDue(nowMs, expiriesPerBatch);
+    const due = this.#books.expiries.takeDue(nowMs, expiriesPerBatch);
     // One that was prolonged is found more than once.
     const holds = new Set<OpenHold>();
     try {
       for (const { orgId, id } of due) {
-        const open = (await this.#openBook(orgId)).holds.get(id);
+        const open = (await this.#books.open(orgId)).holds.get(id);
         if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
           holds.add(open);
         }
@@ -644,12 +512,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         await this.#end([...holds], 'expired', nowMs);
       }
     } catch (error) {
-      this.#expiries.putBack(due, nowMs);
+      this.#books.expiries.putBack(due, nowMs);
       throw error;
     }
     for (const open of holds) {
-      if (this.#isOpen(open)) {
-        this.#expiries.putBack([open.hold], nowMs);
+      if (this.#books.isOpen(open)) {
+        this.#books.expiries.putBack([open.hold], nowMs);
       }
     }
     return due.length === expiriesPerBatch;
@@ -657,31 +525,24 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   /** What memory can do without, because the database knows it. */
   async tidy(): Promise<void> {
-    for (const book of this.#books.values()) {
+    for (const book of this.#books.all()) {
       book.prune(this.#now());
     }
   }
 
   stats() {
     return {
-      openHolds: this.#openHolds,
-      oldestHoldMs: this.#expiries.oldestMs(this.#now()),
-      waiting: this.#waiting.length,
+      openHolds: this.#books.openHolds,
+      oldestHoldMs: this.#books.expiries.oldestMs(this.#now()),
+      waiting: this.#bookings.size,
     };
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#booking;
+    await this.#bookings.idle();
     await this.#flushing?.catch(() => undefined);
     this.#holdLog.close();
-  }
-}
-
-class EndInDoubt extends DatabaseUnavailable {
-  constructor() {
-    super('it is not known yet whether the hold has ended');
-    this.name = 'EndInDoubt';
   }
 }
 
@@ -696,40 +557,4 @@ function setEnding(holds: readonly OpenHold[], ending: boolean): void {
   for (const open of holds) {
     open.ending = ending;
   }
-}
-
-/** Those that did not end before the process did. */
-async function restoreHolds(db: Database, holdLog: HoldLog): Promise<Hold[]> {
-  const restored = holdLog.restore();
-  const alive: Hold[] = [];
-  const batch = 5_000;
-  for (let at = 0; at < restored.length; at += batch) {
-    const some = restored.slice(at, at + batch);
-    const ends = await findEnds(
-      db,
-      [...new Set(some.map(({ orgId }) => orgId))],
-      some.map(({ id }) => id),
-    );
-    const ended = new Set(ends.map(({ hold_id }) => hold_id));
-    const runs = await findRuns(
-      db,
-      some.filter(({ runId }) => runId !== null),
-    );
-    // The hold of a run is logged before the run is committed: where that did not happen nothing is held.
-    const isAlive = ({ id, runId }: Hold) => !ended.has(id) && (runId === null || runs.has(runId));
-    alive.push(...some.filter(isAlive));
-    holdLog.forget(some.filter((hold) => !isAlive(hold)).map(({ id }) => id));
-  }
-  return alive.sort((a, b) => a.admittedAtMs - b.admittedAtMs);
-}
-
-async function findRuns(db: Database, holds: readonly Hold[]): Promise<Set<string>> {
-  const rows =
-    holds.length === 0
-      ? []
-      : await db.query<{ run_id: string }>(
-          'SELECT run_id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2)',
-          [[...new Set(holds.map(({ orgId }) => orgId))], holds.map(({ runId }) => runId)],
-        );
-  return new Set(rows.map(({ run_id }) => run_id));
 }

@@ -1,0 +1,129 @@
+/**
+ * The books of all orgs as the embedded engine has them in memory, with what finds their open holds: by key, and by when
+ * they expire.
+ */
+import { release } from '../../kernel/admission.ts';
+import { Book, completeFrom, type OpenHold } from './book.ts';
+import { Expiries } from './expiries.ts';
+import { type Hold, takenBy } from './hold.ts';
+import { keyName } from './holding.ts';
+import type { OrgLimitsCache } from './org-limits.ts';
+
+export interface MemoryBooksOptions {
+  readonly orgLimits: OrgLimitsCache;
+  /** Holds of the process before this one. */
+  readonly restored: readonly Hold[];
+  now(): number;
+}
+
+export class MemoryBooks {
+  readonly expiries = new Expiries();
+  readonly #options: MemoryBooksOptions;
+  readonly #books = new Map<string, Book>();
+  /** Holds of orgs whose book is not open yet. */
+  readonly #restored = new Map<string, Hold[]>();
+  readonly #keys = new Map<string, Hold>();
+  readonly #startedMs: number;
+  #openHolds = 0;
+
+  constructor(options: MemoryBooksOptions) {
+    this.#options = options;
+    this.#startedMs = completeFrom(options.now());
+    for (const hold of options.restored) {
+      const others = this.#restored.get(hold.orgId);
+      if (others === undefined) {
+        this.#restored.set(hold.orgId, [hold]);
+      } else {
+        others.push(hold);
+      }
+      this.remember(hold);
+    }
+  }
+
+  get openHolds(): number {
+    return this.#openHolds;
+  }
+
+  all(): Iterable<Book> {
+    return this.#books.values();
+  }
+
+  get(orgId: string): Book | undefined {
+    return this.#books.get(orgId);
+  }
+
+  /** The book of an org with its limits as they are now; undefined when those have to be read. */
+  fresh(orgId: string): Book | undefined {
+    const limits = this.#options.orgLimits.peek(orgId);
+    const book = this.#books.get(orgId);
+    if (limits === undefined || book === undefined) {
+      return undefined;
+    }
+    if (book.limits !== limits) {
+      book.changeLimits(limits, this.#options.now());
+    }
+    return book;
+  }
+
+  async open(orgId: string): Promise<Book> {
+    const limits = await this.#options.orgLimits.get(orgId);
+    const there = this.#books.get(orgId);
+    if (there !== undefined) {
+      there.changeLimits(limits, this.#options.now());
+      return there;
+    }
+    const book = new Book(limits, this.#startedMs);
+    for (const hold of this.#restored.get(orgId) ?? []) {
+      book.holds.set(hold.id, { hold, ending: false });
+    }
+    this.#restored.delete(orgId);
+    this.#books.set(orgId, book);
+    return book;
+  }
+
+  isOpen(open: OpenHold): boolean {
+    return this.#books.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
+  }
+
+  heldUnder(key: string): Hold | undefined {
+    return this.#keys.get(key);
+  }
+
+  /** It is in its book already. */
+  remember(hold: Hold): void {
+    this.#openHolds += 1;
+    this.expiries.add(hold);
+    if (hold.idempotency !== null) {
+      this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), hold);
+    }
+  }
+
+  prolong(open: OpenHold, hold: Hold): void {
+    this.expiries.remove(open.hold);
+    this.expiries.add(hold);
+    open.hold = hold;
+  }
+
+  /** Gives back what a hold takes. Its end is in the database, or it was never told. */
+  release(hold: Hold): void {
+    const book = this.#books.get(hold.orgId);
+    const open = book?.holds.get(hold.id);
+    if (book !== undefined && open !== undefined) {
+      const { takes, packs } = takenBy(open.hold);
+      release(book.counters, takes);
+      release(book.counters, packs);
+    }
+    this.drop(hold);
+  }
+
+  /** What it took is counted otherwise by now. */
+  drop(hold: Hold): void {
+    if (this.#books.get(hold.orgId)?.holds.delete(hold.id) === true) {
+      this.#openHolds -= 1;
+      this.expiries.remove(hold);
+    }
+    if (hold.idempotency !== null) {
+      this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));
+    }
+  }
+}

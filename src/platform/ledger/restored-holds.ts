@@ -1,0 +1,41 @@
+/** What a start finds in the log of holds: those that did not end before the process did. */
+import type { Database } from '../db/database.ts';
+import { findEnds } from './facts.ts';
+import type { Hold } from './hold.ts';
+import type { HoldLog } from './hold-log.ts';
+
+/** In the order of their admission. The log forgets the others. */
+export async function restoreHolds(db: Database, holdLog: HoldLog): Promise<Hold[]> {
+  const restored = holdLog.restore();
+  const alive: Hold[] = [];
+  const batch = 5_000;
+  for (let at = 0; at < restored.length; at += batch) {
+    const some = restored.slice(at, at + batch);
+    const ends = await findEnds(
+      db,
+      [...new Set(some.map(({ orgId }) => orgId))],
+      some.map(({ id }) => id),
+    );
+    const ended = new Set(ends.map(({ hold_id }) => hold_id));
+    const runs = await findRuns(
+      db,
+      some.filter(({ runId }) => runId !== null),
+    );
+    // The hold of a run is logged before the run is committed: where that did not happen nothing is held.
+    const isAlive = ({ id, runId }: Hold) => !ended.has(id) && (runId === null || runs.has(runId));
+    alive.push(...some.filter(isAlive));
+    holdLog.forget(some.filter((hold) => !isAlive(hold)).map(({ id }) => id));
+  }
+  return alive.sort((a, b) => a.admittedAtMs - b.admittedAtMs);
+}
+
+async function findRuns(db: Database, holds: readonly Hold[]): Promise<Set<string>> {
+  const rows =
+    holds.length === 0
+      ? []
+      : await db.query<{ run_id: string }>(
+          'SELECT run_id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2)',
+          [[...new Set(holds.map(({ orgId }) => orgId))], holds.map(({ runId }) => runId)],
+        );
+  return new Set(rows.map(({ run_id }) => run_id));
+}
