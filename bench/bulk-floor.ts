@@ -9,14 +9,9 @@ import { systemClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createIds } from '../src/platform/ids.ts';
 import type { Booked } from '../src/platform/ledger/booking.ts';
-import {
-  addToUsage,
-  advanceClock,
-  findKnown,
-  insertEntries,
-  insertIdentities,
-} from '../src/platform/ledger/facts.ts';
+import { advanceClock, findKnown, insertEntries, insertIdentities } from '../src/platform/ledger/facts.ts';
 import { ensureMonths } from '../src/platform/ledger/partitions.ts';
+import { addToUsage } from '../src/platform/ledger/usage-rollups.ts';
 import { bulkRun } from './bench-org.ts';
 import { keyIdOf, openPlace, type Place, seedOrgs } from './seed.ts';
 

@@ -76,7 +76,7 @@ async function fillOrg(
     }, patiently);
   }
   progress(`writing identities, entries and usage of ${runs} runs`);
-  for (const statement of [insertIdentities, insertEntries, insertUsage]) {
+  for (const statement of [insertIdentities, insertEntries, insertUsage, insertUsageDays]) {
     await db.transaction((tx) => tx.query(statement, [id]), patiently);
   }
 }
@@ -115,6 +115,15 @@ const insertUsage = `
          sum(cached_input_tokens), sum(cache_write_tokens), sum(output_tokens), sum(cost_nanos), 0, sum(latency_ms)
     FROM runs WHERE org_id = $1
    GROUP BY org_id, 2, key_id, model, provider, workflow, deployment, department, team, customer_id, status`;
+
+const insertUsageDays = `
+  INSERT INTO usage_days (org_id, day, digest, key_id, model, provider, workflow, deployment, department, team,
+                          customer_id, status, requests, input_tokens, cached_input_tokens, cache_write_tokens,
+                          output_tokens, usd_nanos, value_nanos, latency_ms)
+  SELECT org_id, date_trunc('day', bucket, 'UTC'), digest, key_id, model, provider, workflow, deployment, department,
+         team, customer_id, status, sum(requests), sum(input_tokens), sum(cached_input_tokens), sum(cache_write_tokens),
+         sum(output_tokens), sum(usd_nanos), sum(value_nanos), sum(latency_ms)
+    FROM usage_rollups WHERE org_id = $1 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`;
 
 /** That the tables agree is for the service itself to say; how long it takes is worth knowing too. */
 async function reconciled(service: ServiceProcess, { id, key }: BenchOrg): Promise<string> {

@@ -29,10 +29,10 @@ let rollups = 0;
 async function used({ id }: TestOrg, customerId: string, nanos: bigint, requests: number): Promise<void> {
   rollups += 1;
   await world.db.query(
-    `INSERT INTO usage_rollups (org_id, bucket, digest, key_id, model, provider, workflow, deployment, department, team,
+    `INSERT INTO usage_days (org_id, day, digest, key_id, model, provider, workflow, deployment, department, team,
                                 customer_id, status, requests, input_tokens, cached_input_tokens, cache_write_tokens,
                                 output_tokens, usd_nanos, value_nanos, latency_ms)
-     VALUES ($1, '2026-11-15T12:00:00Z', $2, '', '', '', '', '', '', '', $3, 'succeeded', $4, 0, 0, 0, 0, $5, 0, 0)`,
+     VALUES ($1, '2026-11-15T00:00:00Z', $2, '', '', '', '', '', '', '', $3, 'succeeded', $4, 0, 0, 0, 0, $5, 0, 0)`,
     [id, `digest ${rollups}`, customerId, requests, nanos],
   );
 }

@@ -46,7 +46,7 @@ async function selectCustomerIds(
   const limited = `match ->> 'customer_id'`;
   const rows = await db.query<{ customer_id: string }>(
     `SELECT customer_id
-       FROM ((SELECT DISTINCT customer_id FROM usage_rollups
+       FROM ((SELECT DISTINCT customer_id FROM usage_days
                WHERE org_id = $1 AND customer_id <> '' AND ${beyond('customer_id')} ${inOrder})
              UNION
              (SELECT DISTINCT ${limited} AS customer_id FROM limits
@@ -71,7 +71,7 @@ async function selectTotals(
 ): Promise<Map<string, CustomerView>> {
   const rows = await db.query<TotalRow>(
     `SELECT customer_id, sum(usd_nanos)::text AS usd_nanos, sum(requests)::text AS runs
-       FROM usage_rollups
+       FROM usage_days
       WHERE org_id = $1 AND customer_id = ANY($2) AND customer_id <> ''
       GROUP BY customer_id`,
     [orgId, customerIds],

@@ -8,24 +8,31 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-const firstPieceMs = 64 * bucketMs;
 const quickMs = 40;
 const slowMs = 150;
 
-/** Of whole quarters of an hour, as long as can be read in a moment. */
+/** How long the first piece is, and the shortest: quarters of an hour, or days in UTC. */
+const lengths = {
+  quarters: { firstMs: 64 * bucketMs, unitMs: bucketMs },
+  days: { firstMs: 86_400_000, unitMs: 86_400_000 },
+} as const;
+
+/** Of whole units, as long as can be read in a moment. */
 export async function inPieces(
   { fromMs, toMs }: TimeRange,
+  unit: keyof typeof lengths,
   read: (piece: TimeRange) => Promise<void>,
 ): Promise<void> {
-  let lengthMs = firstPieceMs;
-  for (let atMs = quarterOf(fromMs); atMs < toMs; ) {
+  const { firstMs, unitMs } = lengths[unit];
+  let lengthMs: number = firstMs;
+  for (let atMs = Math.floor(fromMs / unitMs) * unitMs; atMs < toMs; ) {
     const piece = { fromMs: atMs, toMs: atMs + lengthMs };
     const startedMs = performance.now();
     await read(piece);
     const tookMs = performance.now() - startedMs;
     if (tookMs < quickMs) {
       lengthMs *= 2;
-    } else if (tookMs > slowMs && lengthMs > bucketMs) {
+    } else if (tookMs > slowMs && lengthMs > unitMs) {
       lengthMs /= 2;
     }
     atMs = piece.toMs;

@@ -98,10 +98,11 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
 /** Of an org's books: from when to when there is something in them. Undefined: there is nothing. */
 export async function findBounds(db: Queryable, orgId: string): Promise<TimeRange | undefined> {
   const [row] = await db.query<{ first: Date | null; last: Date | null }>(
-    `SELECT least(e.first, r.first, u.first) AS first, greatest(e.last, r.last, u.last) AS last
+    `SELECT least(e.first, r.first, u.first, d.first) AS first, greatest(e.last, r.last, u.last, d.last) AS last
        FROM (SELECT min(charged_at) AS first, max(charged_at) AS last FROM ledger_entries WHERE org_id = $1) e,
             (SELECT min(charged_at) AS first, max(charged_at) AS last FROM runs WHERE org_id = $1) r,
-            (SELECT min(bucket) AS first, max(bucket) AS last FROM usage_rollups WHERE org_id = $1) u`,
+            (SELECT min(bucket) AS first, max(bucket) AS last FROM usage_rollups WHERE org_id = $1) u,
+            (SELECT min(day) AS first, max(day) AS last FROM usage_days WHERE org_id = $1) d`,
     [orgId],
   );
   return row?.first == null || row.last == null
@@ -162,9 +163,11 @@ type Source = (typeof sources)[number];
 
 export interface Totals {
   readonly sums: Readonly<Record<Source, Readonly<Record<Measure, bigint>>>>;
-  /** How far runs and usage differ from the entries, day by day, so that one day's fault does not hide another's. */
-  readonly drift: Readonly<Record<Measure, bigint>>;
+  readonly drift: Drift;
 }
+
+/** How far two records differ, day by day, so that one day's fault does not hide another's. */
+type Drift = Readonly<Record<Measure, bigint>>;
 
 /** Everything that was booked in some time, from its three records, by whole quarters of an hour. */
 export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
@@ -206,14 +209,41 @@ export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: 
   };
 }
 
+/** How far usage by day differs from that by quarter of an hour, of whole days. */
+export async function compareDays(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Drift> {
+  const apart = (sum: (alias: string) => string) =>
+    `coalesce(sum(abs(coalesce(${sum('d')}, 0) - coalesce(${sum('q')}, 0))), 0)`;
+  const [row] = await db.query<{ usd: string; tokens: string; requests: string }>(
+    `WITH q AS (
+       SELECT date_trunc('day', bucket, 'UTC') AS day, digest, sum(usd_nanos) AS usd_nanos, sum(requests) AS requests,
+              sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens
+         FROM usage_rollups WHERE org_id = $1 AND bucket >= $2 AND bucket < $3 GROUP BY 1, 2
+     ), d AS (SELECT * FROM usage_days WHERE org_id = $1 AND day >= $2 AND day < $3)
+     SELECT ${apart((alias) => `${alias}.usd_nanos`)} AS usd, ${apart((alias) => `${alias}.requests`)} AS requests,
+            ${apart((alias) => `${alias}.input_tokens + ${alias}.output_tokens`)} AS tokens
+       FROM d FULL JOIN q USING (day, digest)`,
+    [orgId, new Date(fromMs), new Date(toMs)],
+  );
+  return {
+    usd: BigInt(row?.usd ?? 0),
+    tokens: BigInt(row?.tokens ?? 0),
+    requests: BigInt(row?.requests ?? 0),
+    uncovered: 0n,
+  };
+}
+
+function plus(one: Drift, other: Drift): Drift {
+  return Object.fromEntries(measures.map((measure) => [measure, one[measure] + other[measure]])) as Drift;
+}
+
+export function addDrift(totals: Totals, drift: Drift): Totals {
+  return { ...totals, drift: plus(totals.drift, drift) };
+}
+
 export function addTotals(a: Totals | undefined, b: Totals): Totals {
   if (a === undefined) {
     return b;
   }
-  const plus = (one: Totals['drift'], other: Totals['drift']) =>
-    Object.fromEntries(
-      measures.map((measure) => [measure, one[measure] + other[measure]]),
-    ) as Totals['drift'];
   return {
     sums: {
       entries: plus(a.sums.entries, b.sums.entries),

@@ -244,7 +244,10 @@ describe('books that were tampered with', () => {
     ['a run', 'runs', 'cost_nanos = cost_nanos + 1', '0.000000002'],
     ['a correction of a run', 'runs', 'adjusted_nanos = 1', '0.000000002'],
     ['what credits did not cover', 'runs', 'uncovered_nanos = 5', '0.00000001'],
-    ['usage', 'usage_rollups', 'usd_nanos = usd_nanos - 3', '0.000000006'],
+    // Quarters of an hour differ from the entries, and from the days.
+    ['usage', 'usage_rollups', 'usd_nanos = usd_nanos - 3', '0.000000012'],
+    ['usage by day', 'usage_days', 'usd_nanos = usd_nanos - 3', '0.000000006'],
+    ['whose usage a day was', 'usage_days', `digest = digest || '!'`, '6'],
     ['a tally', 'limit_tallies', 'settled = settled + 7', '0.000000007'],
     // Two runs, two usage rows and the cap's counter differ from the two entries.
     ['the entries', 'ledger_entries', 'usd_nanos = usd_nanos + 1', '0.000000006'],
@@ -269,6 +272,10 @@ describe('books that were tampered with', () => {
     await tamper('usage_rollups', 'input_tokens = input_tokens + 1');
     expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
     await tamper('usage_rollups', 'input_tokens = input_tokens - 1, requests = requests + 1');
+    expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
+    await tamper('usage_rollups', 'requests = requests - 1');
+    expect(await reconcile()).toMatchObject({ balanced: true });
+    await tamper('usage_days', 'output_tokens = output_tokens + 1');
     expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
   });
 

@@ -5,7 +5,8 @@
  * Counters are compared in one moment of the ledger, and that moment has to be short, because bookings wait for it. So
  * entries that are older than an hour, which hardly ever become more, are summed before, in pieces. Whatever then seems
  * to differ may only have changed in between: it is summed again as a whole in another moment, and that is what counts.
- * Runs and usage are compared with the entries piece by piece, each in one statement.
+ * Runs and usage are compared with the entries piece by piece, each in one statement; and so is usage by day with that by
+ * quarter of an hour.
  */
 import { formatUsd } from '../../kernel/money.ts';
 import { lifetime } from '../../kernel/windows.ts';
@@ -16,7 +17,9 @@ import { readOrgLimits } from '../../platform/ledger/org-limits.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { inPieces, quarterOf, type TimeRange } from './pieces.ts';
 import {
+  addDrift,
   addTotals,
+  compareDays,
   findBounds,
   findKinds,
   findTallies,
@@ -74,11 +77,14 @@ async function tryToReconcile(
   const recount = new Recount();
   let totals: Totals | undefined;
   if (bounds !== undefined) {
-    await inPieces({ fromMs: bounds.fromMs, toMs: Math.min(bounds.toMs, cutMs) }, (piece) =>
+    await inPieces({ fromMs: bounds.fromMs, toMs: Math.min(bounds.toMs, cutMs) }, 'quarters', (piece) =>
       recount.add(db, orgId, plan, { ...piece, toMs: Math.min(piece.toMs, cutMs) }, payers),
     );
-    await inPieces(bounds, async (piece) => {
+    await inPieces(bounds, 'quarters', async (piece) => {
       totals = addTotals(totals, await sumTotals(db, orgId, piece));
+    });
+    await inPieces(bounds, 'days', async (piece) => {
+      totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
     });
   }
 

@@ -153,7 +153,7 @@ async function bookAll<View>(
   return sealed ?? how.answer(deps.db, result.outcomes);
 }
 
-/** Each amount fits, but the sum of an org's quarter of an hour has to fit too. */
+/** Each amount fits, but the sum of an org's day has to fit too. */
 function isBeyondTheBooks(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === '22003';
 }

@@ -1,5 +1,7 @@
 import type { Queryable } from '../../platform/db/database.ts';
+import { dayRollups, midnightFor } from './rollups.ts';
 import { type Field, fields, type Span } from './schema.ts';
+import type { TimeRange } from './time-spans.ts';
 
 /** A dimension of the groups: a column, or spans of time given by their beginnings. */
 export type GroupBy =
@@ -8,8 +10,8 @@ export type GroupBy =
 
 export interface UsageRequest {
   readonly orgId: string;
-  readonly from: Date;
-  readonly to: Date;
+  readonly range: TimeRange;
+  readonly now: Date;
   readonly filters: Readonly<Partial<Record<Field, string>>>;
   readonly groupBy: readonly GroupBy[];
   /** The order of the group to go on after. */
@@ -40,64 +42,122 @@ export interface UsageSums {
   readonly groups: readonly UsageGroup[];
 }
 
-const sums = measures.map((name) => `coalesce(sum(${name === 'runs' ? 'requests' : name}), 0) AS ${name}`);
+const columns = { runs: 'requests' } as Partial<Record<(typeof measures)[number], string>>;
+
+/** Collects the parameters of a statement; answers with the name of each. */
+class Params {
+  readonly values: unknown[] = [];
+
+  add(value: unknown, type: string): string {
+    return `$${this.values.push(value)}::${type}`;
+  }
+
+  addInstants(instantsMs: readonly number[]): string {
+    return this.add(
+      instantsMs.map((ms) => new Date(ms)),
+      'timestamptz[]',
+    );
+  }
+}
+
+/** The rows that the groups are made of: for each the values of the dimensions as v0, v1, and the measures. */
+function selectRows(request: UsageRequest, params: Params): string {
+  const { orgId, range, filters, groupBy } = request;
+  const nowMs = request.now.getTime();
+  const org = params.add(orgId, 'text');
+  const conditions = fields.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [` AND ${name} = ${params.add(value, 'text')}`];
+  });
+  const within = (column: string, from: string, to: string) =>
+    `WHERE org_id = ${org} AND ${column} >= ${from} AND ${column} < ${to}${conditions.join('')}`;
+  /** `at`: an instant by which the row's span is known, and `moved`: where cuts were moved to. */
+  const select = (at: string, moved: (cutMs: number) => number, sign: string) => {
+    const values = groupBy.map((one, index) =>
+      one.kind === 'field'
+        ? `${one.name} AS v${index}`
+        : `width_bucket(${at}, ${params.addInstants(one.startsMs.map(moved))}) AS v${index}`,
+    );
+    return `SELECT ${[...values, ...measures.map((name) => `${sign}${columns[name] ?? name} AS ${name}`)].join(', ')}`;
+  };
+  const starts = groupBy.flatMap((one) => (one.kind === 'span' ? one.startsMs : []));
+  const cuts = [...new Set(starts)]
+    .filter((ms) => range.fromMs < ms && ms < range.toMs)
+    .sort((a, b) => a - b);
+  const rollups = dayRollups(range, cuts, nowMs);
+  const [from, to] = [rollups?.days ?? range].flatMap(({ fromMs, toMs }) => [
+    params.add(new Date(fromMs), 'timestamptz'),
+    params.add(new Date(toMs), 'timestamptz'),
+  ]) as [string, string];
+  if (rollups === undefined) {
+    return `${select('bucket', (ms) => ms, '')} FROM usage_rollups ${within('bucket', from, to)}`;
+  }
+  const { corrections } = rollups;
+  const lists = [
+    params.addInstants(corrections.map(({ spanMs }) => spanMs)),
+    params.addInstants(corrections.map(({ fromMs }) => fromMs)),
+    params.addInstants(corrections.map(({ toMs }) => toMs)),
+    params.add(
+      corrections.map(({ sign }) => sign),
+      'int4[]',
+    ),
+  ];
+  // OFFSET 0: each correction is looked up by itself, and not by reading all quarters there are.
+  return `${select('day', (ms) => midnightFor(ms, nowMs), '')} FROM usage_days ${within('day', from, to)}
+     UNION ALL
+     ${select('c.span', (ms) => ms, 'c.sign * ')}
+       FROM unnest(${lists.join(', ')}) AS c(span, starts_at, ends_at, sign)
+      CROSS JOIN LATERAL (SELECT * FROM usage_rollups ${within('bucket', 'c.starts_at', 'c.ends_at')} OFFSET 0) AS quarters`;
+}
 
 /**
  * Spans of time first, in their order; then what cost most; then by value, so that the order is always the same.
  * One statement, so that the total is the sum of what the pages hold at that moment.
  */
 export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
-  const params: unknown[] = [request.orgId, request.from, request.to];
-  const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`;
-  const conditions = fields.flatMap((name) => {
-    const value = request.filters[name];
-    return value === undefined ? [] : [` AND ${name} = ${param(value, 'text')}`];
-  });
-  const values = request.groupBy.map((one) =>
-    one.kind === 'field'
-      ? one.name
-      : `width_bucket(bucket, ${param(
-          one.startsMs.map((startMs) => new Date(startMs)),
-          'timestamptz[]',
-        )})`,
-  );
-  const columns = values.map((sql, index) => `${sql} AS v${index}`);
+  const params = new Params();
+  const rows = selectRows(request, params);
+  const values = request.groupBy.map((_, index) => `v${index}`);
   const isSpan = (index: number) => request.groupBy[index]?.kind === 'span';
   const order = [
-    ...values.flatMap((_, index) => (isSpan(index) ? [{ sql: `v${index}`, type: 'int8' }] : [])),
+    ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
     { sql: '-usd_nanos', type: 'numeric' },
-    ...values.flatMap((_, index) => (isSpan(index) ? [] : [{ sql: `v${index}`, type: 'text' }])),
+    ...values.flatMap((sql, index) => (isSpan(index) ? [] : [{ sql, type: 'text' }])),
   ];
   const { after } = request;
   const goOn =
     after === undefined
       ? ''
       : `WHERE (${order.map(({ sql }) => sql).join(', ')}) > (${order
-          .map(({ type }, index) => param(after[index], type))
+          .map(({ type }, index) => params.add(after[index], type))
           .join(', ')})`;
+  // Of a day that is only partly in the range, what is given back may be all there was.
+  const grouping =
+    values.length === 0 ? '' : `GROUP BY ${values.join(', ')} HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0`;
   const shown = (prefix: string) => measures.map((name) => `${prefix}.${name}::text AS ${prefix}_${name}`);
-  const rows = await db.query<Record<string, string> & { values: string[] | null; rank: string[] }>(
-    `WITH groups AS (
-       SELECT ${[...columns, ...sums].join(', ')} FROM usage_rollups
-        WHERE org_id = $1 AND bucket >= $2 AND bucket < $3${conditions.join('')}
-        ${values.length === 0 ? '' : `GROUP BY ${values.map((_, index) => `v${index}`).join(', ')}`}
+  const found = await db.query<Record<string, string> & { values: string[] | null; rank: string[] }>(
+    `WITH rows AS (
+       ${rows}
+     ), groups AS (
+       SELECT ${[...values, ...measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')} FROM rows
+        ${grouping}
      ), page AS (
-       SELECT * FROM groups ${goOn} ORDER BY ${order.map(({ sql }) => sql).join(', ')} LIMIT ${param(request.limit, 'int8')}
+       SELECT * FROM groups ${goOn} ORDER BY ${order.map(({ sql }) => sql).join(', ')} LIMIT ${params.add(request.limit, 'int8')}
      ), shown AS (
-       SELECT *, ARRAY[${values.map((_, index) => `v${index}::text`).join(', ')}]::text[] AS values,
+       SELECT *, ARRAY[${values.map((sql) => `${sql}::text`).join(', ')}]::text[] AS values,
               ARRAY[${order.map(({ sql }) => `(${sql})::text`).join(', ')}] AS rank,
               row_number() OVER (ORDER BY ${order.map(({ sql }) => sql).join(', ')}) AS place
          FROM page
      ), total AS (SELECT ${measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')} FROM groups)
      SELECT shown.values, shown.rank, ${[...shown('shown'), ...shown('total')].join(', ')}
        FROM total LEFT JOIN shown ON true ORDER BY shown.place`,
-    params,
+    params.values,
   );
   const read = (row: Record<string, unknown> | undefined, prefix: string) =>
     Object.fromEntries(measures.map((name) => [name, row?.[`${prefix}_${name}`] ?? '0'])) as Measures;
   return {
-    total: read(rows[0], 'total'),
-    groups: rows.flatMap((row) =>
+    total: read(found[0], 'total'),
+    groups: found.flatMap((row) =>
       row.values === null ? [] : [{ values: row.values, rank: row.rank, ...read(row, 'shown') }],
     ),
   };

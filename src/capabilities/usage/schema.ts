@@ -36,7 +36,11 @@ export const UsageQuery = closed({
     }),
   ),
   from: Type.Optional(
-    Type.String({ ...timestamp, description: 'RFC 3339 with offset. Default: 30 days before `to`.' }),
+    Type.String({
+      ...timestamp,
+      description:
+        'RFC 3339 with offset. Default: 30 days before `to`, from the beginning of that day in the time zone of the organization.',
+    }),
   ),
   to: Type.Optional(
     Type.String({ ...timestamp, description: 'Not included. At most 366 days after `from`. Default: now.' }),

@@ -61,7 +61,7 @@ describe('sums', () => {
     };
     const { json } = await usage(org, '');
     expect(json).toEqual({
-      from: '2026-10-16T12:00:00.000Z',
+      from: '2026-10-16T00:00:00.000Z',
       to: '2026-11-15T12:15:00.000Z',
       timezone: 'UTC',
       total: nothing,
@@ -213,6 +213,65 @@ describe('time', () => {
     expect(await between('10:00:00', '10:30:00')).toEqual(['10:00:00', '10:30:00', '3']);
     expect(await between('10:14:59', '10:30:01')).toEqual(['10:00:00', '10:45:00', '7']);
     expect(await between('10:15:00', '10:20:00')).toEqual(['10:15:00', '10:30:00', '2']);
+  });
+
+  test('without `from`, 30 days back to the beginning of a day of the organization', async () => {
+    const org = await orgIn('America/New_York');
+    await record(org, [
+      { started_at: '2026-10-16T03:59:59Z', cost_usd: '1' },
+      { started_at: '2026-10-16T04:00:00Z', cost_usd: '2' },
+      { started_at: '2026-11-15T12:04:00Z', cost_usd: '4' },
+    ]);
+    const { json } = await usage(org, '');
+    expect([json.from, json.total.cost_usd]).toEqual(['2026-10-16T04:00:00.000Z', '6']);
+  });
+
+  test.each([
+    ['UTC', 'from=2026-11-01T23:30:00Z&to=2026-11-12T00:15:00Z'],
+    ['Europe/London', 'from=2026-10-20T11:45:00Z&to=2026-11-05T12:15:00Z'],
+    ['Asia/Tokyo', 'from=2026-10-18T12:00:00Z&to=2026-11-15T12:15:00Z'],
+    ['Pacific/Chatham', 'from=2026-10-31T00:15:00Z&to=2026-11-02T23:45:00Z'],
+  ])('a range in %s holds what lies in it and nothing else', async (timezone, range) => {
+    const org = await orgIn(timezone);
+    const random = new Random(7);
+    const [fromMs = 0, toMs = 0] = range.split('&').map((part) => Date.parse(part.split('=')[1] ?? ''));
+    // Around both ends, on either side of them, and in between.
+    const runs = Array.from({ length: 300 }, () => {
+      const nearMs = random.of([fromMs, toMs, fromMs + random.int(toMs - fromMs)]);
+      const atMs = Math.min(nearMs + (random.int(60) - 30) * 1_800_000, world.clock.now().getTime());
+      return { atMs, cost: BigInt(random.int(1_000_000_000)), workflow: `w${random.int(4)}` };
+    });
+    await record(
+      org,
+      runs.map(({ atMs, cost, workflow }) => ({
+        started_at: new Date(atMs).toISOString(),
+        cost_usd: formatUsd(cost),
+        workflow,
+      })),
+    );
+    const inside = runs.filter(({ atMs }) => fromMs <= atMs && atMs < toMs);
+    const local = new Intl.DateTimeFormat('sv', { timeZone: timezone, dateStyle: 'short' });
+    const expected = (nameOf: (one: (typeof runs)[number]) => string) =>
+      [...new Set(inside.map(nameOf))]
+        .map((name) => {
+          const of = inside.filter((one) => nameOf(one) === name);
+          return `${name}: ${of.length} at ${formatUsd(of.reduce((sum, { cost }) => sum + cost, 0n))}`;
+        })
+        .sort();
+    const seen = async (...names: string[]) =>
+      (await allRows(org, `?${range}&group_by=${names.join()}`, 100))
+        .map((row) => `${names.map((name) => row[name]).join(' ')}: ${row.runs} at ${row.cost_usd}`)
+        .sort();
+    expect(await seen('workflow')).toEqual(expected(({ workflow }) => workflow));
+    expect(await seen('day')).toEqual(expected(({ atMs }) => local.format(atMs)));
+    expect(await seen('workflow', 'month')).toEqual(
+      expected(({ atMs, workflow }) => `${workflow} ${local.format(atMs).slice(0, 7)}`),
+    );
+    expect(await seen('day', 'month')).toEqual(
+      expected(({ atMs }) => `${local.format(atMs)} ${local.format(atMs).slice(0, 7)}`),
+    );
+    const { total } = (await usage(org, `?${range}`)).json;
+    expect(`all: ${total.runs} at ${total.cost_usd}`).toBe(expected(() => 'all')[0]);
   });
 
   test('every day, hour and customer of a random year adds up to the ledger, to the last digit', async () => {

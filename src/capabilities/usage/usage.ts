@@ -1,10 +1,12 @@
 /** What was used, summed over time and by what the runs were about. */
 import { refuseField } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
+import { calendarWindow } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.ts';
 import { bucketMs } from '../../platform/ledger/counters.ts';
 import { findTimezone, type GroupBy, type Measures, sumUsage, type UsageGroup } from './queries.ts';
+import { dayMs } from './rollups.ts';
 import {
   type Dimension,
   dimensions,
@@ -18,7 +20,6 @@ import {
 } from './schema.ts';
 import { beginnings, labelOf, type TimeRange } from './time-spans.ts';
 
-const dayMs = 86_400_000;
 const defaultRangeMs = 30 * dayMs;
 const rangeMaxDays = 366;
 
@@ -29,8 +30,8 @@ export async function readUsage(
   now: Date,
 ): Promise<UsageView> {
   const wanted = dimensionsOf(query.group_by);
-  const range = rangeOf(query, now);
   const timezone = await findTimezone(db, orgId);
+  const range = rangeOf(query, timezone, now);
   const groupBy = wanted.map((name): GroupBy => {
     const span = spans.find((one) => one === name);
     return span === undefined
@@ -41,8 +42,8 @@ export async function readUsage(
   const order = wanted.join();
   const { total, groups } = await sumUsage(db, {
     orgId,
-    from: new Date(range.fromMs),
-    to: new Date(range.toMs),
+    range,
+    now,
     filters: Object.fromEntries(
       fields.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
     ),
@@ -76,9 +77,10 @@ function dimensionsOf(text: string | undefined): Dimension[] {
 }
 
 /** In whole quarters of an hour, which is as finely as usage is summed. */
-function rangeOf({ from, to }: UsageQuery, now: Date): TimeRange {
+function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRange {
   const toMs = to === undefined ? now.getTime() + 1 : Date.parse(to);
-  const fromMs = from === undefined ? toMs - defaultRangeMs : Date.parse(from);
+  const fromMs =
+    from === undefined ? calendarWindow('day', timezone, toMs - defaultRangeMs).startMs : Date.parse(from);
   if (fromMs >= toMs) {
     throw refuseField('to', 'out_of_range', 'This has to be later than `from`.');
   }

@@ -13,7 +13,6 @@ import { readSettled } from './counters.ts';
 import { Decider, type Known, nameOf, type PaidSoFar, type Prepared, whereItCounts } from './decider.ts';
 import {
   addToTallies,
-  addToUsage,
   claimEnded,
   findEnds,
   findKnown,
@@ -24,6 +23,7 @@ import {
   raiseAlerts,
 } from './facts.ts';
 import type { Hold } from './hold.ts';
+import { addToUsage } from './usage-rollups.ts';
 
 export interface BatchDependencies<Run> {
   readonly ids: Ids;

@@ -1,5 +1,4 @@
-/** Writes what was booked: identities, entries, usage, tallies, the ends of holds, alerts. A few statements, whatever the number. */
-import { createHash } from 'node:crypto';
+/** Writes what was booked: identities, entries, tallies, the ends of holds, alerts. A few statements, whatever the number. */
 import type { Take } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import type { Alert } from '../../kernel/settlement.ts';
@@ -7,7 +6,6 @@ import { insertMany, jsonText, type Queryable } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import { enqueueEvent } from '../outbox.ts';
 import type { Booked } from './booking.ts';
-import { bucketMs } from './counters.ts';
 import { type Hold, storedHold } from './hold.ts';
 
 export async function insertIdentities(tx: Queryable, booked: readonly Booked[]): Promise<void> {
@@ -95,103 +93,6 @@ export async function insertEntries(tx: Queryable, booked: readonly Booked[]): P
 /** The id of the limit that a counter belongs to. */
 export function packId(counterKey: string): string {
   return counterKey.slice(0, counterKey.indexOf('@'));
-}
-
-const rollupDimensions = [
-  'key_id',
-  'model',
-  'provider',
-  'workflow',
-  'deployment',
-  'department',
-  'team',
-  'customer_id',
-  'status',
-] as const;
-const rollupMeasures = [
-  'requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'usd_nanos',
-  'value_nanos',
-  'latency_ms',
-] as const;
-
-type Rollup = { org_id: string; bucket: Date; digest: string } & Record<
-  (typeof rollupDimensions)[number],
-  string
-> &
-  Record<(typeof rollupMeasures)[number], bigint>;
-
-export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Promise<void> {
-  const rollups = new Map<string, Rollup>();
-  for (const one of booked) {
-    if (one.charged !== null) {
-      addTo(rollups, rollupOf(one));
-    }
-  }
-  if (rollups.size === 0) {
-    return;
-  }
-  const columns = ['org_id', 'bucket', 'digest', ...rollupDimensions, ...rollupMeasures];
-  const record = [
-    'org_id text',
-    'bucket timestamptz',
-    'digest text',
-    ...rollupDimensions.map((name) => `${name} text`),
-    ...rollupMeasures.map((name) => `${name} int8`),
-  ];
-  await tx.query(
-    `INSERT INTO usage_rollups AS there (${columns.join(', ')})
-     SELECT ${columns.join(', ')} FROM jsonb_to_recordset($1::jsonb) AS r(${record.join(', ')})
-     ON CONFLICT (org_id, bucket, digest) DO UPDATE SET
-       ${rollupMeasures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')}`,
-    [jsonText([...rollups.values()])],
-  );
-}
-
-function rollupOf({ orgId, booking, scope, chargedAtMs }: Booked): Rollup {
-  const dimensions = {
-    key_id: scope.key_id,
-    model: scope.model ?? '',
-    provider: scope.provider ?? '',
-    workflow: scope.workflow ?? '',
-    deployment: scope.deployment ?? '',
-    department: scope.department ?? '',
-    team: scope.team ?? '',
-    customer_id: scope.customer_id ?? '',
-    status: booking.usage.status,
-  };
-  const { usage, amounts } = booking;
-  return {
-    org_id: orgId,
-    bucket: new Date(Math.floor(chargedAtMs / bucketMs) * bucketMs),
-    digest: Object.values(dimensions).join('\u0001'),
-    ...dimensions,
-    requests: amounts.requests,
-    input_tokens: usage.inputTokens,
-    cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    output_tokens: usage.outputTokens,
-    usd_nanos: amounts.usd,
-    value_nanos: usage.valueNanos,
-    latency_ms: usage.latencyMs,
-  };
-}
-
-function addTo(rollups: Map<string, Rollup>, rollup: Rollup): void {
-  const key = `${rollup.org_id} ${rollup.bucket.getTime()} ${rollup.digest}`;
-  const there = rollups.get(key);
-  if (there === undefined) {
-    // The text itself may be long; the row's key must not be.
-    rollups.set(key, { ...rollup, digest: createHash('sha1').update(rollup.digest).digest('base64url') });
-    return;
-  }
-  for (const name of rollupMeasures) {
-    there[name] += rollup[name];
-  }
 }
 
 /** What was burned of packs and of the prepaid balance. */

@@ -1017,12 +1017,14 @@ class Workload {
       uncovered: sum(({ uncovered }) => uncovered),
       prepaid: sum(({ prepaid }) => prepaid?.[1] ?? 0n),
     });
-    const [rollups] = await db.query<Record<string, bigint>>(
-      `SELECT coalesce(sum(usd_nanos), 0)::int8 AS usd, coalesce(sum(input_tokens + output_tokens), 0)::int8 AS tokens
-         FROM usage_rollups WHERE org_id = $1`,
-      [this.orgId],
-    );
-    expect(rollups).toEqual({ usd: sums?.usd, tokens: sums?.tokens });
+    for (const table of ['usage_rollups', 'usage_days']) {
+      const [usage] = await db.query<Record<string, bigint>>(
+        `SELECT coalesce(sum(usd_nanos), 0)::int8 AS usd, coalesce(sum(input_tokens + output_tokens), 0)::int8 AS tokens
+           FROM ${table} WHERE org_id = $1`,
+        [this.orgId],
+      );
+      expect(usage, table).toEqual({ usd: sums?.usd, tokens: sums?.tokens });
+    }
     const rows = await db.query<{ counter_key: string; threshold: number }>(
       'SELECT counter_key, threshold FROM limit_alerts WHERE org_id = $1',
       [this.orgId],
