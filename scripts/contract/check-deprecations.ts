@@ -8,11 +8,12 @@ import { broken } from './promises.ts';
 export function checkDeprecations(
   contract: FrozenContract,
   releases: readonly Release[],
-  { registry, settings }: Pick<Evidence, 'registry' | 'settings'>,
+  { registry, settings, orgSignedDelivery }: Pick<Evidence, 'registry' | 'settings' | 'orgSignedDelivery'>,
 ): string[] {
   return [
     ...contract.deprecations.flatMap((wanted) => checkActive(wanted, releases)),
     ...checkRegistry(releases, registry),
+    ...checkDelivery(contract, releases, orgSignedDelivery),
     ...checkSettings(releases, settings),
   ];
 }
@@ -66,6 +67,26 @@ function checkRegistry(releases: readonly Release[], registry: Evidence['registr
       );
   });
   return [...unknown, ...different];
+}
+
+/** Of deliveries the contract deprecates one kind, and the code has one announcement for it. */
+function checkDelivery(
+  { deprecations }: FrozenContract,
+  releases: readonly Release[],
+  { since, sunset }: Evidence['orgSignedDelivery'],
+): string[] {
+  return standingDeprecations(releases).flatMap((entry) =>
+    entry.kind !== 'delivery' ||
+    !deprecations.some((wanted) => isFor(wanted)(entry)) ||
+    (entry.announced === since && entry.sunset === sunset)
+      ? []
+      : [
+          broken(
+            'deliveries',
+            `${entry.surface}: deliveries say ${since} and ${sunset}, the release ledger ${entry.announced} and ${entry.sunset}`,
+          ),
+        ],
+  );
 }
 
 function pathOf(operation: string): string {

@@ -96,7 +96,7 @@ export function checkDeliveries(
   const parts = { signature: '[0-9a-f]+', timestamp: '\\d+' };
   const { signature_header: header } = wanted;
   const signatures = (['v1', 'v2'] as const).flatMap((version) => {
-    const value = deliveries[version][header] ?? '';
+    const value = deliveries[version][header.toLowerCase()] ?? '';
     return pattern(wanted[version], parts).test(value)
       ? []
       : [
@@ -106,7 +106,7 @@ export function checkDeliveries(
           ),
         ];
   });
-  const names = Object.keys(signalling.headers);
+  const names = Object.keys(signalling.headers).map((name) => name.toLowerCase());
   return [
     ...signatures,
     ...without(Object.keys(deliveries.v1), names).map((name) =>

@@ -2,8 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import inject from 'light-my-request';
 import { deprecatedSettings, describeSettings } from '../../src/config.ts';
+import type { Announcement } from '../../src/contract/deprecation-headers.ts';
 import { announcedDeprecations, type Deprecation } from '../../src/contract/deprecations.ts';
 import { errorCatalog } from '../../src/contract/errors.ts';
+import { orgSignedDelivery } from '../../src/contract/webhook-signing.ts';
 import { orgRoles, scopes } from '../../src/platform/http/access.ts';
 import { declaredApp } from '../../test/support/declared-routes.ts';
 import { type MetricFamily, metricFamilies } from './metric-families.ts';
@@ -30,7 +32,9 @@ export interface Evidence {
   readonly metrics: Readonly<Record<string, MetricFamily>>;
   /** Real answers to callers without a key, by `GET /v1/path`. */
   readonly answers: Readonly<Record<string, Answer>>;
-  /** The headers of a delivery signed with the org's secret, and of one signed with the subscription's own. */
+  /** What says that deliveries signed with the org's secret are deprecated. */
+  readonly orgSignedDelivery: Announcement;
+  /** The headers of such a delivery, and of one signed with the subscription's own secret; names in lowercase. */
   readonly deliveries?: {
     readonly v1: Readonly<Record<string, string>>;
     readonly v2: Readonly<Record<string, string>>;
@@ -62,6 +66,7 @@ export async function gatherEvidence(openApi: OpenApi): Promise<Evidence> {
       access: Object.fromEntries(app.routes.map(({ method, path, access }) => [`${method} ${path}`, access])),
       catalog: errorCatalog,
       registry: announcedDeprecations,
+      orgSignedDelivery,
       settings: settingsOf(),
       scopes,
       roles: orgRoles,

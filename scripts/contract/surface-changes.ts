@@ -12,7 +12,12 @@ export function surfaceChanges(before: Surface, after: Surface): string[] {
     }),
     ...each(before.events, after.events, {
       gone: (name) => broken('removal', `the event ${name} was removed or renamed`),
-      changed: (name, old, now) => schemaChanges(old, now, 'answer', { root: `the event ${name}`, path: '' }),
+      changed: (name, old, now) => [
+        ...missing(old.headers, now.headers).map((header) =>
+          broken('deliveries', `the event ${name} is delivered without the header ${header}`),
+        ),
+        ...schemaChanges(old.body, now.body, 'answer', { root: `the event ${name}`, path: '' }),
+      ],
     }),
     ...each(before.codes, after.codes, {
       gone: (code) => broken('codes', `the code ${code} was removed or renamed`),

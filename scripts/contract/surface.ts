@@ -32,7 +32,7 @@ export interface Operation {
 export interface Surface {
   readonly operations: Readonly<Record<string, Operation>>;
   /** What a delivery of each kind of event carries. */
-  readonly events: Readonly<Record<string, Schema>>;
+  readonly events: Readonly<Record<string, { readonly headers: readonly string[]; readonly body: Schema }>>;
   readonly codes: Readonly<
     Record<string, { readonly statuses: readonly number[]; readonly details: Schema }>
   >;
@@ -52,7 +52,10 @@ export function surfaceOf({ openApi, access, catalog, scopes, roles, metrics }: 
     events: byName(
       Object.entries(openApi.webhooks ?? {}).map(([event, item]) => [
         event,
-        Object.values(contentOf(openApi, item.post?.requestBody?.content))[0] ?? {},
+        {
+          headers: (item.post?.parameters ?? []).map(({ name }) => name).sort(),
+          body: Object.values(contentOf(openApi, item.post?.requestBody?.content))[0] ?? {},
+        },
       ]),
     ),
     codes: byName(

@@ -352,9 +352,9 @@ describe('how deprecations are told', () => {
 
 describe('how deliveries are signed', () => {
   const announced = {
-    Deprecation: '@1784678400',
-    Sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
-    Link: '<x>; rel="deprecation"',
+    deprecation: '@1784678400',
+    sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
+    link: '<x>; rel="deprecation"',
   };
   const delivering = (): Project => ({
     ...project,
@@ -362,8 +362,8 @@ describe('how deliveries are signed', () => {
     evidence: {
       ...project.evidence,
       deliveries: {
-        v1: { 'X-Svc-Signature': 'v1=ab12', 'X-Svc-Event-Version': '1', ...announced },
-        v2: { 'X-Svc-Signature': 't=1784678400,v1=ab12', 'X-Svc-Event-Version': '2' },
+        v1: { 'x-svc-signature': 'v1=ab12', 'x-svc-event-version': '1', ...announced },
+        v2: { 'x-svc-signature': 't=1784678400,v1=ab12', 'x-svc-event-version': '2' },
       },
     },
   });
@@ -381,27 +381,27 @@ describe('how deliveries are signed', () => {
     [
       [
         'v1 has another form',
-        deliveries(({ v1 }) => (v1['X-Svc-Signature'] = 'sha256=ab12')),
+        deliveries(({ v1 }) => (v1['x-svc-signature'] = 'sha256=ab12')),
         'a v1 delivery is signed "sha256=ab12", not X-Svc-Signature: v1={signature}. Promise: Deliveries are signed',
       ],
       [
         'v2 lacks its time',
-        deliveries(({ v2 }) => (v2['X-Svc-Signature'] = 'v1=ab12')),
+        deliveries(({ v2 }) => (v2['x-svc-signature'] = 'v1=ab12')),
         'a v2 delivery is signed "v1=ab12", not X-Svc-Signature: t={timestamp},v1={signature}',
       ],
       [
         'v1 does not tell of its sunset',
-        deliveries(({ v1 }) => delete v1.Sunset),
-        'a v1 delivery lacks the header Sunset',
+        deliveries(({ v1 }) => delete v1.sunset),
+        'a v1 delivery lacks the header sunset',
       ],
       [
         'v2 tells of a sunset',
-        deliveries(({ v2 }) => (v2.Sunset = announced.Sunset)),
-        'a v2 delivery carries the header Sunset',
+        deliveries(({ v2 }) => (v2.sunset = announced.sunset)),
+        'a v2 delivery carries the header sunset',
       ],
       [
         'the version is not stamped',
-        deliveries(({ v1 }) => delete v1['X-Svc-Event-Version']),
+        deliveries(({ v1 }) => delete v1['x-svc-event-version']),
         'X-Svc-Event-Version is in the contract and is not served',
       ],
     ],

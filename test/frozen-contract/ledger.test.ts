@@ -350,6 +350,11 @@ describe('the registry and the settings', () => {
       'GET /v1/forecast: replacement is undefined in the registry and /v1/capacity/forecasts in the release ledger',
     ],
     [
+      'deliveries tell of another sunset',
+      ({ evidence }) => (evidence.orgSignedDelivery.sunset = 'Sat, 31 Dec 2028 23:59:59 GMT'),
+      'X-Svc-Signature: v1=...: deliveries say 2026-07-22 and Sat, 31 Dec 2028 23:59:59 GMT, the release ledger 2026-07-22 and Fri, 31 Dec 2027 23:59:59 GMT',
+    ],
+    [
       'a setting does not say that it is deprecated',
       (d) => delete setting(d).deprecated,
       'the setting SVC_READ_LIMIT_PER_MINUTE does not say that it is deprecated since 2026-07-22. Promise: Changes of settings',

@@ -14,7 +14,12 @@ function withEvent(intact: Project): Project {
   return published(
     tampered(intact, ({ evidence: { openApi } }) => {
       const schema = { type: 'object', required: ['id'], properties: { id: { type: 'string' } } };
-      const post = { requestBody: { content: { 'application/json': { schema } } }, responses: {} };
+      const parameters = [{ name: 'X-Steam', in: 'header', schema: { type: 'string' } }];
+      const post = {
+        parameters,
+        requestBody: { content: { 'application/json': { schema } } },
+        responses: {},
+      };
       openApi.webhooks = { ...openApi.webhooks, 'teapot.boiled': { post } };
     }),
   );
@@ -161,6 +166,11 @@ const breaks: readonly (readonly [title: string, tamper: Tamper, refusal: string
     'a kind of event is removed',
     openApi(({ webhooks }) => delete webhooks['teapot.boiled']),
     'the event teapot.boiled was removed or renamed',
+  ],
+  [
+    'a header of an event is removed',
+    openApi(({ webhooks }) => (webhooks['teapot.boiled'].post.parameters = [])),
+    'the event teapot.boiled is delivered without the header X-Steam. Promise: Deliveries are signed',
   ],
   [
     'a field of an event is removed',
