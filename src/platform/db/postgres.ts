@@ -32,6 +32,8 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
     connectionTimeoutMillis: acquireTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: silenceTimeoutMs,
+    // Statements that are asked for together are sent together, without waiting for each answer.
+    pipeline: true,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     application_name: 'purser',

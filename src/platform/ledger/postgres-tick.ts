@@ -304,23 +304,27 @@ export class Tick<Run> {
 
   async #write(book: Book, nowMs: number): Promise<void> {
     const ended = this.#endedHolds;
-    await insertHolds(
-      this.#tx,
-      this.#newHolds.filter(({ id }) => !ended.has(id)),
-    );
-    for (const hold of this.#changedHolds.values()) {
-      if (!ended.has(hold.id)) {
-        await updateHold(this.#tx, hold);
-      }
-    }
-    if (ended.size > 0) {
-      await this.#tx.query('DELETE FROM holds WHERE org_id = $1 AND id = ANY($2)', [this.#orgId, [...ended]]);
-    }
-    await this.#writeCounters(book);
-    await this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
-      this.#orgId,
-      new Date(nowMs),
+    const changed = [...this.#changedHolds.values()].filter(({ id }) => !ended.has(id));
+    // Sent one behind the other without waiting for each answer: others wait for this org's lock meanwhile.
+    await Promise.all([
+      insertHolds(
+        this.#tx,
+        this.#newHolds.filter(({ id }) => !ended.has(id)),
+      ),
+      ...changed.map((hold) => updateHold(this.#tx, hold)),
+      this.#deleteHolds([...ended]),
+      this.#writeCounters(book),
+      this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
+        this.#orgId,
+        new Date(nowMs),
+      ]),
     ]);
+  }
+
+  async #deleteHolds(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) {
+      await this.#tx.query('DELETE FROM holds WHERE org_id = $1 AND id = ANY($2)', [this.#orgId, ids]);
+    }
   }
 
   async #writeCounters(book: Book): Promise<void> {
