@@ -1,5 +1,7 @@
 import { booking, type Route, read } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
+import { decisionCounts } from '../../platform/ledger/metrics.ts';
+import { createGiveWay } from './give-way.ts';
 import { listRuns } from './queries.ts';
 import { adjustRun, completeRun, createRun, createRuns, type RunDependencies, readRun } from './runs.ts';
 import {
@@ -34,6 +36,7 @@ export interface RunRouteDependencies extends RunDependencies {
 }
 
 export function runRoutes(deps: RunRouteDependencies): Route[] {
+  const giveWay = createGiveWay(() => decisionCounts.totalOf('edge'));
   return [
     booking({
       id: 'runs.create',
@@ -67,7 +70,9 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       response: BulkResult,
       errors: ['conflict', ...gates],
       handler: ({ body, query, caller, now }, seal) =>
-        createRuns(deps, { caller, now, seal }, body.runs, query.enforcement === 'record'),
+        giveWay.turn(() =>
+          createRuns(deps, { caller, now, seal }, body.runs, query.enforcement === 'record'),
+        ),
     }),
     read({
       id: 'runs.list',

@@ -36,7 +36,15 @@ function createDecisionCounts() {
     return [...counts.values()].flatMap((ofSurface) => [...ofSurface.values()]);
   }
 
-  return { count, all };
+  function totalOf(surface: DecisionSurface): number {
+    let sum = 0;
+    for (const { total } of counts.get(surface)?.values() ?? []) {
+      sum += total;
+    }
+    return sum;
+  }
+
+  return { count, all, totalOf };
 }
 
 /** Of the whole process, like its memory. */
