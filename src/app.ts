@@ -5,7 +5,12 @@ import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
 import { creditRoutes } from './capabilities/credits/index.ts';
 import { customerRoutes } from './capabilities/customers/index.ts';
-import { createCallers, createSignals, deprecationRoutes } from './capabilities/deprecations/index.ts';
+import {
+  createCallers,
+  createSignals,
+  deprecationRoutes,
+  deprecationsPage,
+} from './capabilities/deprecations/index.ts';
 import { forecastRoutes } from './capabilities/forecasts/index.ts';
 import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
@@ -123,7 +128,12 @@ export function createApp(deps: AppDependencies): App {
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),
   ];
-  const pages = [...healthPages(db, metrics, isDraining), rootPage, docsPage(openApi)];
+  const pages = [
+    ...healthPages(db, metrics, isDraining),
+    rootPage,
+    docsPage(openApi),
+    deprecationsPage(deprecations),
+  ];
 
   const pipeline = createPipeline({
     router: buildRouter(routes, pages),

@@ -1,13 +1,19 @@
 /** Deprecation can be relied on: one registry, and everything that is said follows it, on every response. */
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deprecationHeaders } from '../../src/contract/deprecation-headers.ts';
 import type { Deprecation } from '../../src/contract/deprecations.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { declaredRoutes } from '../support/declared-routes.ts';
 import { exchange } from '../support/raw-socket.ts';
 
 const docsUrl = 'https://docs.example.com/purser';
 const origin = 'https://app.example.com';
+
+const committedOpenApi = JSON.parse(
+  readFileSync(new URL('../../docs/generated/openapi.json', import.meta.url), 'utf8'),
+);
 
 let world: World;
 let org: TestOrg;
@@ -251,4 +257,173 @@ test('no page, no unknown path and no other method of a flagged path carries the
   }
   expect(signals(await world.request('PUT', path(), { key: org.ownerKey, body: {} }))).toEqual({});
   world.app.deprecations.unflag(ordinary.route);
+});
+
+describe('the routes that were announced', () => {
+  const announced: Record<string, { readonly headers: object; readonly query: string }> = {
+    '/v1/admin/orgs/{org_id}/webhook-secret': {
+      headers: {
+        deprecation: '@1784678400',
+        sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
+        link: `<${docsUrl}>; rel="deprecation", </v1/orgs/{id}/webhooks/{sub_id}/signing>; rel="successor-version"`,
+      },
+      query: '',
+    },
+    '/v1/admin/orgs/{org_id}/webhook-secret/rotate': {
+      headers: {
+        deprecation: '@1784678400',
+        sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
+        link: `<${docsUrl}>; rel="deprecation", </v1/orgs/{id}/webhooks/{sub_id}/signing/rotate>; rel="successor-version"`,
+      },
+      query: '',
+    },
+    '/v1/forecast': {
+      headers: {
+        deprecation: '@1784678400',
+        sunset: 'Wed, 31 Dec 2036 23:59:59 GMT',
+        link: `<${docsUrl}>; rel="deprecation", </v1/capacity/forecasts>; rel="successor-version"`,
+      },
+      query: '?deployment=d&teams=2',
+    },
+  };
+  const served = declaredRoutes().filter(({ path: template }) => announced[template] !== undefined);
+
+  test('are these three, counted from zero', async () => {
+    const fresh = await createWorld();
+    const { json } = await fresh.request('GET', '/v1/meta/deprecations');
+    expect(json).toEqual([
+      {
+        route: '/v1/admin/orgs/{org_id}/webhook-secret',
+        since: '2026-07-22',
+        sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
+        replacement: '/v1/orgs/{id}/webhooks/{sub_id}/signing',
+        documentation: 'http://localhost/docs/deprecations#org-level-webhook-secret',
+      },
+      {
+        route: '/v1/admin/orgs/{org_id}/webhook-secret/rotate',
+        since: '2026-07-22',
+        sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
+        replacement: '/v1/orgs/{id}/webhooks/{sub_id}/signing/rotate',
+        documentation: 'http://localhost/docs/deprecations#org-level-webhook-secret',
+      },
+      {
+        route: '/v1/forecast',
+        since: '2026-07-22',
+        sunset: 'Wed, 31 Dec 2036 23:59:59 GMT',
+        replacement: '/v1/capacity/forecasts',
+        documentation: 'http://localhost/docs/deprecations#linear-forecast',
+      },
+    ]);
+    const { text } = await fresh.request('GET', '/metrics');
+    const series = text.split('\n').filter((line) => line.startsWith('svc_deprecated_route_calls_total'));
+    expect(series).toEqual(
+      Object.keys(announced).map((route) => `svc_deprecated_route_calls_total{route="${route}"} 0`),
+    );
+    await fresh.close();
+  });
+
+  test.each(served.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    '%s tells so whatever it answers',
+    async (_, { method, path: template, access, success }) => {
+      const { headers, query } = announced[template] ?? { headers: {}, query: '' };
+      const key = access.kind === 'operator' ? world.operatorKey : org.ownerKey;
+      const target = (orgId: string) => `${template.replace('{org_id}', orgId)}${query}`;
+      const seen: number[] = [];
+      const ask = async (url: string, bearer: string | undefined, verb: string = method) => {
+        const answer = await world.request(verb, url, bearer === undefined ? {} : { key: bearer });
+        expect(signals(answer), `${verb} ${url}: ${answer.status}`).toEqual(headers);
+        seen.push(answer.status);
+      };
+      await ask(target(org.id), key);
+      await ask(target(org.id), undefined);
+      await ask(`${template.replace('{org_id}', org.id)}?colour=red`, key);
+      world.fault = () => {
+        throw new Error('on purpose');
+      };
+      await ask(target(org.id), key);
+      world.fault = () => {
+        throw new DatabaseUnavailable('on purpose');
+      };
+      await ask(target(org.id), key);
+      world.fault = undefined;
+      expect(seen).toEqual([success, 401, 422, 500, 503]);
+      if (method === 'GET') {
+        await ask(target(org.id), key, 'HEAD');
+        await ask(target(org.id), undefined, 'HEAD');
+        expect(seen.slice(5)).toEqual([200, 401]);
+      }
+      if (template.includes('{org_id}')) {
+        await ask(target('org_none'), key);
+        expect(seen.at(-1)).toBe(404);
+      } else {
+        const limited = await world.createOrg();
+        const body = { read_rpm: 1 };
+        await world.request('PUT', `/v1/admin/orgs/${limited.id}/rate-limits`, {
+          key: world.operatorKey,
+          body,
+        });
+        await ask(target(''), limited.ownerKey);
+        await ask(target(''), limited.ownerKey);
+        expect(seen.slice(-2)).toEqual([200, 429]);
+      }
+      expect((await counted())[template]).toBeGreaterThanOrEqual(seen.length);
+    },
+  );
+
+  test('their OpenAPI operations are deprecated, and no others', () => {
+    const flagged = Object.entries<Record<string, { deprecated?: boolean }>>(committedOpenApi.paths).flatMap(
+      ([template, item]) =>
+        Object.entries(item).flatMap(([method, { deprecated }]) =>
+          deprecated === undefined ? [] : [`${method.toUpperCase()} ${template} ${deprecated}`],
+        ),
+    );
+    expect(flagged.sort()).toEqual(served.map((route) => `${route.method} ${route.path} true`).sort());
+  });
+});
+
+describe('the documentation', () => {
+  let open: World;
+  beforeAll(async () => {
+    open = await createWorld();
+  });
+  afterAll(() => open.close());
+
+  const anchors = async () => {
+    const { status, text, headers } = await open.request('GET', '/docs/deprecations');
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(text).not.toMatch(/<script|src=|@import|url\(|href="https?:/);
+    return { text, ids: [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id) };
+  };
+
+  test('explains every entry where the listing says it does', async () => {
+    open.app.deprecations.flag(ordinary);
+    const { json } = await open.request('GET', '/v1/meta/deprecations');
+    const { ids, text } = await anchors();
+    for (const { route, sunset, documentation } of json) {
+      const [page, anchor] = documentation.split('#');
+      expect(page).toBe('http://localhost/docs/deprecations');
+      expect(ids).toContain(anchor);
+      expect(text).toContain(route);
+      expect(text).toContain(sunset);
+    }
+    expect(new Set(ids).size).toBe(ids.length);
+    open.app.deprecations.unflag(ordinary.route);
+    expect((await anchors()).ids).not.toContain('budgets');
+  });
+
+  test('has a note for each of the five that are announced, with its date', async () => {
+    const { ids, text } = await anchors();
+    expect(ids).toEqual([
+      'org-level-webhook-secret',
+      'linear-forecast',
+      'webhook-v1-delivery',
+      'read-limit-setting',
+    ]);
+    for (const id of ids) {
+      const section = text.split(`<section id="${id}">`)[1]?.split('</section>')[0] ?? '';
+      expect(section).toContain('2026-07-22');
+      expect(section.match(/<p>/g)?.length, id).toBeGreaterThanOrEqual(2);
+    }
+    expect(text).toContain('no earlier than two releases after the announcement');
+  });
 });

@@ -3,9 +3,8 @@ import { refuse } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { beginnings, findTimezone, labelOf } from '../usage/index.ts';
+import { beginnings, findTimezone, labelOf, sumUsage, type UsageGroup } from '../usage/index.ts';
 import { methodFor, type Projected, project, qualityFor } from './projection.ts';
-import { type DaySums, sumDays } from './queries.ts';
 import { type CapacityForecastQuery, type CapacityForecastView, horizonDays } from './schema.ts';
 
 const dayMs = 86_400_000;
@@ -21,20 +20,11 @@ export async function forecastCapacity(
     throw refuse('not_found', 'There is no such scenario.');
   }
   const timezone = await findTimezone(db, orgId);
-  const today = calendarWindow('day', timezone, now.getTime()).startMs;
-  // Half a day short, so that it is the same number of days also where daylight saving makes them longer.
-  const starts = beginnings('day', timezone, { fromMs: today - (historyDaysMax - 0.5) * dayMs, toMs: today });
-  const booked = await sumDays(
-    db,
-    orgId,
-    deployment,
-    starts.map((startMs) => new Date(startMs)),
-    new Date(today),
-  );
-  const history = withoutGaps(booked, starts.length);
-  const firstAhead = numberOf(labelOf('day', timezone, today));
+  const todayMs = calendarWindow('day', timezone, now.getTime()).startMs;
+  const { total, history } = await readHistory(db, { orgId, deployment, timezone, todayMs, now });
+  const firstAhead = numberOf(labelOf('day', timezone, todayMs));
   const ahead = Array.from({ length: horizon_days }, (_, index) => firstAhead + index);
-  const projectOf = (measure: (sums: DaySums) => string) =>
+  const projectOf = (measure: (sums: UsageGroup) => bigint) =>
     project(
       history.map((sums, index) => ({
         number: firstAhead - history.length + index,
@@ -42,9 +32,9 @@ export async function forecastCapacity(
       })),
       ahead,
     );
-  const cost = projectOf(({ usd_nanos }) => usd_nanos);
-  const runs = projectOf((sums) => sums.runs);
-  const tokens = projectOf((sums) => sums.tokens);
+  const cost = projectOf(({ usd_nanos }) => BigInt(usd_nanos));
+  const runs = projectOf((sums) => BigInt(sums.runs));
+  const tokens = projectOf(tokensOf);
   const days = history.length;
   return {
     deployment: deployment ?? null,
@@ -56,9 +46,9 @@ export async function forecastCapacity(
       from: days === 0 ? null : dateOf(firstAhead - days),
       to: days === 0 ? null : dateOf(firstAhead - 1),
       days,
-      runs: Number(sumOf(booked.map((sums) => sums.runs))),
-      tokens: Number(sumOf(booked.map((sums) => sums.tokens))),
-      cost_usd: formatUsd(sumOf(booked.map(({ usd_nanos }) => usd_nanos))),
+      runs: Number(total.runs),
+      tokens: Number(tokensOf(total)),
+      cost_usd: formatUsd(BigInt(total.usd_nanos)),
     },
     total: {
       cost_usd: usdOf(totalOf(cost)),
@@ -74,11 +64,43 @@ export async function forecastCapacity(
   };
 }
 
+interface HistoryWanted {
+  readonly orgId: string;
+  readonly deployment: string | undefined;
+  readonly timezone: string;
+  /** Where today begins, which is where history ends. */
+  readonly todayMs: number;
+  readonly now: Date;
+}
+
+async function readHistory(db: Queryable, { orgId, deployment, timezone, todayMs, now }: HistoryWanted) {
+  // Half a day short, so that it is the same number of days also where daylight saving makes them longer.
+  const starts = beginnings('day', timezone, {
+    fromMs: todayMs - (historyDaysMax - 0.5) * dayMs,
+    toMs: todayMs,
+  });
+  const { total, groups } = await sumUsage(db, {
+    orgId,
+    range: { fromMs: starts[0] ?? todayMs, toMs: todayMs },
+    now,
+    filters: deployment === undefined ? {} : { deployment },
+    groupBy: [{ kind: 'span', name: 'day', startsMs: starts }],
+    after: undefined,
+    limit: historyDaysMax,
+  });
+  return { total, history: withoutGaps(groups, starts.length) };
+}
+
 /** From the first day with a run up to yesterday. A day between without any is a day of history too. */
-function withoutGaps(booked: readonly DaySums[], daysMax: number): (DaySums | undefined)[] {
-  const byPlace = new Map(booked.map((sums) => [sums.place, sums]));
-  const first = booked[0]?.place ?? daysMax + 1;
+function withoutGaps(groups: readonly UsageGroup[], daysMax: number): (UsageGroup | undefined)[] {
+  const byPlace = new Map(groups.map((sums) => [Number(sums.values[0]), sums]));
+  const first = Number(groups[0]?.values[0] ?? daysMax + 1);
   return Array.from({ length: daysMax + 1 - first }, (_, index) => byPlace.get(first + index));
+}
+
+/** Cached and cache-write tokens are part of the input. */
+function tokensOf(sums: Pick<UsageGroup, 'input_tokens' | 'output_tokens'>): bigint {
+  return BigInt(sums.input_tokens) + BigInt(sums.output_tokens);
 }
 
 function numberOf(date: string): number {
@@ -87,10 +109,6 @@ function numberOf(date: string): number {
 
 function dateOf(number: number): string {
   return new Date(number * dayMs).toISOString().slice(0, 10);
-}
-
-function sumOf(integers: readonly string[]): bigint {
-  return integers.reduce((sum, text) => sum + BigInt(text), 0n);
 }
 
 function totalOf(days: readonly Projected[]): number {

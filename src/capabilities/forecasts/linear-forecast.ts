@@ -2,11 +2,13 @@
 import { formatUsd } from '../../kernel/money.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { bucketMs } from '../../platform/ledger/counters.ts';
+import { sumUsage } from '../usage/index.ts';
 import { projectLinearly, type Return } from './linear.ts';
-import { sumDeployment } from './queries.ts';
 import type { LinearForecastQuery, LinearForecastView } from './schema.ts';
 
 const historyMs = 30 * 86_400_000;
+/** Teams beyond it are not told apart: those that cost least. */
+const teamsObservedMax = 10_000;
 
 export async function forecastLinearly(
   db: Queryable,
@@ -15,13 +17,23 @@ export async function forecastLinearly(
   now: Date,
 ): Promise<LinearForecastView> {
   // In whole quarters of an hour, which is as finely as usage is summed; the one that goes on is in it.
-  const to = new Date((Math.floor(now.getTime() / bucketMs) + 1) * bucketMs);
-  const from = new Date(to.getTime() - historyMs);
-  const sums = await sumDeployment(db, orgId, deployment, from, to);
-  const teamsObserved = sums.teams === '0' && sums.runs !== '0' ? 1 : Number(sums.teams);
+  const toMs = (Math.floor(now.getTime() / bucketMs) + 1) * bucketMs;
+  const fromMs = toMs - historyMs;
+  const { total, groups } = await sumUsage(db, {
+    orgId,
+    range: { fromMs, toMs },
+    now,
+    filters: { deployment },
+    groupBy: [{ kind: 'field', name: 'team' }],
+    after: undefined,
+    limit: teamsObservedMax,
+  });
+  // Runs without a team are in the total and make none; where nothing but those has run, they are one.
+  const named = groups.filter(({ values }) => values[0] !== '').length;
+  const teamsObserved = named === 0 && groups.length > 0 ? 1 : named;
   const observed = {
-    valueNanos: BigInt(sums.value_nanos),
-    costNanos: BigInt(sums.usd_nanos),
+    valueNanos: BigInt(total.value_nanos),
+    costNanos: BigInt(total.usd_nanos),
     teams: BigInt(Math.max(1, teamsObserved)),
   };
   return {
@@ -31,9 +43,9 @@ export async function forecastLinearly(
     per_team: viewReturn(projectLinearly(observed, 1n)),
     teams_observed: teamsObserved,
     history: {
-      from: from.toISOString(),
-      to: to.toISOString(),
-      runs: Number(sums.runs),
+      from: new Date(fromMs).toISOString(),
+      to: new Date(toMs).toISOString(),
+      runs: Number(total.runs),
       ...viewReturn(projectLinearly(observed, observed.teams)),
     },
   };

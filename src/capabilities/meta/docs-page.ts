@@ -1,9 +1,6 @@
-/**
- * The API reference at `/docs`: plain HTML made from the OpenAPI document. It runs no script and asks no other
- * host for anything, so it works behind the strictest network.
- */
-import { createHash } from 'node:crypto';
+/** The API reference at `/docs`, made from the OpenAPI document. */
 import type { Page } from '../../platform/http/page.ts';
+import { escapeHtml, type HtmlPage, htmlAnswer, inline, paragraphs } from './html.ts';
 
 interface Schema {
   readonly type?: string | string[];
@@ -43,36 +40,11 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: light-dark(#0b5d4a, #6fd3b8); }
-body { font: 16px/1.55 system-ui, sans-serif; margin: 0; display: grid; grid-template-columns: 17rem minmax(0, 60rem); gap: 2.5rem; padding: 2rem; }
-nav { position: sticky; top: 2rem; align-self: start; max-height: calc(100vh - 4rem); overflow: auto; font-size: .9rem; }
-nav ul { list-style: none; padding: 0; margin: 0 0 1rem; } nav a { text-decoration: none; color: inherit; }
-nav a:hover, nav a:focus { color: var(--accent); text-decoration: underline; }
-nav h2 { font-size: .8rem; text-transform: uppercase; letter-spacing: .06em; margin: 0 0 .2rem; }
-h1 { margin: 0 0 .2rem; } a { color: var(--accent); }
-section { border-top: 1px solid var(--line); padding: 1.2rem 0; } section h3 { margin: 0 0 .3rem; }
-.call { font-family: ui-monospace, monospace; background: var(--soft); padding: .35rem .6rem; border-radius: .4rem; overflow-wrap: anywhere; }
-.call b { color: var(--accent); } code { font-family: ui-monospace, monospace; font-size: .92em; }
-table { border-collapse: collapse; table-layout: fixed; width: 100%; font-size: .92rem; margin: .4rem 0 1rem; }
-td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; } td:first-child { width: 12rem; } td:nth-child(2):not(:last-child) { width: 13rem; }
-h4 { margin: .8rem 0 0; font-size: .95rem; }
-@media (max-width: 56rem) { body { display: block; padding: 1rem; } nav { position: static; max-height: none; } }
-`;
-
-const styleHash = createHash('sha256').update(style).digest('base64');
-const headers = {
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`,
-  'referrer-policy': 'no-referrer',
-};
-
 export function docsPage(openApi: () => object): Page {
   return {
     path: '/docs',
     async handler() {
-      const body = renderReference(openApi() as OpenApi);
-      return { status: 200, contentType: 'text/html; charset=utf-8', body, headers };
+      return htmlAnswer(renderReference(openApi() as OpenApi));
     },
   };
 }
@@ -93,7 +65,7 @@ interface Entry extends Operation {
   readonly path: string;
 }
 
-function renderReference({ info, tags, paths }: OpenApi): string {
+function renderReference({ info, tags, paths }: OpenApi): HtmlPage {
   const entries: Entry[] = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
@@ -107,12 +79,16 @@ function renderReference({ info, tags, paths }: OpenApi): string {
         .map((entry) => `<li><a href="#${entry.operationId}">${escapeHtml(entry.summary)}</a></li>`)
         .join('')}</ul>`,
   );
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Purser API</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style></head>
-<body><nav aria-label="Operations">${menu.join('')}</nav><main><h1>Purser API</h1>
+  return {
+    title: 'Purser API',
+    menuLabel: 'Operations',
+    menu: menu.join(''),
+    main: `<h1>Purser API</h1>
 <p>Version ${escapeHtml(info.version)}. The same as data: <a href="/v1/openapi.json">OpenAPI</a>,
-<a href="/v1/meta/errors">error codes</a>. Authenticate with <code>Authorization: Bearer …</code>.</p>
-${groups.flatMap((group) => group.entries.map(renderOperation)).join('\n')}</main></body></html>`;
+<a href="/v1/meta/errors">error codes</a>. Authenticate with <code>Authorization: Bearer …</code>.
+What is <a href="/docs/deprecations">deprecated</a>, and what to use instead.</p>
+${groups.flatMap((group) => group.entries.map(renderOperation)).join('\n')}`,
+  };
 }
 
 function renderOperation(entry: Entry): string {
@@ -168,26 +144,4 @@ function table(title: string, rows: readonly Row[]): string {
       `<tr><td><code>${escapeHtml(name)}</code></td>${type === '' ? '' : `<td>${escapeHtml(type)}</td>`}<td>${inline(text)}</td></tr>`,
   );
   return `<h4>${title}</h4><table>${lines.join('')}</table>`;
-}
-
-function paragraphs(text: string): string {
-  return text
-    .split('\n\n')
-    .map((part) => `<p>${inline(part)}</p>`)
-    .join('');
-}
-
-/** Descriptions use back-ticks for code and blank lines between sentences. */
-function inline(text: string): string {
-  return escapeHtml(text)
-    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
-    .replaceAll('\n\n', '<br>');
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

@@ -1,3 +1,3 @@
-export { findTimezone } from './queries.ts';
+export { findTimezone, sumUsage, type UsageGroup } from './queries.ts';
 export { usageRoutes } from './routes.ts';
 export { beginnings, labelOf } from './time-spans.ts';
