@@ -12,7 +12,7 @@ import {
   deprecationsPage,
 } from './capabilities/deprecations/index.ts';
 import { forecastRoutes } from './capabilities/forecasts/index.ts';
-import { createCredentials, keyRoutes } from './capabilities/keys/index.ts';
+import { createCredentials, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { modelRoutes } from './capabilities/models/index.ts';
@@ -23,6 +23,13 @@ import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { runRoutes } from './capabilities/runs/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
+import {
+  createDeliveryCounts,
+  createSender,
+  registerWebhookMetrics,
+  webhookJobs,
+  webhookRoutes,
+} from './capabilities/webhooks/index.ts';
 import type { Config } from './config.ts';
 import { DeprecationRegistry } from './contract/deprecations.ts';
 import { createDegraded, createFastPath, edgeRoutes } from './edge/index.ts';
@@ -41,6 +48,7 @@ import type { Route } from './platform/http/route.ts';
 import { buildRouter } from './platform/http/router.ts';
 import type { Ids } from './platform/ids.ts';
 import type { Job } from './platform/jobs.ts';
+import { createExhaustions } from './platform/ledger/exhaustion.ts';
 import { deleteOldEnds } from './platform/ledger/facts.ts';
 import { createDriftGauge, registerLedgerMetrics } from './platform/ledger/metrics.ts';
 import { ensureMonths } from './platform/ledger/partitions.ts';
@@ -74,7 +82,7 @@ export interface App {
 
 export function createApp(deps: AppDependencies): App {
   const { config, db, clock, ids, log, tracer, faults, parts, baseUrl, isDraining } = deps;
-  const { ledger, orgLimits, prices, rates, processes } = parts;
+  const { ledger, orgLimits, prices, rates, processes, secrets } = parts;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = () =>
     buildOpenApi(routes, {
@@ -88,15 +96,19 @@ export function createApp(deps: AppDependencies): App {
   const callers = createCallers({ db, clock });
   const signals = createSignals({ registry: deprecations, callers, docsUrl });
   const drift = createDriftGauge();
+  const deliveries = createDeliveryCounts();
+  const exhaustions = createExhaustions({ db, ids, clock, orgLimits });
+  const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const metrics = createMetrics(db, (registry) => {
     registerLedgerMetrics(registry, { db, ledger, drift });
+    registerWebhookMetrics(registry, db, deliveries);
     signals.register(registry);
   });
   const failsOpen = config.edgeFailMode === 'open';
   const credentials = createCredentials(db, { believeLastKnown: failsOpen });
 
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
-  const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find, degraded };
+  const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find, degraded, exhaustions };
   const edge = edgeRoutes(edgeParts);
 
   const routes: Route[] = [
@@ -118,10 +130,12 @@ export function createApp(deps: AppDependencies): App {
       orgLimits,
       prices,
       rates,
+      exhaustions,
       bulkMaxRuns: config.bulkMaxRuns,
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),
     ...usageRoutes({ db }),
+    ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...forecastRoutes({ db }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
@@ -147,6 +161,7 @@ export function createApp(deps: AppDependencies): App {
     settings: config,
     findCredential: (token) => credentials.find(token),
     takeRequest: createRequestRate({
+      exhaustions,
       limiter: rates,
       orgLimits,
       readLimitPerMinute: config.readLimitPerMinute,
@@ -214,6 +229,20 @@ export function createApp(deps: AppDependencies): App {
     },
     driftWatch({ db, ledger, clock, log, drift }),
     ...(degraded === undefined ? [] : [degraded.job]),
+    exhaustions.job,
+    expiringKeys({ db, ids, clock }),
+    ...webhookJobs({
+      db,
+      clock,
+      ids,
+      log,
+      faults,
+      secrets,
+      docsUrl,
+      counts: deliveries,
+      sender: createSender({ allowPrivateNetworks }),
+      userAgent: `Purser/${version}`,
+    }),
     ...processes.jobs,
     callers.job,
   ];

@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import { type AddressList, addressList, parseCidr } from './platform/http/address.ts';
 import { isWellFormedKey } from './platform/http/key-format.ts';
+import { parseSecretsKey } from './platform/secrets.ts';
 
 interface Setting<Value> {
   readonly name: string;
@@ -62,6 +63,20 @@ const settings = {
     fallback: undefined,
     secret: true,
     parse: parseRedisUrl,
+  }),
+  secretsKey: optional({
+    name: 'SVC_SECRETS_KEY',
+    meaning:
+      'Encrypts stored secrets, such as those that sign webhooks: 32 bytes, as 64 hexadecimal digits or in base64. Without it a key is made in the data directory. Processes on one database need the same.',
+    fallback: undefined,
+    secret: true,
+    parse(value) {
+      const key = parseSecretsKey(value);
+      if (key === undefined) {
+        throw new Error('32 bytes, such as `openssl rand -base64 32` prints');
+      }
+      return key;
+    },
   }),
   corsOrigins: {
     name: 'SVC_CORS_ORIGINS',
@@ -127,6 +142,10 @@ const settings = {
     deprecated:
       'is deprecated since 2026-07-22: set `read_rpm` or policies of each org with `PUT /v1/admin/orgs/{org_id}/rate-limits`. Until it is removed, no earlier than two releases after that date, it holds for orgs without a `read_rpm`.',
   }),
+  webhookAllowPrivateNetworks: flag(
+    'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
+    'Whether webhooks may be sent to private and local addresses, and without TLS.',
+  ),
   drainSeconds: whole(
     'SVC_DRAIN_SECONDS',
     '20',
@@ -269,6 +288,20 @@ function whole(
         throw new Error(`a whole number from ${min} to ${max}`);
       }
       return number;
+    },
+  };
+}
+
+function flag(name: string, meaning: string): Setting<boolean> {
+  return {
+    name,
+    meaning: `${meaning} \`true\` or \`false\`.`,
+    fallback: 'false',
+    parse(value) {
+      if (value !== 'true' && value !== 'false') {
+        throw new Error('`true` or `false`');
+      }
+      return value === 'true';
     },
   };
 }

@@ -1,6 +1,7 @@
-/** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices. */
+/** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
 import { createPrices, type Prices, seedModels } from './capabilities/models/index.ts';
-import { type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
+import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
+import { openWantedEvents } from './capabilities/webhooks/index.ts';
 import type { Config } from './config.ts';
 import type { SharedClock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
@@ -13,6 +14,7 @@ import type { Log } from './platform/log.ts';
 import { createProcesses, type Processes } from './platform/processes.ts';
 import { openRateLimiter } from './platform/rates/open.ts';
 import type { RateLimiter } from './platform/rates/rate-limiter.ts';
+import { openSecrets, type Secrets } from './platform/secrets.ts';
 
 export interface PartsDependencies {
   readonly config: Config;
@@ -28,6 +30,7 @@ export interface Parts {
   readonly prices: Prices;
   readonly rates: RateLimiter;
   readonly processes: Processes;
+  readonly secrets: Secrets;
   close(): Promise<void>;
 }
 
@@ -38,7 +41,23 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
   await processes.beat();
   const orgLimits = createOrgLimits(db);
   const { dataDir, holdsMax, redisUrl } = config;
-  const ledger = await openLedger({ db, clock, ids, log, orgLimits, dataDir, holdsMax, writeRuns, readPaid });
+  const secrets = await openSecrets(db, { dataDir, key: config.secretsKey });
+  const events = await openWantedEvents(db);
+  const runEvents = { ids, wanted: (orgId: string) => events.wants(orgId, 'run.finished') };
+  const ledger = await openLedger<RunDraft>({
+    db,
+    clock,
+    ids,
+    log,
+    orgLimits,
+    dataDir,
+    holdsMax,
+    async writeRuns(tx, booked) {
+      await writeRuns(tx, booked);
+      await enqueueFinished(tx, runEvents, booked);
+    },
+    readPaid,
+  });
   const rates = await openRateLimiter({ redisUrl, log, share: () => processes.count() });
   return {
     ledger,
@@ -46,6 +65,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
     prices: createPrices(db),
     rates,
     processes,
+    secrets,
     async close() {
       await ledger.close();
       await rates.close();

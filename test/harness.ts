@@ -192,6 +192,9 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
         server.closeAllConnections();
         server.close();
       }
+      for (const job of app.jobs) {
+        await job.stop?.();
+      }
       await parts.close();
       await db.close();
       await place.remove();

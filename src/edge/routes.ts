@@ -5,11 +5,12 @@ import { canonicalJson } from '../platform/canonical-json.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/access.ts';
 import { decision, type Route } from '../platform/http/route.ts';
+import type { Exhaustions } from '../platform/ledger/exhaustion.ts';
 import type { Ledger } from '../platform/ledger/ledger.ts';
 import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
 import { refuseDenial } from '../platform/ledger/refusals.ts';
-import { checkRate, takeGateRates } from '../platform/rates/gate-rates.ts';
+import { checkRate, takeGateRates, tellRefusal } from '../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { type Price, questionOf, verdictText } from './decision.ts';
 import type { Degraded } from './degraded.ts';
@@ -19,6 +20,7 @@ export interface EdgeDependencies {
   readonly ledger: Ledger;
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
+  readonly exhaustions: Exhaustions;
   /** What to do while the books cannot be asked; undefined: refuse. */
   readonly degraded?: Degraded | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
@@ -61,7 +63,7 @@ async function decide(
   now: Date,
   key: string | undefined,
 ): Promise<string> {
-  const { ledger, orgLimits, rates, findPrice } = deps;
+  const { ledger, orgLimits, rates, findPrice, exhaustions } = deps;
   const orgId = caller.tenantId;
   const price = await findPrice(orgId, body.model, now.getTime());
   const question = questionOf(body, { orgId, keyId: caller.keyId }, price);
@@ -74,6 +76,7 @@ async function decide(
     const verdict = await taken.verdict;
     if (!verdict.allowed) {
       decisionCounts.count('edge', 'deny', 'rate_limited');
+      tellRefusal(exhaustions, orgId, question.request.scope, taken, verdict);
     }
     checkRate(verdict);
   }
@@ -100,6 +103,7 @@ async function decide(
         throw refuse('idempotency_key_conflict');
       case 'denied':
         decisionCounts.count('edge', 'deny', result.denial.code);
+        exhaustions.refused(orgId, question.request.scope, result.denial);
         throw refuseDenial(result.denial, 'edge');
     }
   } catch (error) {

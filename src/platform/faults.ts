@@ -8,8 +8,11 @@ export type FaultPoint =
   /** All statements of a write have run; its commit has not been sent. */
   | 'write.before_commit'
   /** The commit is done; the answer has not been sent. */
-  | 'write.after_commit';
+  | 'write.after_commit'
+  /** A webhook was sent and answered; what became of it is not written yet. */
+  | 'webhook.after_send';
 
-export type Faults = (point: FaultPoint, routeId: string) => void | Promise<void>;
+/** `about` is the id of the route, or of the event that was sent. */
+export type Faults = (point: FaultPoint, about: string) => void | Promise<void>;
 
 export const noFaults: Faults = () => undefined;

@@ -24,7 +24,9 @@ export type IdPrefix =
   | 'dec'
   | 'run'
   | 'ent'
-  | 'adj';
+  | 'adj'
+  | 'whk'
+  | 'dlv';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

@@ -6,6 +6,8 @@ export interface Job {
   readonly everyMs: number;
   /** One bounded batch. Returns true when there is more to do at once. */
   runOnce(): Promise<boolean>;
+  /** Ends what a run has left going on. Called once, after the last run. */
+  stop?(): Promise<void>;
 }
 
 export interface RunningJobs {
@@ -21,7 +23,7 @@ export function startJobs(jobs: readonly Job[], log: Log): RunningJobs {
   };
 }
 
-function startJob({ name, everyMs, runOnce }: Job, log: Log): RunningJobs {
+function startJob({ name, everyMs, runOnce, stop }: Job, log: Log): RunningJobs {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<void> = Promise.resolve();
@@ -54,6 +56,7 @@ function startJob({ name, everyMs, runOnce }: Job, log: Log): RunningJobs {
       stopped = true;
       clearTimeout(timer);
       await current;
+      await stop?.();
     },
   };
 }

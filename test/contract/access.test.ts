@@ -68,8 +68,18 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     limit_id: await made('customer-limits', limitBodies.customerLimit),
     pack_id: await made('credit-packs', limitBodies.creditPack),
     plan_id: plan.json.id,
+    ...(await webhookOf(org)),
   };
 }
+
+async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: string }> {
+  const path = `/v1/orgs/${org.id}/webhooks`;
+  const created = await world.request('POST', path, { key: org.ownerKey, body: webhookBody });
+  const test = await world.request('POST', `${path}/${created.json.id}/test`, { key: org.ownerKey });
+  return { sub_id: created.json.id, delivery_id: test.json.id };
+}
+
+const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
 
 const limitBodies = {
   budget: { name: 'a', scope_kind: 'org', period: 'day', limit_usd: '1' },
@@ -156,6 +166,34 @@ describe.each(
   });
 });
 
+describe.each(
+  guarded
+    .filter(({ access }) => access.kind === 'operator_or_admin')
+    .map((route) => [name(route), route] as const),
+)('%s', (_, route) => {
+  const ask = async (key: string, orgId = home.id) => {
+    const answer = await world.request(route.method, pathFor(route, { ...own, org_id: orgId }), { key });
+    return [answer.status, answer.json.error?.code];
+  };
+
+  test('operators, and admins of the org without any scope', async () => {
+    expect(await ask(world.operatorKey)).toEqual([200, undefined]);
+    for (const role of ['admin', 'owner'] as const) {
+      expect(await ask((await world.mintKey(home, role, [])).secret)).toEqual([200, undefined]);
+    }
+  });
+  test('nobody below, whatever its scopes', async () => {
+    for (const role of ['viewer', 'member'] as const) {
+      expect(await ask((await world.mintKey(home, role, scopes)).secret)).toEqual([403, 'forbidden']);
+    }
+  });
+  test('an org of somebody else is refused like one that does not exist', async () => {
+    expect(await ask(home.ownerKey, foreign.id)).toEqual([403, 'forbidden']);
+    expect(await ask(home.ownerKey, 'org_00000000000000000000000000')).toEqual([403, 'forbidden']);
+    expect(await ask(world.operatorKey, 'org_00000000000000000000000000')).toEqual([404, 'not_found']);
+  });
+});
+
 describe('a resource of another tenant answers byte for byte like one that does not exist', () => {
   const withIds = guarded.filter(({ path, access }) => path.includes('{') && access.kind === 'org');
   test.each(withIds.map((route) => [name(route), route] as const))('%s', async (_, route) => {
@@ -188,6 +226,10 @@ function validBody(route: Route): object {
     'runs.complete': { cost_usd: '0.1' },
     'runs.adjust': { amount_usd: '0.1', reason: 'a' },
     'holds.extend': { seconds: 60 },
+    'webhooks.create': webhookBody,
+    'webhooks.change': { description: 'b' },
+    'webhooks.signing.rotate': {},
+    'webhooks.redeliver': { from: '2026-01-01T00:00:00Z' },
     'budgets.create': limitBodies.budget,
     'budgets.change': { name: 'b' },
     'spend_cap.put': { cap_usd: '1' },
@@ -206,7 +248,7 @@ function validBody(route: Route): object {
 
 describe('bad bodies are refused by every route that takes one', () => {
   const withBody = guarded.filter(({ body }) => body !== undefined);
-  const keyFor = (route: Route) => (route.access.kind === 'operator' ? world.operatorKey : home.ownerKey);
+  const keyFor = (route: Route) => (route.access.kind === 'org' ? home.ownerKey : world.operatorKey);
   const send = (route: Route, raw: string) =>
     world.request(route.method, pathFor(route, own), {
       key: keyFor(route),

@@ -13,6 +13,7 @@ import { PostgresLedger } from '../../src/platform/ledger/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createProcesses } from '../../src/platform/processes.ts';
 import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';
+import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets.ts';
 
 /** No handler of these is called. */
 export function declaredRoutes(): readonly Route[] {
@@ -45,6 +46,7 @@ export function declaredApp(): App {
       prices: createPrices(db),
       rates: createMemoryRateLimiter({ share: () => 1 }),
       processes: createProcesses(db),
+      secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
       close: async () => undefined,
     },
     log: createLog('silent'),

@@ -1,5 +1,6 @@
 export { bootstrapOperator } from './bootstrap.ts';
 export { createCredentials } from './credentials.ts';
+export { expiringKeys } from './expiring.ts';
 export { mintKey, revokeKey, viewKey } from './keys.ts';
 export { minted, revoked } from './outcomes.ts';
 export { listKeys } from './queries.ts';

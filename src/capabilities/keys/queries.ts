@@ -77,6 +77,25 @@ export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
   );
 }
 
+/**
+ * Marks keys of orgs that expire within some days and have not been told of at that distance. One that was made to last
+ * no longer than that is left alone: whoever made it knows.
+ */
+export async function markExpiring(tx: Queryable, now: Date, days: number, limit: number): Promise<KeyRow[]> {
+  return tx.query<KeyRow>(
+    `UPDATE keys SET expiry_notice_days = $2
+      WHERE id IN (
+        SELECT id FROM keys
+         WHERE org_id IS NOT NULL AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > expires_at)
+           AND expires_at > $1 AND expires_at <= $1 + make_interval(days => $2)
+           AND created_at < expires_at - make_interval(days => $2)
+           AND (expiry_notice_days IS NULL OR expiry_notice_days > $2)
+         LIMIT $3 FOR UPDATE SKIP LOCKED)
+     RETURNING ${columns}`,
+    [now, days, limit],
+  );
+}
+
 export interface CredentialRow extends KeyRow {
   readonly org_status: 'active' | 'suspended' | null;
   readonly ip_allow_list: readonly string[] | null;

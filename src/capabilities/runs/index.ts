@@ -1,2 +1,3 @@
+export { enqueueFinished } from './events.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';

@@ -7,13 +7,14 @@ import type { Caller } from '../../platform/http/access.ts';
 import type { Seal } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Booking, GroupResult, Outcome } from '../../platform/ledger/booking.ts';
+import type { Exhaustions } from '../../platform/ledger/exhaustion.ts';
 import { findEnds } from '../../platform/ledger/facts.ts';
 import { type Hold, restoredHold } from '../../platform/ledger/hold.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
 import { refuseBooking } from '../../platform/ledger/refusals.ts';
-import { checkRate, takeGateRates } from '../../platform/rates/gate-rates.ts';
+import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
 import {
@@ -35,6 +36,7 @@ export interface RunDependencies {
   readonly orgLimits: OrgLimitsCache;
   readonly prices: Prices;
   readonly rates: RateLimiter;
+  readonly exhaustions: Exhaustions;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
 }
@@ -144,6 +146,10 @@ async function bookAll<View>(
     giveBack(deps, taken, now);
     if (result.kind === 'denied') {
       decisionCounts.count('run', 'deny', result.denial.code);
+      const scope = bookings[result.index]?.scope;
+      if (scope !== undefined) {
+        deps.exhaustions.refused(orgId, scope, result.denial);
+      }
     }
     throw refuseBooking(result, how.bulk);
   }
@@ -165,7 +171,7 @@ function isDecided({ kind, decisionId }: Booking): boolean {
 
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
 async function takeRates(
-  { orgLimits, rates }: RunDependencies,
+  { orgLimits, rates, exhaustions }: RunDependencies,
   orgId: string,
   bookings: readonly Booking[],
   now: Date,
@@ -181,6 +187,7 @@ async function takeRates(
           rates.giveBack(takes, now.getTime());
         }
         decisionCounts.count('run', 'deny', 'rate_limited');
+        tellRefusal(exhaustions, orgId, booking.scope, gate, verdict);
         checkRate(verdict);
       }
       taken.push([...gate.takes]);

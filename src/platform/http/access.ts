@@ -34,6 +34,8 @@ export type Access =
   | { readonly kind: 'public' }
   /** Platform operators; no scope is needed. */
   | { readonly kind: 'operator' }
+  /** Platform operators, and admins of the org that the path names. */
+  | { readonly kind: 'operator_or_admin' }
   | { readonly kind: 'org'; readonly scope: Scope; readonly role: OrgRole };
 
 /** What is known of a token that was found. Whether it may be used now is decided per request. */
@@ -112,7 +114,10 @@ export function admitCaller({ credential, access, pathOrgId, address, now }: Acc
       throw refuse('forbidden', `This needs the role ${access.role}.`);
     }
   } else if (credential.role !== 'operator') {
-    throw refuse('forbidden', 'This is for platform operators.');
+    // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
+    if (access.kind === 'operator' || pathOrgId !== org?.id || outranks('admin', credential.role)) {
+      throw refuse('forbidden', 'This is for platform operators.');
+    }
   }
   return {
     keyId: credential.keyId,

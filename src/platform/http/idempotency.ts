@@ -10,10 +10,11 @@
  * An answer may hold a minted secret, so it is stored encrypted under a key derived from the `Idempotency-Key`,
  * which is itself stored only as a digest.
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { refuse, refuseField } from '../../contract/refusal.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import type { Queryable } from '../db/database.ts';
+import { seal, unseal } from '../sealing.ts';
 import type { Caller } from './access.ts';
 
 const storedForHours = 72;
@@ -88,7 +89,7 @@ export async function reserve(
   }
   return {
     kind: 'replay',
-    answer: { status: stored.status, body: decrypt(stored.body, reservation.cipherKey) },
+    answer: { status: stored.status, body: unseal(stored.body, reservation.cipherKey) },
   };
 }
 
@@ -102,7 +103,7 @@ export async function storeAnswer(
   const stored = await tx.query(
     `UPDATE idempotency_keys SET status = $4, body = $5
       WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL RETURNING 1 AS one`,
-    [tenantId, keyDigest, fence, answer.status, encrypt(answer.body, cipherKey)],
+    [tenantId, keyDigest, fence, answer.status, seal(answer.body, cipherKey)],
   );
   if (stored.length === 0) {
     throw refuse(
@@ -169,25 +170,6 @@ async function findReservation(
     [tenantId, keyDigest],
   );
   return row;
-}
-
-const nonceBytes = 12;
-const tagBytes = 16;
-
-function encrypt(text: string, key: Buffer): Buffer {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-}
-
-function decrypt(stored: Uint8Array, key: Buffer): string {
-  const bytes = Buffer.from(stored);
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
-  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString(
-    'utf8',
-  );
 }
 
 function sha256(text: string): string {

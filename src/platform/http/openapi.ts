@@ -152,6 +152,8 @@ function accessSentence({ access }: Route): string {
       return 'Open to everyone.';
     case 'operator':
       return 'For platform operators.';
+    case 'operator_or_admin':
+      return "For platform operators, and for keys of the organization's own with the role `admin` or above.";
     case 'org':
       return `Needs the scope \`${access.scope}\` and the role \`${access.role}\` or above.`;
   }

@@ -230,7 +230,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
           );
     }
     exchange.credential = credential;
-    const pathOrgId = route.path.startsWith('/v1/orgs/{id}') ? match.params.id : undefined;
+    const pathOrgId = route.path.startsWith('/v1/orgs/{id}') ? match.params.id : match.params.org_id;
     return admitCaller({ credential, access, pathOrgId, address: exchange.address, now });
   }
 

@@ -8,6 +8,7 @@
 import { refuseWith } from '../../contract/refusal.ts';
 import { each, type Limit, type MatchField, type OrgLimits } from '../../kernel/limits.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
+import type { Exhaustions, ToldLimit } from '../ledger/exhaustion.ts';
 import type { OrgLimitsCache } from '../ledger/org-limits.ts';
 import { allowed, type RateLimiter, type RateTake, type RateVerdict } from '../rates/rate-limiter.ts';
 import { type Caller, platformTenant } from './access.ts';
@@ -28,13 +29,14 @@ export type TakeRequest = (
 
 export interface RequestRateDependencies {
   readonly limiter: RateLimiter;
+  readonly exhaustions: Pick<Exhaustions, 'rateRefused'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
   /** For orgs without a limit of their own; undefined: none. */
   readonly readLimitPerMinute: number | undefined;
 }
 
 export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
-  const { limiter, orgLimits, readLimitPerMinute } = deps;
+  const { limiter, orgLimits, readLimitPerMinute, exhaustions } = deps;
   /** Picked out once for as long as an org's limits are the same: there may be thousands of other kinds. */
   const picked = new WeakMap<OrgLimits, readonly RequestRate[]>();
 
@@ -59,13 +61,27 @@ export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
     }
     const request = { key_id: keyId, route_class: routeClass(route) };
     const takes: RateTake[] = [];
+    const taken: ToldLimit[] = [];
     for (const rate of rates) {
       const key = counted(rate, request, nowMs);
       if (key !== undefined) {
         takes.push({ ...rate.take, key });
+        taken.push(rate.limit);
       }
     }
-    return takes.length === 0 ? undefined : limiter.take(takes, nowMs);
+    if (takes.length === 0) {
+      return undefined;
+    }
+    const told = (verdict: RateVerdict): RateVerdict => {
+      const refused = verdict.allowed ? undefined : taken[verdict.index];
+      const take = verdict.allowed ? undefined : takes[verdict.index];
+      if (refused !== undefined && take !== undefined) {
+        exhaustions.rateRefused(limits.orgId, { key_id: keyId }, refused, take.key);
+      }
+      return verdict;
+    };
+    const verdict = limiter.take(takes, nowMs);
+    return verdict instanceof Promise ? verdict.then(told) : told(verdict);
   }
 
   return (caller, route, nowMs) => {
@@ -126,6 +142,7 @@ export function isRequestRate({ kind, unit, match }: Limit): boolean {
 }
 
 interface RequestRate {
+  readonly limit: ToldLimit;
   readonly match: Limit['match'];
   readonly expiresAtMs: number | null;
   readonly take: RateTake;
@@ -141,8 +158,10 @@ function requestRates(
   const readsPerMinute = readRpm ?? readLimitPerMinute;
   if (readsPerMinute !== undefined) {
     const limit = BigInt(readsPerMinute);
+    const match = { route_class: 'read' };
     rates.push({
-      match: { route_class: 'read' },
+      limit: { id: 'read_rpm', kind: 'rate', unit: 'requests', match, capacity: limit },
+      match,
       expiresAtMs: null,
       take: {
         key: `${orgId}:reads`,
@@ -158,6 +177,7 @@ function requestRates(
     const { id, span, capacity, burst, match, expiresAtMs, enforcement } = policy;
     if (isRequestRate(policy) && enforcement === 'block' && span.kind === 'fixed') {
       rates.push({
+        limit: policy,
         match,
         expiresAtMs,
         take: { key: `${orgId}:${id}`, limit: capacity, windowSeconds: span.seconds, burst, amount: 1n },

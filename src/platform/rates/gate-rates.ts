@@ -9,11 +9,14 @@ import {
   type Scope,
 } from '../../kernel/limits.ts';
 import { isRequestRate } from '../http/request-rate.ts';
+import type { Exhaustions } from '../ledger/exhaustion.ts';
 import type { RateLimiter, RateTake, RateVerdict } from './rate-limiter.ts';
 
 /** What was taken; a request that is refused further on gives it back. */
 export interface GateTake {
   readonly takes: readonly RateTake[];
+  /** Of each take, in the same order. */
+  readonly limits: readonly Limit[];
   readonly verdict: RateVerdict | Promise<RateVerdict>;
 }
 
@@ -27,10 +30,26 @@ export function takeGateRates(
   if (!limits.hasRates) {
     return undefined;
   }
-  const takes = applicable(limits, charge.scope)
-    .filter((limit) => isGateRate(limit) && isInForce(limit, nowMs))
-    .map((limit) => takeOf(limits.orgId, limit, charge.scope, charge.amounts));
-  return takes.length === 0 ? undefined : { takes, verdict: limiter.take(takes, nowMs) };
+  const rates = applicable(limits, charge.scope).filter(
+    (limit) => isGateRate(limit) && isInForce(limit, nowMs),
+  );
+  const takes = rates.map((limit) => takeOf(limits.orgId, limit, charge.scope, charge.amounts));
+  return takes.length === 0 ? undefined : { takes, limits: rates, verdict: limiter.take(takes, nowMs) };
+}
+
+/** Notes which rate it was that refused. */
+export function tellRefusal(
+  exhaustions: Exhaustions,
+  orgId: string,
+  scope: Scope,
+  { takes, limits }: GateTake,
+  verdict: RateVerdict,
+): void {
+  const refused = verdict.allowed ? undefined : limits[verdict.index];
+  const take = verdict.allowed ? undefined : takes[verdict.index];
+  if (refused !== undefined && take !== undefined) {
+    exhaustions.rateRefused(orgId, scope, refused, take.key);
+  }
 }
 
 export function checkRate(verdict: RateVerdict): void {

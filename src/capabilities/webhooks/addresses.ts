@@ -1,0 +1,60 @@
+/**
+ * Which addresses webhooks may be sent to. Of IPv4 everything but what is private, local or otherwise special; of IPv6
+ * only global unicast without the parts that lead into IPv4 (mapped, NAT64, 6to4, Teredo), since those could stand for
+ * any address of the other kind.
+ */
+import { BlockList, isIP } from 'node:net';
+
+const special4 = new BlockList();
+for (const [network, bits] of [
+  ['0.0.0.0', 8], // this network
+  ['10.0.0.0', 8], // private
+  ['100.64.0.0', 10], // carrier-grade NAT; metadata of some clouds
+  ['127.0.0.0', 8], // loopback
+  ['168.63.129.16', 32], // metadata of Azure, outside every special range
+  ['169.254.0.0', 16], // link-local; metadata of most clouds
+  ['172.16.0.0', 12], // private
+  ['192.0.0.0', 24], // protocol assignments
+  ['192.0.2.0', 24], // documentation
+  ['192.88.99.0', 24], // 6to4 relays
+  ['192.168.0.0', 16], // private
+  ['198.18.0.0', 15], // benchmarks
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, broadcast
+] as const) {
+  special4.addSubnet(network, bits, 'ipv4');
+}
+
+const global6 = new BlockList();
+global6.addSubnet('2000::', 3, 'ipv6');
+
+const special6 = new BlockList();
+for (const [network, bits] of [
+  ['2001::', 23], // protocol assignments: Teredo, benchmarks, ORCHID
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4
+  ['3fff::', 20], // documentation
+] as const) {
+  special6.addSubnet(network, bits, 'ipv6');
+}
+
+/** False too for what is no address at all. */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !special4.check(address, 'ipv4');
+    case 6:
+      // A zone (`%eth0`) is only ever part of a local address, and is not looked at here.
+      return !address.includes('%') && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
+    default:
+      return false;
+  }
+}
+
+/** The address that a URL's host is written as; undefined where it is a name. */
+export function literalAddress({ hostname }: URL): string | undefined {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return isIP(bare) === 0 ? undefined : bare;
+}

@@ -1,0 +1,46 @@
+/** The work that recurs: events become deliveries, deliveries are sent, what is old is removed. */
+import { agreedNow } from '../../platform/db/agreed-now.ts';
+import type { Job } from '../../platform/jobs.ts';
+import { createDispatcher, type DispatcherDependencies } from './dispatcher.ts';
+import { fanOut } from './fan-out.ts';
+import { removeOld } from './tidying.ts';
+
+/** A third of a lease, so that one renewal may fail. */
+const renewEveryMs = 8_000;
+
+export function webhookJobs(deps: DispatcherDependencies): Job[] {
+  const dispatcher = createDispatcher(deps);
+  return [
+    {
+      name: 'give events to the subscriptions that listen',
+      everyMs: 300,
+      async runOnce() {
+        const more = await fanOut(deps);
+        dispatcher.poke();
+        return more;
+      },
+    },
+    {
+      name: 'send webhooks',
+      everyMs: 500,
+      async runOnce() {
+        await dispatcher.claim();
+        return false;
+      },
+      stop: () => dispatcher.stop(),
+    },
+    {
+      name: 'keep the webhooks that are being sent',
+      everyMs: renewEveryMs,
+      async runOnce() {
+        await dispatcher.renew();
+        return false;
+      },
+    },
+    {
+      name: 'remove old deliveries and events',
+      everyMs: 600_000,
+      runOnce: async () => removeOld(deps.db, await agreedNow(deps.db, deps.clock)),
+    },
+  ];
+}

@@ -1,0 +1,32 @@
+/** The signature of a delivery: HMAC-SHA256 in lowercase hex, keyed with the bytes of the secret's text. */
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+
+const secretBytes = 32;
+const fingerprintDigits = 16;
+
+export function generateSecret(): string {
+  return `whsec_${randomBytes(secretBytes).toString('base64url')}`;
+}
+
+export function fingerprintOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex').slice(0, fingerprintDigits);
+}
+
+function hmac(secret: string, ...parts: readonly (string | Buffer)[]): string {
+  const digest = createHmac('sha256', secret);
+  for (const part of parts) {
+    digest.update(part);
+  }
+  return digest.digest('hex');
+}
+
+/** Deprecated: the org's secret over the body alone. */
+export function orgSignature(body: Buffer, secret: string): string {
+  return `v1=${hmac(secret, body)}`;
+}
+
+/** One `v1=` for each of the subscription's secrets that is valid now. */
+export function ownSignature(body: Buffer, secrets: readonly string[], atSeconds: number): string {
+  const signed = secrets.map((secret) => `,v1=${hmac(secret, `${atSeconds}.`, body)}`);
+  return `t=${atSeconds}${signed.join('')}`;
+}

@@ -1,0 +1,8 @@
+/** What time it is where processes have to agree: what the database says, or the clock that a test has set. */
+import type { SharedClock } from '../clock.ts';
+import type { Queryable } from './database.ts';
+
+export async function agreedNow(db: Queryable, clock: SharedClock): Promise<Date> {
+  const [time] = await db.query<{ now: Date }>('SELECT now() AS now', []);
+  return clock.agreed(time?.now ?? clock.now());
+}

@@ -1,0 +1,116 @@
+/**
+ * Secrets that have to be stored so that they can be used again, such as those that sign webhooks. They are encrypted
+ * under one key, `SVC_SECRETS_KEY`. Without it the key is made in the data directory, where only this process's user
+ * can read it. Every process on one database needs the same key; one that has another must not start, since it could
+ * neither sign nor read what the others wrote.
+ */
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Queryable } from './db/database.ts';
+import { seal, unseal } from './sealing.ts';
+
+export interface Secrets {
+  /** `context` names whom the secret belongs to, such as a subscription. */
+  seal(secret: string, context: string): Buffer;
+  open(sealed: Uint8Array, context: string): string;
+}
+
+export interface SecretsOptions {
+  readonly dataDir: string;
+  /** As given by the operator. */
+  readonly key: Buffer | undefined;
+}
+
+export const secretsKeyBytes = 32;
+const fileName = 'secrets-key';
+const checkContext = 'secrets_key_check';
+
+export function createSecrets(key: Buffer): Secrets {
+  return {
+    seal: (secret, context) => seal(secret, key, context),
+    open: (sealed, context) => unseal(sealed, key, context),
+  };
+}
+
+export async function openSecrets(db: Queryable, { dataDir, key }: SecretsOptions): Promise<Secrets> {
+  const file = join(dataDir, fileName);
+  const found = key ?? (await readKey(file));
+  if (found === undefined && (await readCheck(db)) !== undefined) {
+    throw new Error(
+      `the database holds secrets, and there is neither SVC_SECRETS_KEY nor ${file} to open them: ` +
+        'give every process on this database the same SVC_SECRETS_KEY, the one that it was started with first',
+    );
+  }
+  const used = found ?? (await makeKey(dataDir, file));
+  const secrets = createSecrets(used);
+  await db.query('INSERT INTO secrets_key_check (sealed) VALUES ($1) ON CONFLICT DO NOTHING', [
+    secrets.seal(checkContext, checkContext),
+  ]);
+  const check = await readCheck(db);
+  try {
+    secrets.open(check ?? Buffer.alloc(0), checkContext);
+  } catch {
+    const source = key === undefined ? `the key in ${file}` : 'SVC_SECRETS_KEY';
+    throw new Error(
+      `${source} cannot open the secrets in the database, which were stored with another key: ` +
+        'give every process on this database the same SVC_SECRETS_KEY, the one that it was started with first',
+    );
+  }
+  return secrets;
+}
+
+async function readCheck(db: Queryable): Promise<Uint8Array | undefined> {
+  const [row] = await db.query<{ sealed: Uint8Array }>('SELECT sealed FROM secrets_key_check', []);
+  return row?.sealed;
+}
+
+async function readKey(file: string): Promise<Buffer | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+  const key = parseSecretsKey(text.trim());
+  if (key === undefined) {
+    throw new Error(`${file} does not hold a key: restore it, or set SVC_SECRETS_KEY`);
+  }
+  return key;
+}
+
+/** Processes that share the directory may do this at once: one of them makes the file, whole or not at all. */
+async function makeKey(dataDir: string, file: string): Promise<Buffer> {
+  const key = randomBytes(secretsKeyBytes);
+  const draft = `${file}.${process.pid}`;
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const handle = await open(draft, 'w', 0o600);
+  try {
+    await handle.writeFile(`${key.toString('base64')}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  try {
+    await link(draft, file);
+    return key;
+  } catch (error) {
+    const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(file) : undefined;
+    if (made === undefined) {
+      throw error;
+    }
+    return made;
+  } finally {
+    await unlink(draft);
+  }
+}
+
+/** 32 bytes, as 64 hexadecimal digits or in base64; undefined when it is neither. */
+export function parseSecretsKey(text: string): Buffer | undefined {
+  const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
+  const isWhole = /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/_-]{43}=?$/.test(text);
+  return isWhole && key.length === secretsKeyBytes ? key : undefined;
+}

@@ -1,0 +1,77 @@
+/** Webhooks under a test's control: nothing is sent until it says so, and it knows when everything was. */
+import { createDispatcher, type DispatcherDependencies } from '../../src/capabilities/webhooks/dispatcher.ts';
+import { fanOut } from '../../src/capabilities/webhooks/fan-out.ts';
+import { createDeliveryCounts } from '../../src/capabilities/webhooks/metrics.ts';
+import { createSender, type SenderOptions } from '../../src/capabilities/webhooks/sender.ts';
+import { noFaults } from '../../src/platform/faults.ts';
+import { createIds } from '../../src/platform/ids.ts';
+import { createLog } from '../../src/platform/log.ts';
+import type { TestOrg, World } from '../harness.ts';
+
+export interface Webhooks {
+  /** Gives events to their subscriptions, sends what is due now, and waits until all of it is written down. */
+  deliver(): Promise<void>;
+  /** Only begins to. */
+  begin(): Promise<void>;
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function controlWebhooks(
+  world: World,
+  options: Partial<SenderOptions> & Partial<Pick<DispatcherDependencies, 'faults' | 'random'>> = {},
+): Webhooks {
+  const { db, clock, parts } = world;
+  const { faults = noFaults, random = () => 0.5, ...sending } = options;
+  const ids = createIds(clock);
+  const dispatcher = createDispatcher({
+    db,
+    clock,
+    ids,
+    faults,
+    random,
+    log: createLog('silent'),
+    secrets: parts.secrets,
+    counts: createDeliveryCounts(),
+    sender: createSender({ allowPrivateNetworks: true, ...sending }),
+    userAgent: 'Purser/test',
+    docsUrl: () => 'https://docs.example',
+  });
+  async function begin(): Promise<void> {
+    while (await fanOut({ db, clock, ids })) {
+      // The next batch.
+    }
+    await dispatcher.claim();
+  }
+  return {
+    begin,
+    idle: () => dispatcher.idle(),
+    stop: () => dispatcher.stop(),
+    async deliver() {
+      await begin();
+      await dispatcher.idle();
+    },
+  };
+}
+
+export async function subscribe(
+  world: World,
+  org: TestOrg,
+  url: string,
+  events: readonly string[] = ['budget.*'],
+): Promise<string> {
+  const path = `/v1/orgs/${org.id}/webhooks`;
+  const { status, json } = await world.request('POST', path, { key: org.ownerKey, body: { url, events } });
+  if (status !== 201) {
+    throw new Error(JSON.stringify(json));
+  }
+  return json.id;
+}
+
+/** Something that becomes one event. */
+export async function makeBudget(world: World, org: TestOrg, name = 'a'): Promise<void> {
+  await world.request('POST', `/v1/orgs/${org.id}/budgets`, {
+    key: org.ownerKey,
+    body: { name, scope_kind: 'org', period: 'day', limit_usd: '1' },
+  });
+}
