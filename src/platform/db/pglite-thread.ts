@@ -16,6 +16,16 @@ type Answer = { readonly id: number } & (
   | { readonly result?: undefined; readonly error: { message: string; code?: string; constraint?: string } }
 );
 
+type Param = string | Uint8Array | null;
+
+interface Statement {
+  readonly id: number;
+  readonly sql: string;
+  /** A number stands for so many of the packed bytes. */
+  readonly params?: readonly (string | number | null)[] | undefined;
+  readonly packed?: Uint8Array<ArrayBuffer>;
+}
+
 interface Asked {
   resolve(rows: object[]): void;
   reject(error: Error): void;
@@ -25,6 +35,8 @@ export class Thread {
   readonly #worker: Worker;
   readonly #asked = new Map<number, Asked>();
   #lastId = 0;
+  /** Asked for in this moment: they go over together, since each message has to wake the other thread. */
+  #leaving: Statement[] = [];
 
   static start(directory: string): Promise<Thread> {
     const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData: { directory } });
@@ -42,7 +54,11 @@ export class Thread {
 
   private constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on('message', (answer: Answer) => this.#answered(answer));
+    worker.on('message', (answers: readonly Answer[]) => {
+      for (const answer of answers) {
+        this.#answered(answer);
+      }
+    });
   }
 
   onDeath(died: (error: Error) => void): void {
@@ -69,24 +85,16 @@ export class Thread {
     }).finally(() => clearTimeout(tooLong));
   }
 
-  /** All bytes of a statement go over in one buffer, which changes threads without a copy. */
-  #send(id: number, sql: string, params: readonly (string | Uint8Array | null)[] | undefined): void {
-    const bytes = params?.filter((param) => param instanceof Uint8Array) ?? [];
-    if (params === undefined || bytes.length === 0) {
-      this.#worker.postMessage({ id, sql, params });
-      return;
+  #send(id: number, sql: string, params: readonly Param[] | undefined): void {
+    if (this.#leaving.length === 0) {
+      queueMicrotask(() => {
+        const statements = this.#leaving;
+        this.#leaving = [];
+        const buffers = statements.flatMap(({ packed }) => packed?.buffer ?? []);
+        this.#worker.postMessage(statements, buffers);
+      });
     }
-    const packed = new Uint8Array(bytes.reduce((size, { byteLength }) => size + byteLength, 0));
-    let at = 0;
-    const places = params.map((param) => {
-      if (!(param instanceof Uint8Array)) {
-        return param;
-      }
-      packed.set(param, at);
-      at += param.byteLength;
-      return param.byteLength;
-    });
-    this.#worker.postMessage({ id, sql, params: places, packed }, [packed.buffer]);
+    this.#leaving.push({ id, sql, ...packedParams(params) });
   }
 
   /** Closes the database in order, so that the next start has nothing to recover. */
@@ -111,6 +119,25 @@ export class Thread {
       );
     }
   }
+}
+
+/** All bytes of a statement go over in one buffer, which changes threads without a copy. */
+function packedParams(params: readonly Param[] | undefined): Pick<Statement, 'params' | 'packed'> {
+  const bytes = params?.filter((param) => param instanceof Uint8Array) ?? [];
+  if (params === undefined || bytes.length === 0) {
+    return { params: params as readonly (string | null)[] | undefined };
+  }
+  const packed = new Uint8Array(bytes.reduce((size, { byteLength }) => size + byteLength, 0));
+  let at = 0;
+  const places = params.map((param) => {
+    if (!(param instanceof Uint8Array)) {
+      return param;
+    }
+    packed.set(param, at);
+    at += param.byteLength;
+    return param.byteLength;
+  });
+  return { params: places, packed };
 }
 
 function rowsOf({ fields, rows }: Result): object[] {

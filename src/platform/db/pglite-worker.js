@@ -13,7 +13,7 @@ import { PGlite, protocol } from '@electric-sql/pglite';
  * @typedef {{ name: string, dataTypeID: number }} Field
  * @typedef {{ fields: Field[], rows: (string | null)[][] }} Result
  * @typedef {{ name: string, fields: Field[] }} Prepared
- * @typedef {{ id: number, sql: string, params?: (string | number | null)[], packed?: Uint8Array } | 'close'} Asked
+ * @typedef {{ id: number, sql: string, params?: (string | number | null)[], packed?: Uint8Array }} Statement
  * @typedef {Awaited<ReturnType<PGlite['execProtocol']>>['messages']} Messages
  */
 
@@ -32,18 +32,30 @@ const prepared = new Map();
 let lastName = 0;
 port.postMessage({ ready: true });
 
-port.on('message', async (/** @type {Asked} */ asked) => {
-  if (asked === 'close') {
-    await db.close();
-    port.close();
-    return;
-  }
-  const { id, sql, params, packed } = asked;
+/** What came first is done first, also while the next message is here already. */
+let working = Promise.resolve();
+
+port.on('message', (/** @type {Statement[] | 'close'} */ asked) => {
+  working = working.then(async () => {
+    if (asked === 'close') {
+      await db.close();
+      port.close();
+      return;
+    }
+    const answers = [];
+    for (const statement of asked) {
+      answers.push(await answer(statement));
+    }
+    port.postMessage(answers);
+  });
+});
+
+/** @param {Statement} statement */
+async function answer({ id, sql, params, packed }) {
   try {
-    port.postMessage({
-      id,
-      result: params === undefined ? await runText(sql) : await runPrepared(sql, unpacked(params, packed)),
-    });
+    const result =
+      params === undefined ? await runText(sql) : await runPrepared(sql, unpacked(params, packed));
+    return { id, result };
   } catch (error) {
     const { message, code, constraint } = /** @type {Error & { code?: string, constraint?: string }} */ (
       error
@@ -51,9 +63,9 @@ port.on('message', async (/** @type {Asked} */ asked) => {
     if (code !== undefined && stale.has(code)) {
       prepared.delete(sql);
     }
-    port.postMessage({ id, error: { message, code, constraint } });
+    return { id, error: { message, code, constraint } };
   }
-});
+}
 
 /**
  * A number stands for so many of the packed bytes, one behind the other.

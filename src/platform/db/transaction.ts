@@ -37,6 +37,7 @@ export async function runTransaction<Result>(
     },
   };
 
+  // Its round trip also lets the one before finish, in memory, what follows from its commit.
   await connection.query('BEGIN');
   let result: Result;
   try {

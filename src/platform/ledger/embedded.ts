@@ -244,10 +244,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
             await addCounters(tx, book, missing);
           },
         });
-        alerts = await writeBatch(tx, this.#options, batch, nowMs);
-        if (batch.prepared.length > 0) {
-          await advanceClock(tx, orgIds, nowMs);
-        }
+        [alerts] = await Promise.all([
+          writeBatch(tx, this.#options, batch, nowMs),
+          batch.prepared.length > 0 ? advanceClock(tx, orgIds, nowMs) : undefined,
+        ]);
         if (batch.newHolds.length > 0) {
           // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
           this.#holdLog.append(batch.newHolds);
