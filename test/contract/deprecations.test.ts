@@ -99,6 +99,14 @@ describe('a route that is flagged while the service runs', () => {
     deprecations.unflag(ordinary.route);
   });
 
+  test('is served as before when its sunset is over', async () => {
+    const sunset = 'Wed, 01 Jan 2020 00:00:00 GMT';
+    world.app.deprecations.flag({ ...ordinary, sunset });
+    const answer = await world.request('GET', path(), { key: org.ownerKey });
+    expect([answer.status, signals(answer)]).toEqual([200, { ...ordinaryHeaders, sunset }]);
+    world.app.deprecations.unflag(ordinary.route);
+  });
+
   test('without a successor neither the listing nor the link names one', async () => {
     const { replacement: _, ...alone } = ordinary;
     world.app.deprecations.flag(alone);
@@ -289,6 +297,7 @@ describe('the routes that were announced', () => {
   const served = declaredRoutes().filter(({ path: template }) => announced[template] !== undefined);
 
   test('are these three, counted from zero', async () => {
+    expect(served.map((route) => route.path).sort()).toEqual(Object.keys(announced).sort());
     const fresh = await createWorld();
     const { json } = await fresh.request('GET', '/v1/meta/deprecations');
     expect(json).toEqual([
@@ -326,7 +335,7 @@ describe('the routes that were announced', () => {
     '%s tells so whatever it answers',
     async (_, { method, path: template, access, success }) => {
       const { headers, query } = announced[template] ?? { headers: {}, query: '' };
-      const key = access.kind === 'operator' ? world.operatorKey : org.ownerKey;
+      const key = access.kind === 'org' ? org.ownerKey : world.operatorKey;
       const target = (orgId: string) => `${template.replace('{org_id}', orgId)}${query}`;
       const seen: number[] = [];
       const ask = async (url: string, bearer: string | undefined, verb: string = method) => {
