@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { refuse } from '../../contract/refusal.ts';
 import type { Take } from '../../kernel/credits.ts';
-import { insertMany, type Queryable, type Transaction } from '../../platform/db/database.ts';
+import { insertEach, type Queryable, type Transaction } from '../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Booked } from '../../platform/ledger/booking.ts';
 import type { PaidSoFar } from '../../platform/ledger/decider.ts';
@@ -93,19 +93,12 @@ const columns = {
 
 const columnNames = Object.keys(columns).join(', ');
 
-/** Asked for twice: to store it, and to answer with it. */
-const bookedRows = new WeakMap<Booked<RunDraft>, RunRow>();
-
 /** The run as it is once it is booked. */
 export function bookedRow(booked: Booked<RunDraft>): RunRow {
-  const known = bookedRows.get(booked);
-  if (known !== undefined) {
-    return known;
-  }
   const { booking, scope, charged } = booked;
   const said = booking.run.row;
   // Written out: spreading an object of this size costs more than all the rest of a booking.
-  const row: RunRow = {
+  return {
     org_id: booked.orgId,
     charged_at: new Date(booked.chargedAtMs),
     id: said.id,
@@ -142,13 +135,11 @@ export function bookedRow(booked: Booked<RunDraft>): RunRow {
     marks: booked.marks,
     created_at: new Date(booked.bookedAtMs),
   };
-  bookedRows.set(booked, row);
-  return row;
 }
 
 export async function writeRuns(tx: Transaction, booked: readonly Booked<RunDraft>[]): Promise<void> {
   const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
-  await insertMany(tx, 'runs', columns, fresh.map(bookedRow));
+  await insertEach(tx, 'runs', columns, fresh, bookedRow);
   for (const one of booked) {
     if (one.booking.kind === 'complete') {
       await completeRun(tx, one);

@@ -1,7 +1,7 @@
 /** What both engines promise. Run by both test projects. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
-import { type Database, DatabaseUnavailable, insertMany, isUniqueViolation } from './database.ts';
+import { type Database, DatabaseUnavailable, insertEach, insertMany, isUniqueViolation } from './database.ts';
 import { migrate, readMigrations } from './migrate.ts';
 
 let place: Place;
@@ -85,6 +85,45 @@ describe('values', () => {
       [],
     );
     expect(sum).toEqual({ count: 5_000n, n: 2n ** 62n, at: new Date(4_999) });
+  });
+
+  test('items become rows a few at a time, each once, and none of them if one fails', async () => {
+    const columns = { org_id: 'text', id: 'text', n: 'int8' } as const;
+    const rowOf = (org_id: string) => (n: number) => ({ org_id, id: `t${n}`, n });
+    const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
+    const sumOf = async (orgId: string) =>
+      (
+        await db.query('SELECT count(*) AS count, sum(n)::int8 AS sum FROM things WHERE org_id = $1', [orgId])
+      )[0];
+    for (const [orgId, count] of [
+      ['each', 2_500],
+      ['exactly', 2_000],
+    ] as const) {
+      await insertEach(db, 'things', columns, upTo(count), rowOf(orgId));
+      expect(await sumOf(orgId)).toEqual({
+        count: BigInt(count),
+        sum: BigInt((count * (count - 1)) / 2),
+      });
+    }
+    // Several at once, as the books are written: what comes behind the one that fails must not get through.
+    const failing = db.transaction((tx) =>
+      Promise.all([
+        insertEach(tx, 'things', columns, upTo(3_000), rowOf('beside')),
+        insertEach(tx, 'things', columns, [...upTo(1_500), 7], rowOf('failing')),
+        insertEach(tx, 'things', columns, upTo(5_000), rowOf('behind')),
+      ]),
+    );
+    await expect(failing).rejects.toSatisfy((error) => isUniqueViolation(error, 'things_pkey'));
+    let writing: Promise<unknown> | undefined;
+    const givenUp = db.transaction(async (tx) => {
+      writing = insertEach(tx, 'things', columns, upTo(5_000), rowOf('given up')).catch(String);
+      throw new Error('on second thoughts');
+    });
+    await expect(givenUp).rejects.toThrow('on second thoughts');
+    expect(await writing).toContain('the transaction is over');
+    for (const orgId of ['beside', 'failing', 'behind', 'given up']) {
+      expect(await sumOf(orgId)).toEqual({ count: 0n, sum: null });
+    }
   });
 });
 

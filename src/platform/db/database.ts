@@ -156,6 +156,24 @@ export async function insertMany<Columns extends ColumnTypes>(
   );
 }
 
+const itemsPerStatement = 1_000;
+
+/**
+ * Inserts a row for each item, so many at a time: what is inserted by the ten thousand must not be in memory as items,
+ * as rows, as arrays and as the database's copies of these all at once.
+ */
+export async function insertEach<Columns extends ColumnTypes, Item>(
+  db: Queryable,
+  table: string,
+  columns: Columns,
+  items: readonly Item[],
+  rowOf: (item: Item) => { readonly [Name in keyof Columns]: unknown },
+): Promise<void> {
+  for (let at = 0; at < items.length; at += itemsPerStatement) {
+    await insertMany(db, table, columns, items.slice(at, at + itemsPerStatement).map(rowOf));
+  }
+}
+
 function arrayType(type: ColumnTypes[string]): ArrayType {
   return type === 'jsonb' || type === 'text[]' ? 'text' : type;
 }

@@ -21,8 +21,13 @@ export async function runTransaction<Result>(
 ): Promise<Result> {
   const notices: Notice[] = [];
   let statementFailed = false;
+  let isOver = false;
   const tx: Transaction = {
     async query<Row extends object>(sql: string, params?: readonly unknown[]) {
+      if (isOver) {
+        // Work that goes on while another part of it has failed: it must not write past the end.
+        throw new Error('the transaction is over');
+      }
       try {
         return await connection.query<Row>(sql, params);
       } catch (error) {
@@ -47,10 +52,12 @@ export async function runTransaction<Result>(
       throw new Error('a statement of the transaction failed and its error was swallowed');
     }
   } catch (error) {
+    isOver = true;
     // A connection that cannot roll back is broken and will be discarded by whoever lent it.
     await connection.query('ROLLBACK').catch(() => undefined);
     throw error;
   }
+  isOver = true;
   await connection.query('COMMIT');
   for (const notice of notices) {
     deliverNotice(notice);

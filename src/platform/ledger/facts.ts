@@ -2,25 +2,24 @@
 import type { Take } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import type { Alert } from '../../kernel/settlement.ts';
-import { insertMany, jsonText, type Queryable } from '../db/database.ts';
+import { insertEach, insertMany, jsonText, type Queryable } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import { enqueueEvent } from '../outbox.ts';
 import type { Booked } from './booking.ts';
 import { type Hold, storedHold } from './hold.ts';
 
 export async function insertIdentities(tx: Queryable, booked: readonly Booked[]): Promise<void> {
-  await insertMany(
+  await insertEach(
     tx,
     'run_identities',
     { org_id: 'text', run_id: 'text', external_id: 'text', charged_at: 'timestamptz' },
-    booked
-      .filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust')
-      .map((one) => ({
-        org_id: one.orgId,
-        run_id: one.booking.runId,
-        external_id: one.booking.externalId,
-        charged_at: new Date(one.chargedAtMs),
-      })),
+    booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust'),
+    (one) => ({
+      org_id: one.orgId,
+      run_id: one.booking.runId,
+      external_id: one.booking.externalId,
+      charged_at: new Date(one.chargedAtMs),
+    }),
   );
 }
 
@@ -49,45 +48,41 @@ const entryColumns = {
 } as const;
 
 export async function insertEntries(tx: Queryable, booked: readonly Booked[]): Promise<void> {
-  await insertMany(
+  await insertEach(
     tx,
     'ledger_entries',
     entryColumns,
-    booked.flatMap((one) => {
-      const { booking, scope, charged } = one;
-      return charged === null
-        ? []
-        : [
-            {
-              org_id: one.orgId,
-              charged_at: new Date(one.chargedAtMs),
-              id: booking.entryId,
-              run_id: booking.runId,
-              kind:
-                booking.kind === 'record' ? 'record' : booking.kind === 'adjust' ? 'adjustment' : 'charge',
-              booked_at: new Date(one.bookedAtMs),
-              usd_nanos: booking.amounts.usd,
-              tokens: booking.amounts.tokens,
-              requests: booking.amounts.requests,
-              key_id: scope.key_id,
-              model: scope.model,
-              workflow: scope.workflow,
-              deployment: scope.deployment,
-              department: scope.department,
-              customer_id: scope.customer_id,
-              chain_id: scope.chain_id,
-              prepaid_nanos: charged.prepaid,
-              uncovered_nanos: charged.uncovered,
-              packs:
-                charged.burned.length === 0
-                  ? null
-                  : charged.burned.map(({ key, amount }) => [packId(key), amount]),
-              marks: one.marks,
-              note: booking.note ?? null,
-            },
-          ];
-    }),
+    booked.filter(({ charged }) => charged !== null),
+    entryRow,
   );
+}
+
+function entryRow(one: Booked): Record<keyof typeof entryColumns, unknown> {
+  const { booking, scope, charged } = one;
+  const burned = charged?.burned ?? [];
+  return {
+    org_id: one.orgId,
+    charged_at: new Date(one.chargedAtMs),
+    id: booking.entryId,
+    run_id: booking.runId,
+    kind: booking.kind === 'record' ? 'record' : booking.kind === 'adjust' ? 'adjustment' : 'charge',
+    booked_at: new Date(one.bookedAtMs),
+    usd_nanos: booking.amounts.usd,
+    tokens: booking.amounts.tokens,
+    requests: booking.amounts.requests,
+    key_id: scope.key_id,
+    model: scope.model,
+    workflow: scope.workflow,
+    deployment: scope.deployment,
+    department: scope.department,
+    customer_id: scope.customer_id,
+    chain_id: scope.chain_id,
+    prepaid_nanos: charged?.prepaid ?? 0n,
+    uncovered_nanos: charged?.uncovered ?? 0n,
+    packs: burned.length === 0 ? null : burned.map(({ key, amount }) => [packId(key), amount]),
+    marks: one.marks,
+    note: booking.note ?? null,
+  };
 }
 
 /** The id of the limit that a counter belongs to. */
