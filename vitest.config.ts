@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'embedded',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },

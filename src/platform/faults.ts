@@ -12,7 +12,7 @@ export type FaultPoint =
   /** A webhook was sent and answered; what became of it is not written yet. */
   | 'webhook.after_send';
 
-/** `about` is the id of the route, or of the event that was sent. */
+/** `about` is the id of the route, or the kind of the event that was sent. */
 export type Faults = (point: FaultPoint, about: string) => void | Promise<void>;
 
 export const noFaults: Faults = () => undefined;

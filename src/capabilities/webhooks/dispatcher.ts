@@ -186,7 +186,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     if (aborted) {
       return [];
     }
-    await faults('webhook.after_send', delivery.event_id);
+    await faults('webhook.after_send', type);
     one.isQuick = answer.status !== null && answer.latencyMs < slowMs && answer.retryAfter === undefined;
     const outcome = outcomeOf(lane, delivery, at, answer);
     counts.count(outcome.state === 'waiting' ? 'retried' : outcome.state);

@@ -131,12 +131,16 @@ function exchange(
 ): Promise<Omit<Answer, 'latencyMs'>> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => request.destroy(new TimedOut()), Math.max(0, timeoutMs));
-    const fail = (error: unknown) => {
-      clearTimeout(timer);
-      reject(error);
-    };
-    request.on('error', fail);
+    let isAnswered = false;
+    request.on('error', (error) => {
+      // With a status there is an answer, and whoever reads it is told that it breaks off.
+      if (!isAnswered) {
+        clearTimeout(timer);
+        reject(error);
+      }
+    });
     request.on('response', (response) => {
+      isAnswered = true;
       readBeginning(response, (beginning) => {
         clearTimeout(timer);
         // Whatever comes after the bound is not waited for.
@@ -190,7 +194,8 @@ function printable(bytes: Buffer): string | null {
   return text === '' ? null : text;
 }
 
-function checkedLookup(
+/** Asks once, checks every address, and hands over those very addresses to be connected to. */
+export function checkedLookup(
   resolve: (hostname: string) => Promise<readonly Address[]>,
   allowPrivateNetworks: boolean,
 ): LookupFunction {
