@@ -292,3 +292,51 @@ describe('delivering again', () => {
     expect((await get(org, `${id}/deliveries/${data[0].id}`)).attempts.length).toBeGreaterThanOrEqual(2);
   });
 });
+
+describe('several processes', () => {
+  test('share the work: everything arrives, and nothing twice', async () => {
+    const org = await world.createOrg();
+    const there = await Promise.all([receiver(), receiver(), receiver(), receiver()]);
+    for (const { url } of there) {
+      await subscribe(world, org, url);
+    }
+    for (let i = 0; i < 25; i += 1) {
+      await makeBudget(world, org, `budget ${i}`);
+    }
+    const other = controlWebhooks(world);
+    await Promise.all([webhooks.deliver(), other.deliver()]);
+    await other.stop();
+    for (const one of there) {
+      expect(one.ids()).toHaveLength(25);
+      expect(new Set(one.ids()).size).toBe(25);
+    }
+  });
+
+  test('take over from one that is gone, once its lease has ended, and send what it did not write down', async () => {
+    const org = await world.createOrg();
+    const there = await receiver();
+    await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    let sent = () => undefined as unknown;
+    const isSent = new Promise((resolve) => {
+      sent = () => resolve(undefined);
+    });
+    const gone = controlWebhooks(world, {
+      faults: () => {
+        sent();
+        return new Promise(() => undefined);
+      },
+    });
+    await gone.begin();
+    await isSent;
+    await webhooks.deliver();
+    expect(there.received, 'while its lease lasts').toHaveLength(1);
+    await world.db.query(
+      `UPDATE webhook_lanes SET leased_until = now() - interval '1 second' WHERE org_id = $1`,
+      [org.id],
+    );
+    await webhooks.deliver();
+    expect(there.received).toHaveLength(2);
+    expect(new Set(there.ids()).size).toBe(1);
+  });
+});

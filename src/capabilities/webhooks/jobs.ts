@@ -3,13 +3,15 @@ import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Job } from '../../platform/jobs.ts';
 import { createDispatcher, type DispatcherDependencies } from './dispatcher.ts';
 import { fanOut } from './fan-out.ts';
+import { freeAllLanes } from './lanes.ts';
 import { removeOld } from './tidying.ts';
 
-/** A third of a lease, so that one renewal may fail. */
-const renewEveryMs = 8_000;
+/** A quarter of a lease, so that a renewal or two may fail. */
+const renewEveryMs = 5_000;
 
 export function webhookJobs(deps: DispatcherDependencies): Job[] {
   const dispatcher = createDispatcher(deps);
+  let isFirst = true;
   return [
     {
       name: 'give events to the subscriptions that listen',
@@ -24,6 +26,10 @@ export function webhookJobs(deps: DispatcherDependencies): Job[] {
       name: 'send webhooks',
       everyMs: 500,
       async runOnce() {
+        if (isFirst && deps.db.engine === 'embedded') {
+          await freeAllLanes(deps.db);
+        }
+        isFirst = false;
         await dispatcher.claim();
         return false;
       },

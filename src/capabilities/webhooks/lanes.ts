@@ -4,7 +4,7 @@
  */
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 
-const leaseSeconds = 30;
+const leaseSeconds = 20;
 
 export interface Lane {
   readonly org_id: string;
@@ -82,6 +82,11 @@ export async function leaveLane(tx: Transaction, owner: string, lane: Lane): Pro
       WHERE org_id = $1 AND subscription_id = $2`,
     params,
   );
+}
+
+/** Where there is only one process, whoever held a lane before it is dead. */
+export async function freeAllLanes(db: Queryable): Promise<void> {
+  await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL', []);
 }
 
 /** On the way out: the next process need not wait for the leases to end. */
