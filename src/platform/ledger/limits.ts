@@ -57,30 +57,32 @@ export function newLimit(
 export function toLimit(row: LimitRow): Limit {
   return {
     id: row.id,
-    kind: row.kind,
-    unit: row.unit,
-    match: row.match,
-    span: spanOf(row),
+    kind: shared(row.kind),
+    unit: shared(row.unit),
+    match: shared(row.match),
+    span: shared(spanOf(row)),
     capacity: row.capacity,
     burst: row.burst ?? row.capacity,
-    enforcement: row.enforcement,
+    enforcement: shared(row.enforcement),
     thresholds: shared(row.alert_thresholds),
     createdAtMs: row.created_at.getTime(),
     expiresAtMs: row.expires_at?.getTime() ?? null,
   };
 }
 
-/** Nearly all limits have the same few thresholds, and there may be a hundred thousand limits in memory. */
-const knownThresholds = new Map<string, readonly number[]>();
-const knownThresholdsMax = 1_000;
+/**
+ * There may be a hundred thousand limits in memory, and nearly all of them have the same few words, spans and thresholds:
+ * what was read before stands in for what was read again.
+ */
+const known = new Map<string, unknown>();
+const knownMax = 5_000;
 
-function shared(thresholds: readonly number[]): readonly number[] {
-  const name = thresholds.join();
-  const known = knownThresholds.get(name);
-  if (known === undefined && knownThresholds.size < knownThresholdsMax) {
-    knownThresholds.set(name, thresholds);
+function shared<Value>(value: Value): Value {
+  const name = JSON.stringify(value);
+  if (!known.has(name) && known.size < knownMax) {
+    known.set(name, value);
   }
-  return known ?? thresholds;
+  return (known.get(name) ?? value) as Value;
 }
 
 function spanOf({ period, window_seconds, timezone }: LimitRow): Span {
