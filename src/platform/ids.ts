@@ -51,7 +51,7 @@ function pooledBytes(size: number): Uint8Array {
 export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledBytes): Ids {
   // Many ids are made in the same millisecond.
   let lastMs = Number.NaN;
-  let lastTime = '';
+  let lastTime: readonly number[] = [];
   return {
     next(prefix) {
       const nowMs = clock.now().getTime();
@@ -59,25 +59,40 @@ export function createIds(clock: Clock, random: (size: number) => Uint8Array = p
         lastMs = nowMs;
         lastTime = encodeTime(nowMs);
       }
-      return `${prefix}_${lastTime}${encodeRandom(random(randomBytesPerId))}`;
+      // In one step: text that grows is kept in pieces, and ids are kept by the hundred thousand.
+      return String.fromCharCode(
+        ...prefixCodes(prefix),
+        ...lastTime,
+        ...encodeRandom(random(randomBytesPerId)),
+      );
     },
   };
 }
 
-function encodeTime(milliseconds: number): string {
+const codes = Array.from(alphabet, (character) => character.charCodeAt(0));
+const prefixes = new Map<IdPrefix, readonly number[]>();
+
+function prefixCodes(prefix: IdPrefix): readonly number[] {
+  let known = prefixes.get(prefix);
+  if (known === undefined) {
+    known = Array.from(`${prefix}_`, (character) => character.charCodeAt(0));
+    prefixes.set(prefix, known);
+  }
+  return known;
+}
+
+function encodeTime(milliseconds: number): number[] {
   let rest = milliseconds;
-  let text = '';
+  const text: number[] = [];
   for (let i = 0; i < 10; i += 1) {
-    text = alphabet.charAt(rest % 32) + text;
+    text.unshift(codes[rest % 32] as number);
     rest = Math.floor(rest / 32);
   }
   return text;
 }
 
-const codes = Array.from(alphabet, (character) => character.charCodeAt(0));
-
-/** 80 bits are exactly 16 characters: each 5 bytes make 8. In one step, as text that grows is kept in many pieces. */
-function encodeRandom(bytes: Uint8Array): string {
+/** 80 bits are exactly 16 characters: each 5 bytes make 8. */
+function encodeRandom(bytes: Uint8Array): number[] {
   const text: number[] = [];
   let buffer = 0;
   let bits = 0;
@@ -89,5 +104,5 @@ function encodeRandom(bytes: Uint8Array): string {
       text.push(codes[(buffer >> bits) & 31] as number);
     }
   }
-  return String.fromCharCode(...text);
+  return text;
 }
