@@ -60,6 +60,8 @@ export async function startService({
         ...foreignSettings(),
         SVC_PORT: '0',
         SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey,
+        // Nobody settles what the load holds.
+        SVC_HOLDS_MAX: '10000000',
         ...settings,
         SVC_DATA_DIR: settings.SVC_DATA_DIR ?? temporaryDirectory(),
       },

@@ -117,17 +117,18 @@ interface MeetingTexts {
   readonly notChecked: string;
 }
 
-/** All verdicts of a meeting have them in common. */
-const texts = new WeakMap<Meeting, MeetingTexts>();
+/** All verdicts of a meeting have them in common. Those of orgs that ask once in a while are not worth their memory. */
+const texts = new WeakMap<Meeting, MeetingTexts | 'met once'>();
 
 function textsOf(meeting: Meeting): MeetingTexts {
-  let known = texts.get(meeting);
-  if (known === undefined) {
-    const gates = new Set(meeting.leftOut.flatMap((kind) => gateOf[kind] ?? []));
-    known = { frames: meeting.counters.map(frameOf), notChecked: JSON.stringify([...gates]) };
-    texts.set(meeting, known);
+  const known = texts.get(meeting);
+  if (known !== undefined && known !== 'met once') {
+    return known;
   }
-  return known;
+  const gates = new Set(meeting.leftOut.flatMap((kind) => gateOf[kind] ?? []));
+  const made = { frames: meeting.counters.map(frameOf), notChecked: JSON.stringify([...gates]) };
+  texts.set(meeting, known === undefined ? 'met once' : made);
+  return made;
 }
 
 function frameOf({ limit, window }: Met, index: number): Frame {
