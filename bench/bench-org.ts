@@ -16,6 +16,8 @@ export const scopes = [
   'budgets:write',
   'customers:read',
   'customers:write',
+  'webhooks:read',
+  'webhooks:write',
 ];
 
 const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };

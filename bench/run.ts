@@ -26,6 +26,7 @@ import { naive } from './rows/naive.ts';
 import { readOrg } from './rows/read-org.ts';
 import { runSingle } from './rows/run-single.ts';
 import { start } from './rows/start.ts';
+import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
 
 const rows: readonly Row[] = [
   edgeDecision,
@@ -38,6 +39,8 @@ const rows: readonly Row[] = [
   bulkBesideEdge,
   growthLimits,
   growthRuns,
+  webhooks,
+  webhooksGrowth,
   memoryOrgs,
   memoryBulk,
   start,

@@ -19,7 +19,7 @@ export interface FanOutDependencies {
 }
 
 const eventsPerBatch = 500;
-const deliveriesPerBatch = 2_000;
+const deliveriesPerBatch = 1_000;
 const clockSkewMs = 5_000;
 /** What may wait for a paused subscription; what comes after that is noted as failed, and can be redelivered. */
 export const pausedWaitingMax = 50_000;
