@@ -4,7 +4,7 @@
  * can read it. Every process on one database needs the same key; one that has another must not start, since it could
  * neither sign nor read what the others wrote.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Queryable } from './db/database.ts';
@@ -85,7 +85,7 @@ async function readKey(file: string): Promise<Buffer | undefined> {
 /** Processes that share the directory may do this at once: one of them makes the file, whole or not at all. */
 async function makeKey(dataDir: string, file: string): Promise<Buffer> {
   const key = randomBytes(secretsKeyBytes);
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.${randomUUID()}`;
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const handle = await open(draft, 'w', 0o600);
   try {

@@ -1,8 +1,8 @@
 /**
  * Sends what is due. A process takes lanes (the deliveries of one subscription each) under a lease, works on each until
  * nothing in it is due, and lets go of it. Lanes do not wait for each other: each has few attempts under way at a time,
- * one at a time while its receiver is slow or unknown, and slow receivers share slots of their own. So receivers that
- * hang keep up themselves and each other, and nobody else.
+ * one at a time while its receiver is slow or not known yet, and slow receivers share slots of their own. So receivers
+ * that hang keep up themselves and each other, and nobody else.
  *
  * At least once: an attempt counts when its outcome is written. A process that dies in between leaves its lanes, whose
  * leases run out, and what was not written is sent again, with the same event id.
@@ -63,13 +63,34 @@ const slowMs = 2_000;
 const deliveriesPerPage = { careful: 10, usual: 200 };
 const givenUpPerBatch = 1_000;
 const failingMsMax = 5 * 24 * 3_600_000;
+const slowRememberedMax = 10_000;
 const stopWaitMs = 5_000;
+
+/** How a receiver answered last: in time, late or not at all; or not yet since this process works on it. */
+type Pace = 'quick' | 'slow' | 'unknown';
 
 /** A lane in hand, and what is known of its receiver. */
 interface Work {
   readonly lane: Lane;
-  /** Its last answer came, and in time. */
-  isQuick: boolean;
+  pace: Pace;
+}
+
+/** Which receivers were slow when their lanes were left. */
+class SlowReceivers {
+  readonly #names = new Set<string>();
+
+  paceOf({ org_id, subscription_id }: Lane): Pace {
+    return this.#names.has(`${org_id} ${subscription_id}`) ? 'slow' : 'unknown';
+  }
+
+  note({ lane: { org_id, subscription_id }, pace }: Work): void {
+    const name = `${org_id} ${subscription_id}`;
+    if (pace !== 'slow') {
+      this.#names.delete(name);
+    } else if (this.#names.size < slowRememberedMax) {
+      this.#names.add(name);
+    }
+  }
 }
 
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
@@ -85,6 +106,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     }
   });
   const slots = { quick: new Slots(attemptsOverall), slow: new Slots(slowAttemptsOverall) };
+  const slowReceivers = new SlowReceivers();
   const inHand = new Map<Lane, Promise<void>>();
   let works = false;
   let stopped = false;
@@ -112,7 +134,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     for (const lane of await claimLanes(db, owner, await agreedNow(db, clock), room)) {
       inHand.set(
         lane,
-        work({ lane, isQuick: false })
+        work({ lane, pace: slowReceivers.paceOf(lane) })
           .catch((err) => log.warn({ ...lane, err }, 'webhooks of a subscription wait until its lease ends'))
           .finally(() => inHand.delete(lane)),
       );
@@ -121,7 +143,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
 
   async function work(one: Work): Promise<void> {
     while (!stopped && (await workOnce(one))) {
-      // The next page.
+      slowReceivers.note(one);
     }
     if (!aborted) {
       await db.transaction((tx) => leaveLane(tx, owner, one.lane));
@@ -139,7 +161,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     if (receiver.status === 'paused') {
       return false;
     }
-    const limit = one.isQuick ? deliveriesPerPage.usual : deliveriesPerPage.careful;
+    const limit = one.pace === 'quick' ? deliveriesPerPage.usual : deliveriesPerPage.careful;
     const due = await selectDue(db, lane, now, limit);
     await sendAll(one, due);
     return due.length > 0;
@@ -155,12 +177,12 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
           return;
         }
         recorded.push(...(await attempt(one, receiver, delivery)));
-        if (!isFirst && !one.isQuick) {
+        if (!isFirst && one.pace !== 'quick') {
           return;
         }
       }
     };
-    const width = one.isQuick ? attemptsPerLane : 1;
+    const width = one.pace === 'quick' ? attemptsPerLane : 1;
     await Promise.all(Array.from({ length: width }, (_, index) => sendOneAfterTheOther(index === 0)));
     await Promise.all(recorded);
   }
@@ -174,7 +196,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       return [recorder.add({ ...lane, ...outcome, id: delivery.id, at: clock.now() })];
     }
     const event = { id: delivery.event_id, type, createdAt: created_at, orgId: lane.org_id, data };
-    const pool = one.isQuick ? slots.quick : slots.slow;
+    const pool = one.pace === 'slow' ? slots.slow : slots.quick;
     const { at, answer } = await pool.use(async () => {
       const startedAt = clock.now();
       const message = messageOf(receiver, event, startedAt, {
@@ -187,7 +209,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       return [];
     }
     await faults('webhook.after_send', type);
-    one.isQuick = answer.status !== null && answer.latencyMs < slowMs && answer.retryAfter === undefined;
+    one.pace = paceOf(answer);
     const outcome = outcomeOf(lane, delivery, at, answer);
     counts.count(outcome.state === 'waiting' ? 'retried' : outcome.state);
     const recorded = recorder.add(outcome);
@@ -240,4 +262,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       await leaveAllLanes(db, owner).catch(() => undefined);
     },
   };
+}
+
+/** Whoever asks for patience gets it. */
+function paceOf({ status, latencyMs, retryAfter }: Answer): Pace {
+  return status !== null && latencyMs < slowMs && retryAfter === undefined ? 'quick' : 'slow';
 }

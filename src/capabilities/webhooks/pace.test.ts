@@ -46,16 +46,27 @@ test('deliveries to a good receiver arrive while every attempt to the others is 
   for (const { url } of bad) {
     await subscribe(world, org, url);
   }
+  // More that hang than slow receivers have slots.
+  for (let i = 0; i < 70; i += 1) {
+    await subscribe(world, org, `${bad[0]?.url}/${i}`);
+  }
+  const hanging = bad[0] as Receiver;
+  await makeBudget(world, org, 'for those that hang');
+  await webhooks.begin();
+  await vi.waitFor(() => expect(hanging.received).toHaveLength(71), { timeout: 10_000, interval: 10 });
+
   const id = await subscribe(world, org, good.url);
-  const events = 40;
+  const events = 20;
   for (let i = 0; i < events; i += 1) {
     await makeBudget(world, org, `budget ${i}`);
   }
   await webhooks.begin();
-  await vi.waitFor(() => expect(good.received).toHaveLength(events), { timeout: 12_000, interval: 10 });
-  // Those that hang are still at their first attempt.
+  await vi.waitFor(() => expect(good.received.length).toBeGreaterThanOrEqual(events), {
+    timeout: 12_000,
+    interval: 10,
+  });
   expect(new Set(good.ids()).size).toBe(events);
-  expect(bad[0]?.received.length).toBe(1);
+  expect(hanging.received, 'still at their first attempt').toHaveLength(71);
   await webhooks.stop();
   const path = `/v1/orgs/${org.id}/webhooks/${id}/deliveries?state=delivered&limit=200`;
   const { json } = await world.request('GET', path, { key: org.ownerKey });
