@@ -20,8 +20,8 @@ function servedNames(contract: FrozenContract, evidence: Evidence): Record<strin
       ]),
     ),
     [contract.signalling.metric.name]: evidence.metrics[contract.signalling.metric.name] !== undefined,
-    [signature]: evidence.deliveries?.v1[signature.toLowerCase()] !== undefined,
-    [version]: evidence.deliveries?.v1[version.toLowerCase()] !== undefined,
+    [signature]: evidence.deliveries.v1[signature.toLowerCase()] !== undefined,
+    [version]: evidence.deliveries.v1[version.toLowerCase()] !== undefined,
   };
 }
 

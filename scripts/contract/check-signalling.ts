@@ -90,9 +90,6 @@ export function checkDeliveries(
   { deliveries: wanted, signalling }: FrozenContract,
   { deliveries }: Evidence,
 ): string[] {
-  if (deliveries === undefined) {
-    return [];
-  }
   const parts = { signature: '[0-9a-f]+', timestamp: '\\d+' };
   const { signature_header: header } = wanted;
   const signatures = (['v1', 'v2'] as const).flatMap((version) => {

@@ -1,6 +1,8 @@
 /** What the code says today: the facts that the rules compare with the contract and with what was published. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import inject from 'light-my-request';
+import { messageOf } from '../../src/capabilities/webhooks/message.ts';
+import type { Receiver } from '../../src/capabilities/webhooks/receivers.ts';
 import { deprecatedSettings, describeSettings } from '../../src/config.ts';
 import type { Announcement } from '../../src/contract/deprecation-headers.ts';
 import { announcedDeprecations, type Deprecation } from '../../src/contract/deprecations.ts';
@@ -35,7 +37,7 @@ export interface Evidence {
   /** What says that deliveries signed with the org's secret are deprecated. */
   readonly orgSignedDelivery: Announcement;
   /** The headers of such a delivery, and of one signed with the subscription's own secret; names in lowercase. */
-  readonly deliveries?: {
+  readonly deliveries: {
     readonly v1: Readonly<Record<string, string>>;
     readonly v2: Readonly<Record<string, string>>;
   };
@@ -67,6 +69,7 @@ export async function gatherEvidence(openApi: OpenApi): Promise<Evidence> {
       catalog: errorCatalog,
       registry: announcedDeprecations,
       orgSignedDelivery,
+      deliveries: { v1: deliveryHeaders(null), v2: deliveryHeaders({ secret: 'own', previous: null }) },
       settings: settingsOf(),
       scopes,
       roles: orgRoles,
@@ -90,6 +93,18 @@ async function answerOf(
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
     body: payload,
   };
+}
+
+/** As they would be sent now. */
+function deliveryHeaders(own: Receiver['own']): Record<string, string> {
+  const now = new Date();
+  const { headers } = messageOf(
+    { status: 'active', url: 'https://receiver.example', own, orgSecret: 'of the org' },
+    { id: 'evt_x', type: 'webhook.test', createdAt: now, orgId: 'org_x', data: {} },
+    now,
+    { docsUrl: 'http://localhost/docs', userAgent: 'purser' },
+  );
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function settingsOf(): Evidence['settings'] {
