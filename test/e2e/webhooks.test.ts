@@ -1,6 +1,6 @@
 /** Real processes on both ends: what is signed can be verified by whoever has read the guide, and nothing is lost. */
-import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
 import { endAllProcesses, processTimeouts, spawnNode } from '../support/child-process.ts';
@@ -66,15 +66,6 @@ async function createOrg(service: ServiceProcess) {
 const makeBudget = (call: Awaited<ReturnType<typeof createOrg>>['call'], name: string) =>
   call('POST', '/budgets', { name, scope_kind: 'org', period: 'day', limit_usd: '1' });
 
-/** As another program computes it. */
-function openssl(secret: string, text: string): string {
-  const output = execFileSync('openssl', ['dgst', '-sha256', '-hmac', secret], {
-    input: text,
-    encoding: 'utf8',
-  });
-  return output.trim().split(' ').at(-1) ?? '';
-}
-
 test('a subscription moves from the org secret to its own while deliveries flow: none is lost, none fails', async () => {
   place = await makePlace({ migrated: true });
   const service = await startPurser(settings());
@@ -100,12 +91,16 @@ test('a subscription moves from the org secret to its own while deliveries flow:
   expect(receiver.judged.filter(({ verdict }) => verdict === 'wrong')).toEqual([]);
   expect(new Set(receiver.judged.map(({ version }) => version))).toEqual(new Set(['1', '2']));
 
-  const [first, last] = [receiver.judged.at(0), receiver.judged.at(-1)];
-  expect(first?.header).toBe(`v1=${openssl(org, first?.body ?? '')}`);
-  const time = /^t=(\d+),/.exec(last?.header ?? '')?.[1];
-  expect(last?.header).toBe(`t=${time},v1=${openssl(own, `${time}.${last?.body}`)}`);
-  const stored = await call('GET', `/webhooks/${subscription.id}/deliveries?state=delivered&limit=200`);
-  expect(stored.json.data).toHaveLength(total);
+  // Others sign like our second version, so their library has to be content with it.
+  const { body, header } = receiver.judged.at(-1) ?? { body: '', header: '' };
+  const event = Stripe.webhooks.constructEvent(body, header, own);
+  expect(event.id).toBe(JSON.parse(body).id);
+  expect(() => Stripe.webhooks.constructEvent(`${body} `, header, own)).toThrow('signature');
+  // What came of it is written down a moment later.
+  await vi.waitFor(async () => {
+    const stored = await call('GET', `/webhooks/${subscription.id}/deliveries?state=delivered&limit=200`);
+    expect(stored.json.data).toHaveLength(total);
+  });
 });
 
 test('a process killed after sending and before writing that down: the event comes again, with the same id', async () => {

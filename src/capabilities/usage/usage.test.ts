@@ -376,6 +376,8 @@ test.each([
   ['?from=2026-11-01T00:00:00Z&to=2026-11-01T00:00:00Z', 'to out_of_range'],
   ['?from=2025-11-01T00:00:00Z&to=2026-11-02T00:00:01Z', 'to out_of_range'],
   ['?from=2025-01-01T00:00:00Z', 'to out_of_range'],
+  ['?from=2199-12-31T00:00:00Z&to=2199-12-31T23:59:59Z', 'to out_of_range'],
+  ['?to=1900-01-02T00:00:00Z', 'to out_of_range'],
   ['?from=yesterday', 'from invalid_format'],
   ['?limit=0', 'limit out_of_range'],
   ['?limit=201', 'limit out_of_range'],

@@ -4,6 +4,7 @@ import { formatUsd } from '../../kernel/money.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.ts';
+import { isInstant } from '../../platform/http/validation.ts';
 import { bucketMs } from '../../platform/ledger/counters.ts';
 import { findTimezone, type GroupBy, type Measures, sumUsage, type UsageGroup } from './queries.ts';
 import { dayMs } from './rollups.ts';
@@ -87,10 +88,19 @@ function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRan
   if (toMs - fromMs > rangeMaxDays * dayMs + 1) {
     throw refuseField('to', 'out_of_range', `This may be at most ${rangeMaxDays} days after \`from\`.`);
   }
-  return {
+  const range = {
     fromMs: Math.floor(fromMs / bucketMs) * bucketMs,
     toMs: Math.ceil(toMs / bucketMs) * bucketMs,
   };
+  // What is answered are times too, and rounding may carry one out of the years that there are.
+  if (!isTold(range.fromMs) || !isTold(range.toMs)) {
+    throw refuseField('to', 'out_of_range', 'The range has to lie within the years 1900 to 2199.');
+  }
+  return range;
+}
+
+function isTold(atMs: number): boolean {
+  return isInstant(new Date(atMs).toISOString());
 }
 
 /** Where the page before ended. Its numbers go into a statement, so they have to be numbers. */
