@@ -189,6 +189,7 @@ export function createApp(deps: AppDependencies): App {
           log,
           counts: metrics.countsOf(decision.path),
           trustedProxies: config.trustedProxies,
+          bodyLimitBytes: config.bodyLimitBytes,
           peekCredential: (token) => credentials.peek(token),
         });
   // What a deprecated route has to tell is told by the common way.

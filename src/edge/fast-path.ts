@@ -11,13 +11,14 @@ import { performance } from 'node:perf_hooks';
 import type { Clock } from '../platform/clock.ts';
 import { admitCaller, type Caller, type Credential } from '../platform/http/access.ts';
 import { type AddressList, clientAddress } from '../platform/http/address.ts';
-import { keepBody, onBroken } from '../platform/http/body.ts';
+import { onBroken } from '../platform/http/body.ts';
+import { giveHeadStart } from '../platform/http/head-start.ts';
 import { parsePlainObject } from '../platform/http/json.ts';
 import type { RequestHandler } from '../platform/http/pipeline.ts';
 import type { Route } from '../platform/http/route.ts';
 import { newTraceId } from '../platform/http/trace-id.ts';
 import { compileBody } from '../platform/http/validation.ts';
-import type { Held } from '../platform/ledger/ledger.ts';
+import type { Held, HoldResult } from '../platform/ledger/ledger.ts';
 import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { RouteCounts } from '../platform/request-counts.ts';
@@ -31,12 +32,13 @@ export interface FastPathDependencies extends EdgeDependencies {
   readonly log: Log;
   readonly counts: RouteCounts;
   readonly trustedProxies: AddressList | undefined;
+  readonly bodyLimitBytes: number;
   /** What is remembered of a token; undefined when it has to be looked up. */
   peekCredential(token: string): Credential | undefined;
 }
 
 /** Bodies beyond it are no usual decisions. */
-const bodyBytesMax = 16_384;
+const usualBytesMax = 16_384;
 
 /** True when the request is taken care of. */
 export type FastPath = (
@@ -53,6 +55,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
   }
   const checkBody = compileBody(route.body);
   const told = new ToldAllows(deps.log);
+  const bytesMax = Math.min(usualBytesMax, deps.bodyLimitBytes);
 
   function identify(request: IncomingMessage, now: Date): Caller | undefined {
     const token = bearerToken(request);
@@ -88,13 +91,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     return 'code' in question ? undefined : question;
   }
 
-  /** Undefined: no allow. The common way asks again, and tells why. */
-  async function ask({ request }: Question): Promise<Held | undefined> {
-    const result = await ledger.hold(request);
-    return result.kind === 'held' ? result : undefined;
-  }
-
-  /** The same for books that can answer at once. */
+  /** Undefined: ask the books, and wait. */
   function decide({ request }: Question): ReturnType<typeof ledger.decide> {
     try {
       return ledger.decide(request);
@@ -104,7 +101,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
   }
 
   return (request, response, commonWay) => {
-    if (request.url !== path || request.method !== 'POST' || !isUsual(request)) {
+    if (request.url !== path || request.method !== 'POST' || !isUsual(request, bytesMax)) {
       return false;
     }
     const startedMs = performance.now();
@@ -116,9 +113,10 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
 
     let bytes: Buffer | undefined;
     let handled = false;
-    const fallBack = () => {
+    /** What was asked of the books is not asked again: the answer may be lost, and the hold there. */
+    const fallBack = (outcome?: Promise<HoldResult>) => {
       handled = true;
-      keepBody(request, bytes ?? Buffer.alloc(0));
+      giveHeadStart(request, { body: bytes ?? Buffer.alloc(0), outcome });
       void commonWay(request, response);
     };
     const allow = (question: Question, held: Held) => {
@@ -157,15 +155,22 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
       }
       const decided = decide(question);
       if (decided === undefined) {
-        ask(question).then((held) => (held === undefined ? fallBack() : allow(question, held)), fallBack);
+        const asked = ledger.hold(question.request);
+        asked.then(
+          (result) => (result.kind === 'held' ? allow(question, result) : fallBack(asked)),
+          () => fallBack(asked),
+        );
       } else if ('held' in decided) {
-        // Where that fails the hold is given back already.
-        decided.durable.then(() => allow(question, decided.held), fallBack);
+        decided.durable.then(
+          () => allow(question, decided.held),
+          // The hold is given back already.
+          () => fallBack(),
+        );
       } else {
         fallBack();
       }
     });
-    onBroken(request, fallBack);
+    onBroken(request, () => fallBack());
     return true;
   };
 }
@@ -173,7 +178,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
 const jsonType = 'application/json';
 
 /** No header that anyone but the common way knows how to treat. */
-function isUsual({ headers, rawHeaders }: IncomingMessage): boolean {
+function isUsual({ headers, rawHeaders }: IncomingMessage, bytesMax: number): boolean {
   if (
     headers['content-type'] !== jsonType ||
     headers.host === undefined ||
@@ -181,7 +186,7 @@ function isUsual({ headers, rawHeaders }: IncomingMessage): boolean {
     headers.origin !== undefined ||
     headers['content-encoding'] !== undefined ||
     headers['idempotency-key'] !== undefined ||
-    !(Number(headers['content-length']) <= bodyBytesMax)
+    !(Number(headers['content-length']) <= bytesMax)
   ) {
     return false;
   }

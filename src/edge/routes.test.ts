@@ -53,4 +53,33 @@ describe('an edge decision', () => {
     const next = await ask(org, { model: 'm', estimated_cost_usd: '0.75' });
     expect(next.json.limits[0].remaining).toBe('0');
   });
+
+  test('is not brought down by a body that nests, and says what is wrong with it', async () => {
+    const org = await capped('1');
+    await ask(org, { model: 'm', estimated_cost_usd: '0.1' });
+    for (const depth of [60, 4_000, 8_000]) {
+      const payload = `{"model":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+      const nested = await world.request('POST', '/v1/edge/decision', { key: org.ownerKey, raw: payload });
+      expect(nested.json.error.code).toBe('validation_failed');
+    }
+    expect((await ask(org, { model: 'm', estimated_cost_usd: '0.1' })).status).toBe(200);
+  });
+});
+
+describe('the fast path', () => {
+  test('keeps to the limit of bodies', async () => {
+    const small = await createWorld({ SVC_BODY_LIMIT_BYTES: '1024' });
+    try {
+      const org = await small.createOrg();
+      const send = (workflow: string) =>
+        small.request('POST', '/v1/edge/decision', {
+          key: org.ownerKey,
+          body: { model: 'm', estimated_cost_usd: '0.1', workflow },
+        });
+      expect((await send('w')).status).toBe(200);
+      expect((await send('w'.repeat(1_100))).json.error.code).toBe('payload_too_large');
+    } finally {
+      await small.close();
+    }
+  });
 });

@@ -6,7 +6,7 @@ import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/access.ts';
 import { decision, type Route } from '../platform/http/route.ts';
 import type { Exhaustions } from '../platform/ledger/exhaustion.ts';
-import type { Ledger } from '../platform/ledger/ledger.ts';
+import type { HoldResult, Ledger } from '../platform/ledger/ledger.ts';
 import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
 import { refuseDenial } from '../platform/ledger/refusals.ts';
@@ -41,9 +41,9 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
-      async handler({ body, caller, now }, key) {
+      async handler({ body, caller, now, outcome }, key) {
         try {
-          return await decide(deps, body, caller, now, key);
+          return await decide(deps, { body, caller, now, key, outcome: outcome as Outcome });
         } catch (error) {
           if (deps.degraded === undefined || !(error instanceof DatabaseUnavailable)) {
             throw error;
@@ -56,13 +56,18 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
   ];
 }
 
-async function decide(
-  deps: EdgeDependencies,
-  body: AskDecision,
-  caller: Caller,
-  now: Date,
-  key: string | undefined,
-): Promise<string> {
+/** What the books have answered already, on the fast path. */
+type Outcome = Promise<HoldResult> | undefined;
+
+interface Asked {
+  readonly body: AskDecision;
+  readonly caller: Caller;
+  readonly now: Date;
+  readonly key: string | undefined;
+  readonly outcome: Outcome;
+}
+
+async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome }: Asked): Promise<string> {
   const { ledger, orgLimits, rates, findPrice, exhaustions } = deps;
   const orgId = caller.tenantId;
   const price = await findPrice(orgId, body.model, now.getTime());
@@ -82,16 +87,17 @@ async function decide(
   }
   const giveBack = () => taken && rates.giveBack(taken.takes, now.getTime());
   try {
-    const result = await ledger.hold({
-      ...question.request,
-      ...(key !== undefined && {
-        key: {
-          digest: sha256(key),
-          fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
-          answerOf: (held) => verdictText(question, held),
-        },
-      }),
-    });
+    const result = await (outcome ??
+      ledger.hold({
+        ...question.request,
+        ...(key !== undefined && {
+          key: {
+            digest: sha256(key),
+            fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
+            answerOf: (held) => verdictText(question, held),
+          },
+        }),
+      }));
     switch (result.kind) {
       case 'held':
         decisionCounts.count('edge', 'allow', '');

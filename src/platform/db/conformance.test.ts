@@ -25,6 +25,23 @@ const ids = async (orgId: string) =>
 const insert = (on: { query: Database['query'] }, orgId: string, id: string) =>
   on.query('INSERT INTO things (org_id, id) VALUES ($1, $2)', [orgId, id]);
 
+test('of statements sent together, the failure that caused the others is told, however deep it was asked for', async () => {
+  const deep = async (on: { query: Database['query'] }): Promise<void> => {
+    await (async () => {
+      await (async () => {
+        await on.query('SELECT 9223372036854775807::int8 + $1::int8', [1n]);
+      })();
+    })();
+  };
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    const failed = db.transaction(async (tx) => {
+      await Promise.all([deep(tx), insert(tx, 'together', 'a'), insert(tx, 'together', 'b')]);
+    });
+    await expect(failed).rejects.toMatchObject({ code: '22003' });
+  }
+  expect(await ids('together')).toEqual([]);
+});
+
 describe('values', () => {
   test('arrive as the types the seam promises', async () => {
     const [row] = await db.query(

@@ -72,6 +72,11 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return isReported(error) && error.code === '23505' && error.constraint === constraint;
 }
 
+/** An earlier statement of the transaction failed, and nothing more can be done in it. */
+export function isAborted(error: unknown): boolean {
+  return isReported(error) && error.code === '25P02';
+}
+
 /** Serialization failures and deadlocks: the transaction was rolled back and may simply be run again. */
 export function isRetryable(error: unknown): boolean {
   return isReported(error) && (error.code === '40001' || error.code === '40P01');

@@ -1,5 +1,5 @@
 /** The part of a transaction that is the same on both engines: begin, commit or roll back, notices after commit. */
-import type { Queryable, Transaction } from './database.ts';
+import { isAborted, type Queryable, type Transaction } from './database.ts';
 
 export interface Notice {
   readonly channel: string;
@@ -20,7 +20,8 @@ export async function runTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const notices: Notice[] = [];
-  let statementFailed = false;
+  /** Statements may be sent together; those behind one that failed fail too, and do not say why. */
+  let firstFailure: unknown;
   let isOver = false;
   const tx: Transaction = {
     async query<Row extends object>(sql: string, params?: readonly unknown[]) {
@@ -31,7 +32,7 @@ export async function runTransaction<Result>(
       try {
         return await connection.query<Row>(sql, params);
       } catch (error) {
-        statementFailed = true;
+        firstFailure ??= error;
         throw error;
       }
     },
@@ -47,7 +48,7 @@ export async function runTransaction<Result>(
   let result: Result;
   try {
     result = await work(tx);
-    if (statementFailed) {
+    if (firstFailure !== undefined) {
       // COMMIT would answer without complaint and roll back; nobody may take that for success.
       throw new Error('a statement of the transaction failed and its error was swallowed');
     }
@@ -55,7 +56,7 @@ export async function runTransaction<Result>(
     isOver = true;
     // A connection that cannot roll back is broken and will be discarded by whoever lent it.
     await connection.query('ROLLBACK').catch(() => undefined);
-    throw error;
+    throw isAborted(error) ? firstFailure : error;
   }
   isOver = true;
   await connection.query('COMMIT');

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
+import { headStartOf } from './head-start.ts';
 import { parseJsonLines, parseJsonObject } from './json.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
@@ -87,16 +88,8 @@ export function onBroken(request: Breakable, heard: () => void): void {
   request[whenBroken] = heard;
 }
 
-/** Bodies that were read before anyone asked for them. */
-const kept = new WeakMap<IncomingMessage, Buffer>();
-
-/** For a request that was read on one way and is answered on another. */
-export function keepBody(request: IncomingMessage, bytes: Buffer): void {
-  kept.set(request, bytes);
-}
-
 async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const there = kept.get(request);
+  const there = headStartOf(request)?.body;
   if (there !== undefined && !isBroken(request)) {
     return there;
   }

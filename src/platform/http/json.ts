@@ -11,14 +11,17 @@ export function parseJsonObject(bytes: Buffer): object {
   return parseObject(bytes, 'body', '');
 }
 
-/**
- * A small body that needs no closer look: plain text without escapes. Undefined: look closer, with `parseJsonObject`.
- * How deep it nests is not looked at, so it is for whoever refuses values that nest at all.
- */
+/** A small body that needs no closer look: plain text, flat. Undefined: look closer, with `parseJsonObject`. */
 export function parsePlainObject(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
-  // The replacement character stands where the bytes were not UTF-8, or where it was sent as such.
-  if (text.includes('\\') || text.includes('\ufffd') || text.includes('__proto__')) {
+  if (
+    text.includes('\\') ||
+    // Stands where the bytes were not UTF-8, or where it was sent as such.
+    text.includes('\ufffd') ||
+    text.includes('__proto__') ||
+    text.includes('[') ||
+    text.indexOf('{') !== text.lastIndexOf('{')
+  ) {
     return undefined;
   }
   try {

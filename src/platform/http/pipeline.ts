@@ -21,6 +21,7 @@ import { type AddressList, clientAddress } from './address.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
 import { readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
+import { headStartOf } from './head-start.ts';
 import { parseQueryString } from './query-string.ts';
 import { asRefusal, jsonReply, type Reply, refusalReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
@@ -202,6 +203,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
       address,
       traceId,
       now,
+      outcome: headStartOf(request)?.outcome,
     } as Call;
     return route.run.kind === 'read'
       ? answerRead(route, route.run.handler, call)

@@ -23,6 +23,8 @@ export interface Call<Params = Readonly<Record<string, string>>, Query = unknown
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
+  /** What the handler would ask for, where that was asked before it was its turn. */
+  readonly outcome?: Promise<unknown> | undefined;
 }
 
 /** A call of a public route has no caller. */

@@ -10,7 +10,15 @@ import type { Ids } from '../ids.ts';
 import type { Book, MissingCounter } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
-import { Decider, type Known, nameOf, type PaidSoFar, type Prepared, whereItCounts } from './decider.ts';
+import {
+  Decider,
+  type Known,
+  nameOf,
+  type PaidSoFar,
+  type Prepared,
+  undoAll,
+  whereItCounts,
+} from './decider.ts';
 import {
   addToTallies,
   claimEnded,
@@ -57,10 +65,15 @@ export async function decideBatch<Run>(
   const results = new Map<BookingGroup<Run>, GroupResult<Run>>();
   const prepared: Prepared<Run>[] = [];
   const decider = new Decider<Run>(request, known);
-  for (const group of request.groups) {
-    const decided = decider.decide(group);
-    results.set(group, decided.result);
-    prepared.push(...decided.prepared);
+  try {
+    for (const group of request.groups) {
+      const decided = decider.decide(group);
+      results.set(group, decided.result);
+      prepared.push(...decided.prepared);
+    }
+  } catch (error) {
+    undoAll(prepared);
+    throw error;
   }
   const newHolds = prepared.flatMap(({ booked }) =>
     booked.booking.kind === 'open' ? (booked.hold ?? []) : [],

@@ -36,6 +36,13 @@ export interface Prepared<Run> {
   readonly undo: () => void;
 }
 
+/** In memory, nothing came of them. */
+export function undoAll(prepared: readonly Prepared<unknown>[]): void {
+  for (const { undo } of [...prepared].reverse()) {
+    undo();
+  }
+}
+
 /** What the books already say about the bookings. */
 export interface Known {
   readonly runs: Map<string, string>;
@@ -118,18 +125,21 @@ export class Decider<Run> {
     const book = this.#request.bookOf(group.orgId);
     const outcomes: Outcome<Run>[] = [];
     const prepared: Prepared<Run>[] = [];
-    for (const [index, booking] of group.bookings.entries()) {
-      const decided = this.#decideOne(book, booking, index);
-      if (!('outcome' in decided)) {
-        for (const one of prepared.reverse()) {
-          one.undo();
+    try {
+      for (const [index, booking] of group.bookings.entries()) {
+        const decided = this.#decideOne(book, booking, index);
+        if (!('outcome' in decided)) {
+          undoAll(prepared);
+          return { result: decided, prepared: [] };
         }
-        return { result: decided, prepared: [] };
+        outcomes.push(decided.outcome);
+        if (decided.prepared !== undefined) {
+          prepared.push(decided.prepared);
+        }
       }
-      outcomes.push(decided.outcome);
-      if (decided.prepared !== undefined) {
-        prepared.push(decided.prepared);
-      }
+    } catch (error) {
+      undoAll(prepared);
+      throw error;
     }
     return { result: { kind: 'done', outcomes }, prepared };
   }

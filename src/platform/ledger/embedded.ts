@@ -24,7 +24,7 @@ import {
 import type { Book, OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { BookingQueue, type WaitingGroup } from './booking-queue.ts';
-import type { Prepared } from './decider.ts';
+import { type Prepared, undoAll } from './decider.ts';
 import { EndInDoubt, EndsInDoubt } from './ends-in-doubt.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
@@ -287,13 +287,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (batch === undefined) {
       return;
     }
-    this.#holdLog.forget(batch.newHolds.map(({ id }) => id));
     if (isUnknown(error)) {
       void this.#resolveLater(batch.prepared);
     } else {
-      for (const { undo } of [...batch.prepared].reverse()) {
-        undo();
-      }
+      this.#holdLog.forget(batch.newHolds.map(({ id }) => id));
+      undoAll(batch.prepared);
     }
   }
 
@@ -313,7 +311,6 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
   async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
     const { db, log } = this.#options;
-    const unresolved = [...prepared];
     const ends = prepared.flatMap(({ ends: hold }) => hold?.id ?? []);
     this.#doubts.add(ends);
     while (!this.#closed) {
@@ -333,20 +330,20 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         );
         const isNewRun = ({ booked: { booking } }: Prepared<Run>) =>
           booking.kind !== 'complete' && booking.kind !== 'adjust';
-        for (let one = unresolved[0]; one !== undefined; one = unresolved[0]) {
+        for (const one of prepared) {
           const { booking, charged, hold } = one.booked;
           const committed = written.has(isNewRun(one) && charged === null ? booking.runId : booking.entryId);
+          const opened = booking.kind === 'open' ? hold : null;
           if (committed) {
-            if (booking.kind === 'open' && hold !== null) {
-              this.#holdLog.append([hold]);
-              this.#books.remember(hold);
-            }
             this.#conclude([one]);
+            if (opened !== null) {
+              // It is in the log, where it was put before the commit.
+              this.#books.remember(opened);
+            }
           } else {
             one.undo();
+            this.#holdLog.forget(opened === null ? [] : [opened.id]);
           }
-          // One by one, so that none is done again if the log fails.
-          unresolved.shift();
         }
         this.#doubts.delete(ends);
         log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');

@@ -311,7 +311,7 @@ export class Tick<Run> {
         this.#tx,
         this.#newHolds.filter(({ id }) => !ended.has(id)),
       ),
-      ...changed.map((hold) => updateHold(this.#tx, hold)),
+      updateHolds(this.#tx, this.#orgId, changed),
       this.#deleteHolds([...ended]),
       this.#writeCounters(book),
       this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
@@ -429,11 +429,22 @@ async function insertHolds(tx: Transaction, holds: readonly Hold[]): Promise<voi
   );
 }
 
-async function updateHold(tx: Transaction, hold: Hold): Promise<void> {
-  await tx.query('UPDATE holds SET body = $3, expires_at = $4 WHERE org_id = $1 AND id = $2', [
-    hold.orgId,
-    hold.id,
-    JSON.stringify(storedHold(hold)),
-    new Date(hold.expiresAtMs),
-  ]);
+/** A new limit may have to be named by every open hold of the org. */
+const holdsPerUpdate = 1_000;
+
+async function updateHolds(tx: Transaction, orgId: string, holds: readonly Hold[]): Promise<void> {
+  for (let at = 0; at < holds.length; at += holdsPerUpdate) {
+    const some = holds.slice(at, at + holdsPerUpdate);
+    await tx.query(
+      `UPDATE holds h SET body = u.body::jsonb, expires_at = u.expires_at
+         FROM unnest($2::text[], $3::text[], $4::timestamptz[]) AS u(id, body, expires_at)
+        WHERE h.org_id = $1 AND h.id = u.id`,
+      [
+        orgId,
+        some.map(({ id }) => id),
+        some.map((hold) => JSON.stringify(storedHold(hold))),
+        some.map(({ expiresAtMs }) => new Date(expiresAtMs)),
+      ],
+    );
+  }
 }

@@ -1,0 +1,18 @@
+/** What is known already of a request that began on one way and is answered on another. */
+import type { IncomingMessage } from 'node:http';
+
+export interface HeadStart {
+  readonly body: Buffer;
+  /** What its handler would ask for, where that was asked. */
+  readonly outcome: Promise<unknown> | undefined;
+}
+
+const given = new WeakMap<IncomingMessage, HeadStart>();
+
+export function giveHeadStart(request: IncomingMessage, headStart: HeadStart): void {
+  given.set(request, headStart);
+}
+
+export function headStartOf(request: IncomingMessage): HeadStart | undefined {
+  return given.get(request);
+}
