@@ -95,7 +95,9 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
         price_version: priceVersion,
         started_at: startedAt,
         finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
-        content: body.content ?? null,
+        // Kept only where a retention policy says so, and there is none yet.
+        content: null,
+        flagged_by: null,
         metadata: body.metadata ?? null,
         decision_id: decisionId,
       },

@@ -17,6 +17,8 @@ import { refuseBooking } from '../../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
+import type { Safety } from '../safety/index.ts';
+import { asksForAdmission, passSafety } from './content.ts';
 import {
   type DraftContext,
   draftAdjustment,
@@ -36,6 +38,7 @@ export interface RunDependencies {
   readonly orgLimits: OrgLimitsCache;
   readonly prices: Prices;
   readonly rates: RateLimiter;
+  readonly safety: Safety;
   readonly exhaustions: Exhaustions;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
@@ -52,6 +55,7 @@ export async function createRun(deps: RunDependencies, call: RunCall, body: Crea
   const outcomes = await bookAll(deps, call, booking === undefined ? [] : [booking], {
     bulk: false,
     amount: 'cost_usd',
+    contents: [body.content],
     answer: (tx, [outcome]) => viewOutcome(tx, call.caller.tenantId, outcome),
   });
   return outcomes;
@@ -70,6 +74,7 @@ export async function createRuns(
   return bookAll(deps, call, bookings, {
     bulk: true,
     amount: 'cost_usd',
+    contents: bodies.map(({ content }) => content),
     answer: async (_, outcomes) => bulkResult(outcomes),
   });
 }
@@ -113,18 +118,20 @@ async function bookAll<View>(
     readonly bulk: boolean;
     /** The field that says what it costs. */
     readonly amount: 'cost_usd' | 'amount_usd';
+    /** What was said in each of the runs. */
+    readonly contents?: readonly (string | undefined)[];
     answer(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
   },
 ): Promise<View> {
   const orgId = caller.tenantId;
   const taken = await takeRates(deps, orgId, bookings, now);
-  const decisions = bookings.filter(isDecided).length;
+  const decisions = bookings.filter(asksForAdmission).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
   try {
     result = await deps.ledger.book({
       orgId,
-      bookings,
+      bookings: await passSafety(deps.safety, orgId, bookings, how),
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -164,11 +171,6 @@ function isBeyondTheBooks(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === '22003';
 }
 
-/** Whether a booking has to pass the gates; others settle, record or correct. */
-function isDecided({ kind, decisionId }: Booking): boolean {
-  return kind === 'open' || (kind === 'charge' && decisionId === null);
-}
-
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
 async function takeRates(
   { orgLimits, rates, exhaustions }: RunDependencies,
@@ -179,7 +181,7 @@ async function takeRates(
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken: RateTake[][] = [];
   for (const booking of bookings) {
-    const gate = isDecided(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
+    const gate = asksForAdmission(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
     if (gate !== undefined) {
       const verdict = await gate.verdict;
       if (!verdict.allowed) {
