@@ -1,6 +1,7 @@
 /** How good the built-in detectors are on the labelled texts, and what each detector costs for 10 KB of ordinary content. */
-import { performance } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { builtIns } from '../../src/capabilities/safety/built-in.ts';
+import { Breather, matchesOf } from '../../src/capabilities/safety/inspection.ts';
 import { compilePattern } from '../../src/capabilities/safety/own-pattern.ts';
 import type { Finder } from '../../src/capabilities/safety/scanning.ts';
 import { compileWords } from '../../src/capabilities/safety/word-list.ts';
@@ -36,6 +37,10 @@ export const safety: SingleRow = {
       figures[recallOf(id)] = recall;
     }
     const text = ordinaryText();
+    progress('a megabyte');
+    figures['longest stall ms, all built-in, 1 MB'] = await longestStallMs(
+      text.repeat(100).slice(0, 1_000_000),
+    );
     for (const { id, find } of [...builtIns, ...own]) {
       progress(`cost of ${id}`);
       figures[costOf(id)] = medianMicroseconds(find, text);
@@ -56,6 +61,18 @@ function ordinaryText(): string {
   // From all files in turn, so that no detector meets only what was made to mislead it.
   const mixed = negatives.filter((_, index) => index % 23 === 0).map(({ text }) => text);
   return mixed.join('\n').slice(0, bytes);
+}
+
+/** How long others wait while a content of the largest size is looked at. */
+async function longestStallMs(text: string): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const breather = new Breather();
+  for (const detector of builtIns) {
+    await matchesOf(detector, text, Number.POSITIVE_INFINITY, breather);
+  }
+  delay.disable();
+  return delay.max / 1_000_000;
 }
 
 function medianMicroseconds(find: Finder, text: string): number {

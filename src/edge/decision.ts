@@ -81,7 +81,6 @@ function clampOf({ price, inputTokens, maxOutputTokens, request }: Question): nu
 }
 
 const gateOf: Partial<Record<OtherGate | LimitKind, Verdict['not_checked'][number]>> = {
-  policies: 'policies',
   safety: 'safety',
   plan_runs: 'plan',
   plan_tokens: 'plan',

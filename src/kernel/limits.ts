@@ -81,8 +81,8 @@ export interface Limit {
 /** What one charge takes of each unit. */
 export type Amounts = Readonly<Record<Unit, bigint>>;
 
-/** Gates that count nothing, in their order. They are none of the kernel's; it only knows that they are there. */
-export const otherGates = ['policies', 'safety'] as const;
+/** Gates that count nothing. They are none of the kernel's; it only knows that they are there. */
+export const otherGates = ['safety'] as const;
 export type OtherGate = (typeof otherGates)[number];
 
 export interface OrgLimits {

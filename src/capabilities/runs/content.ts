@@ -3,6 +3,7 @@ import { refuseWith } from '../../contract/refusal.ts';
 import type { Booking } from '../../platform/ledger/booking.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import type { Inspected, Safety } from '../safety/index.ts';
+import { isDecided } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
 export interface Contents {
@@ -27,7 +28,7 @@ export async function passSafety(
     orgId,
     bookings.map((booking, index) => {
       const content = contents[index];
-      return content === undefined ? undefined : { content, mayBlock: asksForAdmission(booking) };
+      return content === undefined ? undefined : { content, mayBlock: isDecided(booking) };
     }),
   );
   const last = inspected.at(-1)?.blocked;
@@ -42,11 +43,6 @@ export async function passSafety(
     });
   }
   return bookings.map((booking, index) => flagged(booking, inspected[index]));
-}
-
-/** Others settle a decision that was made, or record history. */
-export function asksForAdmission({ kind, decisionId }: Booking): boolean {
-  return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
 function flagged(booking: Booking<RunDraft>, inspected: Inspected | undefined): Booking<RunDraft> {

@@ -18,12 +18,13 @@ import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
 import type { Safety } from '../safety/index.ts';
-import { asksForAdmission, passSafety } from './content.ts';
+import { passSafety } from './content.ts';
 import {
   type DraftContext,
   draftAdjustment,
   draftCompletion,
   draftRun,
+  isDecided,
   isFaulty,
   needsPrice,
 } from './drafts.ts';
@@ -113,7 +114,7 @@ async function viewOutcome(
 async function bookAll<View>(
   deps: RunDependencies,
   { caller, seal, now }: RunCall,
-  bookings: readonly Booking<RunDraft>[],
+  drafted: readonly Booking<RunDraft>[],
   how: {
     readonly bulk: boolean;
     /** The field that says what it costs. */
@@ -124,14 +125,14 @@ async function bookAll<View>(
   },
 ): Promise<View> {
   const orgId = caller.tenantId;
-  const taken = await takeRates(deps, orgId, bookings, now);
-  const decisions = bookings.filter(asksForAdmission).length;
+  const taken = await takeRates(deps, orgId, drafted, now);
+  const decisions = drafted.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
   try {
     result = await deps.ledger.book({
       orgId,
-      bookings: await passSafety(deps.safety, orgId, bookings, how),
+      bookings: await passSafety(deps.safety, orgId, drafted, how),
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -153,7 +154,7 @@ async function bookAll<View>(
     giveBack(deps, taken, now);
     if (result.kind === 'denied') {
       decisionCounts.count('run', 'deny', result.denial.code);
-      const scope = bookings[result.index]?.scope;
+      const scope = drafted[result.index]?.scope;
       if (scope !== undefined) {
         deps.exhaustions.refused(orgId, scope, result.denial);
       }
@@ -181,7 +182,7 @@ async function takeRates(
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken: RateTake[][] = [];
   for (const booking of bookings) {
-    const gate = asksForAdmission(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
+    const gate = isDecided(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
     if (gate !== undefined) {
       const verdict = await gate.verdict;
       if (!verdict.allowed) {
