@@ -25,6 +25,7 @@ import { memoryOrgs } from './rows/memory-orgs.ts';
 import { naive } from './rows/naive.ts';
 import { readOrg } from './rows/read-org.ts';
 import { runSingle } from './rows/run-single.ts';
+import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
 import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
 
@@ -43,6 +44,7 @@ const rows: readonly Row[] = [
   webhooksGrowth,
   memoryOrgs,
   memoryBulk,
+  safety,
   start,
   readOrg,
   naive,

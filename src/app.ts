@@ -21,6 +21,7 @@ import { planRoutes } from './capabilities/plans/index.ts';
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { runRoutes } from './capabilities/runs/index.ts';
+import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
@@ -98,6 +99,7 @@ export function createApp(deps: AppDependencies): App {
   const drift = createDriftGauge();
   const deliveries = createDeliveryCounts();
   const exhaustions = createExhaustions({ db, ids, clock, orgLimits });
+  const safety = createSafety(db);
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const metrics = createMetrics(db, (registry) => {
     registerLedgerMetrics(registry, { db, ledger, drift });
@@ -130,10 +132,12 @@ export function createApp(deps: AppDependencies): App {
       orgLimits,
       prices,
       rates,
+      safety,
       exhaustions,
       bulkMaxRuns: config.bulkMaxRuns,
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),
+    ...safetyRoutes({ db, ids, safety }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...forecastRoutes({ db }),

@@ -128,7 +128,8 @@ export const errorCatalog = {
     'after_change',
     'A content-safety detector fired.',
     Type.Object({
-      detector: Type.String(),
+      detector: Type.String({ description: 'Its name.' }),
+      detector_id: Type.Optional(Type.String()),
       sample: Type.String({ description: 'The offending excerpt, capped in length.' }),
     }),
   ),

@@ -1,7 +1,7 @@
 /** From a question to a hold, and from a hold to the verdict: pure, so that the hot path is nothing but calls. */
 import type { FieldError } from '../contract/errors.ts';
 import type { Meeting, Met } from '../kernel/admission.ts';
-import type { LimitKind } from '../kernel/limits.ts';
+import type { LimitKind, OtherGate } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { Held, HoldRequest } from '../platform/ledger/ledger.ts';
@@ -80,7 +80,8 @@ function clampOf({ price, inputTokens, maxOutputTokens, request }: Question): nu
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 
-const gateOf: Partial<Record<LimitKind, Verdict['not_checked'][number]>> = {
+const gateOf: Partial<Record<OtherGate | LimitKind, Verdict['not_checked'][number]>> = {
+  safety: 'safety',
   plan_runs: 'plan',
   plan_tokens: 'plan',
   chain_cost: 'chain',

@@ -11,6 +11,7 @@ import {
   type Limit,
   type LimitKind,
   type OrgLimits,
+  type OtherGate,
   type Scope,
   type Unit,
   windowOf,
@@ -98,7 +99,7 @@ export interface Meeting {
   /** Of all of them but credit packs, which are burned in an order of their own. */
   readonly shares: readonly Share[];
   /** What applies and is not looked at on this surface, for the caller to know. */
-  readonly leftOut: readonly LimitKind[];
+  readonly leftOut: readonly (OtherGate | LimitKind)[];
   readonly fromMs: number;
   readonly untilMs: number;
 }
@@ -150,7 +151,7 @@ function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): 
     shares: counters
       .filter(({ limit }) => limit.kind !== 'credits')
       .map(({ key, limit }) => ({ key, unit: limit.unit })),
-    leftOut: [...new Set(others.map(({ kind }) => kind))],
+    leftOut: [...(surface === 'edge' ? limits.otherGates : []), ...new Set(others.map(({ kind }) => kind))],
     fromMs: Math.max(Number.NEGATIVE_INFINITY, ...counters.map(({ window }) => window.startMs)),
     untilMs: Math.min(Number.POSITIVE_INFINITY, ...counters.map(({ window }) => window.endMs)),
   };

@@ -81,6 +81,10 @@ export interface Limit {
 /** What one charge takes of each unit. */
 export type Amounts = Readonly<Record<Unit, bigint>>;
 
+/** Gates that count nothing. They are none of the kernel's; it only knows that they are there. */
+export const otherGates = ['safety'] as const;
+export type OtherGate = (typeof otherGates)[number];
+
 export interface OrgLimits {
   readonly orgId: string;
   /** Moves with every change of a limit. */
@@ -89,6 +93,8 @@ export interface OrgLimits {
   /** Reads per minute; null: as the deployment says. */
   readonly readRpm: number | null;
   readonly all: readonly Limit[];
+  /** Those that the org has besides its limits. */
+  readonly otherGates: readonly OtherGate[];
   /** Some of them are rates, which are counted elsewhere. */
   readonly hasRates: boolean;
   readonly index: LimitIndex;
@@ -102,7 +108,9 @@ interface LimitIndex {
   readonly byValue: ReadonlyMap<MatchField, ReadonlyMap<string, readonly Limit[]>>;
 }
 
-export function orgLimits(of: Omit<OrgLimits, 'index' | 'hasRates'>): OrgLimits {
+export function orgLimits(
+  of: Omit<OrgLimits, 'index' | 'hasRates' | 'otherGates'> & Partial<Pick<OrgLimits, 'otherGates'>>,
+): OrgLimits {
   const everyone: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
   for (const limit of [...of.all].sort(inReportingOrder)) {
@@ -126,7 +134,7 @@ export function orgLimits(of: Omit<OrgLimits, 'index' | 'hasRates'>): OrgLimits 
       field !== 'route_class' && of.all.some(({ match }) => match[field] !== undefined),
   );
   const hasRates = of.all.some(({ kind }) => kind === 'rate');
-  return { ...of, hasRates, index: { fields, everyone, byValue } };
+  return { otherGates: [], ...of, hasRates, index: { fields, everyone, byValue } };
 }
 
 function inReportingOrder(a: Limit, b: Limit): number {

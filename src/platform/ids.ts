@@ -26,7 +26,8 @@ export type IdPrefix =
   | 'ent'
   | 'adj'
   | 'whk'
-  | 'dlv';
+  | 'dlv'
+  | 'det';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

@@ -68,6 +68,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     limit_id: await made('customer-limits', limitBodies.customerLimit),
     pack_id: await made('credit-packs', limitBodies.creditPack),
     plan_id: plan.json.id,
+    detector_id: await made('safety-detectors', detectorBody),
     ...(await webhookOf(org)),
   };
 }
@@ -80,6 +81,8 @@ async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: s
 }
 
 const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
+
+const detectorBody = { name: 'a', kind: 'words', words: ['a'], action: 'flag' };
 
 const limitBodies = {
   budget: { name: 'a', scope_kind: 'org', period: 'day', limit_usd: '1' },
@@ -230,6 +233,9 @@ function validBody(route: Route): object {
     'webhooks.change': { description: 'b' },
     'webhooks.signing.rotate': {},
     'webhooks.redeliver': { from: '2026-01-01T00:00:00Z' },
+    'safety_detectors.create': detectorBody,
+    'safety_detectors.change': { enabled: false },
+    'safety_detectors.test': { content: 'a' },
     'budgets.create': limitBodies.budget,
     'budgets.change': { name: 'b' },
     'spend_cap.put': { cap_usd: '1' },

@@ -43,7 +43,6 @@ const stillMissing = [
   'residency_violation',
   'policy_blocked',
   'policy_approval_required',
-  'content_safety_blocked',
   'support_scope_denied',
   'insufficient_cohort_size',
   'policy_expression_error',
@@ -120,6 +119,12 @@ const provocations: Record<Provoked, () => Promise<TestAnswer>> = {
     }
     return own('bad', { address: '203.0.113.9' });
   },
+  content_safety_blocked: () =>
+    spending(
+      ({ post }) =>
+        post('/safety-detectors', { name: 'a', kind: 'words', words: ['heron'], action: 'block' }),
+      { model: 'm', cost_usd: '1', content: 'a heron' },
+    ),
   spend_cap_exceeded: () =>
     spending(({ put }) => put('/spend-cap', { cap_usd: '0' }), { model: 'm', cost_usd: '1' }),
   chain_budget_exceeded: () =>

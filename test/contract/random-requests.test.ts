@@ -99,6 +99,12 @@ async function newCast(): Promise<Cast> {
       status: 'running',
       estimated_cost_usd: '1',
     }),
+    detector_id: await make(`/v1/orgs/${own.id}/safety-detectors`, own.ownerKey, {
+      name: 'a',
+      kind: 'words',
+      words: ['a'],
+      action: 'flag',
+    }),
     decision_id: decision.json.decision_id,
     model: 'gpt-4o',
     plan_id: await make('/v1/admin/plans', world.operatorKey, { name: own.id, overage_policy: 'allow' }),

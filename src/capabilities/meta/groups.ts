@@ -19,6 +19,7 @@ export const operationGroups = {
   limits: 'Every limit of an organization, and where it stands.',
   holds: 'What is set aside for decisions and runs that go on.',
   ledger: 'The books, held against themselves.',
+  safety_detectors: 'What is looked for in the content of runs, and what becomes of those that have it.',
   webhooks:
     'Events posted to receivers of the organization: who gets which, how they are signed, what arrived.',
   usage: 'What was used, summed over time and by what it was about.',

@@ -29,6 +29,11 @@ export function isFaulty(drafted: Drafted): drafted is readonly FieldError[] {
   return Array.isArray(drafted);
 }
 
+/** Whether a booking has to pass the gates; others settle, record or correct. */
+export function isDecided({ kind, decisionId }: Booking): boolean {
+  return kind === 'open' || (kind === 'charge' && decisionId === null);
+}
+
 const futureToleranceMs = 5 * 60_000;
 
 type Measured = Omit<CompleteRun, 'status'>;
@@ -95,7 +100,9 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
         price_version: priceVersion,
         started_at: startedAt,
         finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
-        content: body.content ?? null,
+        // Kept only where a retention policy says so, and there is none yet.
+        content: null,
+        flagged_by: null,
         metadata: body.metadata ?? null,
         decision_id: decisionId,
       },

@@ -42,6 +42,8 @@ export interface RunRow {
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly decision_id: string | null;
   readonly marks: readonly Booked['marks'][number][];
+  /** The names of the detectors that flagged its content; null: none did. */
+  readonly flagged_by: readonly string[] | null;
   readonly created_at: Date;
 }
 
@@ -88,6 +90,7 @@ const columns = {
   metadata: 'jsonb',
   decision_id: 'text',
   marks: 'text[]',
+  flagged_by: 'text[]',
   created_at: 'timestamptz',
 } as const;
 
@@ -133,6 +136,7 @@ export function bookedRow(booked: Booked<RunDraft>): RunRow {
     metadata: said.metadata,
     decision_id: said.decision_id,
     marks: booked.marks,
+    flagged_by: said.flagged_by,
     created_at: new Date(booked.bookedAtMs),
   };
 }
@@ -284,6 +288,11 @@ export async function listRuns(
       ['key_id = ?', query.key_id],
       ['decision_id = ?', query.decision_id],
       ['tags @> ?::jsonb', tag],
+      [
+        query.flagged ? 'flagged_by IS NOT NULL AND ?::bool' : 'flagged_by IS NULL AND NOT ?::bool',
+        query.flagged,
+      ],
+      ['flagged_by IS NOT NULL AND ? = ANY(flagged_by)', query.flagged_by],
       ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
       ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
     ],

@@ -23,6 +23,7 @@ const corrector = { kind: 'org', scope: 'runs:write', role: 'admin' } as const;
 
 const gates = [
   'rate_limited',
+  'content_safety_blocked',
   'plan_limit_exceeded',
   'quota_exhausted',
   'spend_cap_exceeded',

@@ -17,11 +17,14 @@ import { refuseBooking } from '../../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
+import type { Safety } from '../safety/index.ts';
+import { passSafety } from './content.ts';
 import {
   type DraftContext,
   draftAdjustment,
   draftCompletion,
   draftRun,
+  isDecided,
   isFaulty,
   needsPrice,
 } from './drafts.ts';
@@ -36,6 +39,7 @@ export interface RunDependencies {
   readonly orgLimits: OrgLimitsCache;
   readonly prices: Prices;
   readonly rates: RateLimiter;
+  readonly safety: Safety;
   readonly exhaustions: Exhaustions;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
@@ -52,6 +56,7 @@ export async function createRun(deps: RunDependencies, call: RunCall, body: Crea
   const outcomes = await bookAll(deps, call, booking === undefined ? [] : [booking], {
     bulk: false,
     amount: 'cost_usd',
+    contents: [body.content],
     answer: (tx, [outcome]) => viewOutcome(tx, call.caller.tenantId, outcome),
   });
   return outcomes;
@@ -70,6 +75,7 @@ export async function createRuns(
   return bookAll(deps, call, bookings, {
     bulk: true,
     amount: 'cost_usd',
+    contents: bodies.map(({ content }) => content),
     answer: async (_, outcomes) => bulkResult(outcomes),
   });
 }
@@ -108,23 +114,25 @@ async function viewOutcome(
 async function bookAll<View>(
   deps: RunDependencies,
   { caller, seal, now }: RunCall,
-  bookings: readonly Booking<RunDraft>[],
+  drafted: readonly Booking<RunDraft>[],
   how: {
     readonly bulk: boolean;
     /** The field that says what it costs. */
     readonly amount: 'cost_usd' | 'amount_usd';
+    /** What was said in each of the runs. */
+    readonly contents?: readonly (string | undefined)[];
     answer(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
   },
 ): Promise<View> {
   const orgId = caller.tenantId;
-  const taken = await takeRates(deps, orgId, bookings, now);
-  const decisions = bookings.filter(isDecided).length;
+  const taken = await takeRates(deps, orgId, drafted, now);
+  const decisions = drafted.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
   try {
     result = await deps.ledger.book({
       orgId,
-      bookings,
+      bookings: await passSafety(deps.safety, orgId, drafted, how),
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -146,7 +154,7 @@ async function bookAll<View>(
     giveBack(deps, taken, now);
     if (result.kind === 'denied') {
       decisionCounts.count('run', 'deny', result.denial.code);
-      const scope = bookings[result.index]?.scope;
+      const scope = drafted[result.index]?.scope;
       if (scope !== undefined) {
         deps.exhaustions.refused(orgId, scope, result.denial);
       }
@@ -162,11 +170,6 @@ async function bookAll<View>(
 /** Each amount fits, but the sum of an org's day has to fit too. */
 function isBeyondTheBooks(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === '22003';
-}
-
-/** Whether a booking has to pass the gates; others settle, record or correct. */
-function isDecided({ kind, decisionId }: Booking): boolean {
-  return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */

@@ -11,6 +11,7 @@ import {
   usd,
 } from '../../platform/http/schemas.ts';
 import { estimate, label, scopeFields, tokens } from '../../platform/ledger/scope.ts';
+import { contentCharactersMax } from '../safety/index.ts';
 
 const tags = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 200 }), {
   maxProperties: 20,
@@ -57,7 +58,12 @@ export const CreateRun = closed({
   ...measured,
   ...estimate,
   started_at: Type.Optional(timestamp),
-  content: Type.Optional(Type.String({ maxLength: 1_000_000 })),
+  content: Type.Optional(
+    Type.String({
+      maxLength: contentCharactersMax,
+      description: "What was said. The org's safety detectors look at it; it is not kept.",
+    }),
+  ),
   decision_id: Type.Optional(id),
 });
 export type CreateRun = Static<typeof CreateRun>;
@@ -103,12 +109,17 @@ export const RunView = closed({
   ),
   started_at: timestamp,
   finished_at: nullable(timestamp),
-  content: nullable(Type.String()),
+  content: nullable(
+    Type.String({ description: 'Null unless a retention policy of the org says that it is kept.' }),
+  ),
   metadata,
   decision_id: nullable(Type.String()),
   held_usd: nullable(Type.String({ description: 'What is held for it while it runs.' })),
   expires_at: nullable(Type.String({ format: 'date-time', description: 'When that hold ends by itself.' })),
-  marks: Type.Array(choice(['over_hold', 'late', 'degraded', 'backfill'])),
+  marks: Type.Array(choice(['over_hold', 'late', 'degraded', 'backfill', 'flagged'])),
+  flagged_by: Type.Array(Type.String(), {
+    description: 'The names of the safety detectors that flagged its content.',
+  }),
   key_id: Type.String(),
   charged_at: timestamp,
   created_at: timestamp,
@@ -164,6 +175,10 @@ export const RunFilters = listParameters(runSorts, {
   decision_id: filter,
   tag: Type.Optional(
     Type.String({ minLength: 3, maxLength: 300, pattern: '^[^=]+=', description: 'As `name=value`.' }),
+  ),
+  flagged: Type.Optional(Type.Boolean({ description: 'Whether a safety detector flagged it.' })),
+  flagged_by: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'The name of a detector that flagged it.' }),
   ),
   from: Type.Optional(timestamp),
   to: Type.Optional(timestamp),

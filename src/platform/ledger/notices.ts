@@ -1,4 +1,5 @@
 /** How every process learns that the limits of an org changed. */
+import type { OtherGate } from '../../kernel/limits.ts';
 import type { Database, Transaction } from '../db/database.ts';
 
 const channel = 'limits';
@@ -23,6 +24,22 @@ export async function announceLimit(tx: Transaction, orgId: string): Promise<voi
     [orgId],
   );
   await tx.notify(channel, orgId);
+}
+
+/** A gate that counts nothing stands before the org's runs from now on, or no longer does. */
+export async function announceOtherGate(
+  tx: Transaction,
+  orgId: string,
+  gate: OtherGate,
+  applies: boolean,
+): Promise<void> {
+  await announceLimit(tx, orgId);
+  await tx.query(
+    `UPDATE ledger_orgs
+        SET other_gates = array_remove(other_gates, $2::text) || CASE WHEN $3::bool THEN ARRAY[$2::text] ELSE '{}' END
+      WHERE org_id = $1`,
+    [orgId, gate, applies],
+  );
 }
 
 /** `null`: notices may have been missed, so anything may have changed. */

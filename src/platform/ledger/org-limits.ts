@@ -2,7 +2,7 @@
  * The limits of each org as the kernel wants them, remembered until they change. While notices may be missing nothing
  * that was remembered is believed.
  */
-import { type OrgLimits, orgLimits } from '../../kernel/limits.ts';
+import { type OrgLimits, orgLimits, otherGates } from '../../kernel/limits.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { selectLiveLimits, toLimit } from './limits.ts';
 import { onLimitsChange } from './notices.ts';
@@ -81,12 +81,13 @@ interface OrgRow {
   readonly timezone: string;
   readonly version: bigint;
   readonly read_rpm: number | null;
+  readonly other_gates: readonly string[] | null;
 }
 
 export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLimits> {
   // The version first: limits that are newer than it only make the next look find another version.
   const [org] = await db.query<OrgRow>(
-    `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm
+    `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm, other_gates
        FROM orgs LEFT JOIN ledger_orgs ON ledger_orgs.org_id = orgs.id LEFT JOIN org_rate_limits ON org_rate_limits.org_id = orgs.id
       WHERE orgs.id = $1`,
     [orgId],
@@ -98,5 +99,6 @@ export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLi
     timezone: org?.timezone ?? 'UTC',
     readRpm: org?.read_rpm ?? null,
     all: rows.map(toLimit),
+    otherGates: otherGates.filter((gate) => org?.other_gates?.includes(gate)),
   });
 }

@@ -1,0 +1,52 @@
+/** What the org's safety detectors say about the contents of runs, before anything is counted. */
+import { refuseWith } from '../../contract/refusal.ts';
+import type { Booking } from '../../platform/ledger/booking.ts';
+import { decisionCounts } from '../../platform/ledger/metrics.ts';
+import type { Inspected, Safety } from '../safety/index.ts';
+import { isDecided } from './drafts.ts';
+import type { RunDraft } from './queries.ts';
+
+export interface Contents {
+  readonly bulk: boolean;
+  readonly contents?: readonly (string | undefined)[];
+}
+
+/**
+ * The bookings, with those marked that a detector flagged. Refuses where one blocks; but what settles a decision or is
+ * history has happened, so it is booked and flagged.
+ */
+export async function passSafety(
+  safety: Safety,
+  orgId: string,
+  bookings: readonly Booking<RunDraft>[],
+  { bulk, contents = [] }: Contents,
+): Promise<readonly Booking<RunDraft>[]> {
+  if (contents.every((content) => content === undefined)) {
+    return bookings;
+  }
+  const inspected = await safety.inspect(
+    orgId,
+    bookings.map((booking, index) => {
+      const content = contents[index];
+      return content === undefined ? undefined : { content, mayBlock: isDecided(booking) };
+    }),
+  );
+  const last = inspected.at(-1)?.blocked;
+  if (last !== undefined) {
+    decisionCounts.count('run', 'deny', 'content_safety_blocked');
+    const { detector, detectorId, sample } = last;
+    throw refuseWith('content_safety_blocked', {
+      detector,
+      detector_id: detectorId,
+      sample,
+      ...(bulk && { run_index: inspected.length - 1 }),
+    });
+  }
+  return bookings.map((booking, index) => flagged(booking, inspected[index]));
+}
+
+function flagged(booking: Booking<RunDraft>, inspected: Inspected | undefined): Booking<RunDraft> {
+  return inspected === undefined || inspected.flaggedBy.length === 0
+    ? booking
+    : { ...booking, run: { row: { ...booking.run.row, flagged_by: inspected.flaggedBy } } };
+}

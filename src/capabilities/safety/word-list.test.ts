@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import type { Match } from './scanning.ts';
+import { compileWords } from './word-list.ts';
+
+const found = (words: readonly string[], text: string) =>
+  Array.from(compileWords(words)(text))
+    .filter((match): match is Match => match !== null)
+    .map(({ start, end }) => text.slice(start, end));
+
+describe('a list of words', () => {
+  test.each([
+    [['cat'], 'Cat, concatenate, CAT!', ['Cat', 'CAT']],
+    [['top secret'], 'Top-Secret; top\nsecret; topsecret; top and secret', ['Top-Secret', 'top\nsecret']],
+    [
+      ['new', 'new york city', 'new york'],
+      'New York City or New York or new',
+      ['New York City', 'New York', 'new'],
+    ],
+    [['naïve'], 'NAÏVE naive', ['NAÏVE']],
+    [['é'], 'e\u0301 \u00e9', ['e\u0301', '\u00e9']],
+    [['机密'], '绝对机密文件', ['机密']],
+    [['ㄱ', '강남'], '강남 강남역', ['강남']],
+    [['a b c'], 'a b a b c', ['a b c']],
+    [['C++'], 'c', ['c']],
+    [['x'], '', []],
+  ])('%j in %j', (words, text, wanted) => {
+    expect(found(words, text)).toEqual(wanted);
+  });
+
+  test('the size of the list does not matter to what is found', () => {
+    const words = Array.from({ length: 1_000 }, (_, index) => `word${index} of${index % 7}`);
+    expect(found(words, 'word999 of5, word998 of5, WORD998 OF4')).toEqual(['word999 of5', 'WORD998 OF4']);
+  });
+});

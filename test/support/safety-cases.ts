@@ -1,0 +1,35 @@
+/** The labelled texts that the built-in detectors are held to; see `test/data/safety/README.md`. */
+import { readFileSync } from 'node:fs';
+import type { Finder } from '../../src/capabilities/safety/scanning.ts';
+
+export interface SafetyCase {
+  readonly positive: boolean;
+  readonly text: string;
+}
+
+/** Stands inside what a scanner for secrets would take for one. */
+const breaker = '¦';
+
+export function safetyCases(detector: string): SafetyCase[] {
+  const file = new URL(`../data/safety/${detector}.json`, import.meta.url);
+  const cases = JSON.parse(readFileSync(file, 'utf8')) as SafetyCase[];
+  return cases.map(({ positive, text }) => ({ positive, text: text.replaceAll(breaker, '') }));
+}
+
+export interface Judged {
+  readonly precision: number;
+  readonly recall: number;
+  readonly wrong: readonly SafetyCase[];
+}
+
+/** A text is found or not; how often does not matter. */
+export function judge(find: Finder, cases: readonly SafetyCase[]): Judged {
+  const fires = ({ text }: SafetyCase) => Array.from(find(text)).some((match) => match !== null);
+  const fired = cases.filter(fires);
+  const right = fired.filter(({ positive }) => positive).length;
+  return {
+    precision: right / fired.length,
+    recall: right / cases.filter(({ positive }) => positive).length,
+    wrong: cases.filter((one) => fired.includes(one) !== one.positive),
+  };
+}
