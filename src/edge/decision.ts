@@ -89,9 +89,12 @@ const gateOf: Partial<Record<LimitKind, Verdict['not_checked'][number]>> = {
   credits: 'credits',
 };
 
-/** The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping. */
-export function verdictText(question: Question, { hold, meeting, left }: Held): string {
-  const { frames, notChecked } = textsOf(meeting);
+/**
+ * The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping.
+ * `isGoverned`: the org has policies, which nobody has asked here.
+ */
+export function verdictText(question: Question, { hold, meeting, left }: Held, isGoverned: boolean): string {
+  const { frames, notChecked, notCheckedGoverned } = textsOf(meeting);
   let limits = '';
   for (let i = 0; i < frames.length; i += 1) {
     const { before, isMoney, after } = frames[i] as Frame;
@@ -101,7 +104,7 @@ export function verdictText(question: Question, { hold, meeting, left }: Held): 
   return (
     `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
     `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(question)},` +
-    `"limits":[${limits}],"not_checked":${notChecked}}`
+    `"limits":[${limits}],"not_checked":${isGoverned ? notCheckedGoverned : notChecked}}`
   );
 }
 
@@ -115,6 +118,8 @@ interface Frame {
 interface MeetingTexts {
   readonly frames: readonly Frame[];
   readonly notChecked: string;
+  /** The same for an org that has policies. */
+  readonly notCheckedGoverned: string;
 }
 
 /** All verdicts of a meeting have them in common. Those of orgs that ask once in a while are not worth their memory. */
@@ -126,7 +131,11 @@ function textsOf(meeting: Meeting): MeetingTexts {
     return known;
   }
   const gates = new Set(meeting.leftOut.flatMap((kind) => gateOf[kind] ?? []));
-  const made = { frames: meeting.counters.map(frameOf), notChecked: JSON.stringify([...gates]) };
+  const made = {
+    frames: meeting.counters.map(frameOf),
+    notChecked: JSON.stringify([...gates]),
+    notCheckedGoverned: JSON.stringify(['policies', ...gates]),
+  };
   texts.set(meeting, known === undefined ? 'met once' : made);
   return made;
 }

@@ -68,6 +68,17 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     }
   }
 
+  /** Undefined: it has to be read first, which is not the usual case. */
+  function knownGoverned(orgId: string): boolean | undefined {
+    const isGoverned = deps.isGoverned(orgId);
+    if (isGoverned instanceof Promise) {
+      // The common way asks again and hears what is wrong; unheard here it would end the process.
+      isGoverned.catch(() => undefined);
+      return undefined;
+    }
+    return isGoverned;
+  }
+
   /** Undefined: not the usual question. */
   function understand(bytes: Buffer, caller: Caller, nowMs: number): Question | undefined {
     const limits = orgLimits.peek(caller.tenantId);
@@ -121,9 +132,9 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
       keepBody(request, bytes ?? Buffer.alloc(0));
       void commonWay(request, response);
     };
-    const allow = (question: Question, held: Held) => {
+    const allow = (question: Question, held: Held, isGoverned: boolean) => {
       const traceId = newTraceId();
-      const body = verdictText(question, held);
+      const body = verdictText(question, held, isGoverned);
       response.writeHead(200, [
         'content-type',
         'application/json; charset=utf-8',
@@ -151,16 +162,20 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
         return;
       }
       const question = bytes === undefined ? undefined : understand(bytes, caller, now.getTime());
-      if (question === undefined) {
+      const isGoverned = knownGoverned(caller.tenantId);
+      if (question === undefined || isGoverned === undefined) {
         fallBack();
         return;
       }
       const decided = decide(question);
       if (decided === undefined) {
-        ask(question).then((held) => (held === undefined ? fallBack() : allow(question, held)), fallBack);
+        ask(question).then(
+          (held) => (held === undefined ? fallBack() : allow(question, held, isGoverned)),
+          fallBack,
+        );
       } else if ('held' in decided) {
         // Where that fails the hold is given back already.
-        decided.durable.then(() => allow(question, decided.held), fallBack);
+        decided.durable.then(() => allow(question, decided.held, isGoverned), fallBack);
       } else {
         fallBack();
       }

@@ -26,7 +26,9 @@ export type IdPrefix =
   | 'ent'
   | 'adj'
   | 'whk'
-  | 'dlv';
+  | 'dlv'
+  | 'pol'
+  | 'apr';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

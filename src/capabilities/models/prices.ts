@@ -7,7 +7,7 @@
  */
 import { discounted, type Rates } from '../../kernel/prices.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { createMemory } from './memory.ts';
+import { createMemory } from '../../platform/memory.ts';
 import { onModelPriceChange, onOrgPriceChange } from './notices.ts';
 import {
   allModelVersions,

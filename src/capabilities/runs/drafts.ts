@@ -29,6 +29,11 @@ export function isFaulty(drafted: Drafted): drafted is readonly FieldError[] {
   return Array.isArray(drafted);
 }
 
+/** Whether a booking has to pass the gates; others settle, record or correct. */
+export function isDecided({ kind, decisionId }: Booking): boolean {
+  return kind === 'open' || (kind === 'charge' && decisionId === null);
+}
+
 const futureToleranceMs = 5 * 60_000;
 
 type Measured = Omit<CompleteRun, 'status'>;

@@ -17,14 +17,17 @@ import { refuseBooking } from '../../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
+import type { PolicyGate } from '../policies/index.ts';
 import {
   type DraftContext,
   draftAdjustment,
   draftCompletion,
   draftRun,
+  isDecided,
   isFaulty,
   needsPrice,
 } from './drafts.ts';
+import { type Governed, passPolicies } from './policy-gate.ts';
 import { bookedRow, findParents, findRun, type ParentRow, type RunDraft, type RunRow } from './queries.ts';
 import type { AdjustmentView, BulkResult, CompleteRun, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
@@ -37,6 +40,7 @@ export interface RunDependencies {
   readonly prices: Prices;
   readonly rates: RateLimiter;
   readonly exhaustions: Exhaustions;
+  readonly policies: PolicyGate;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
 }
@@ -108,7 +112,7 @@ async function viewOutcome(
 async function bookAll<View>(
   deps: RunDependencies,
   { caller, seal, now }: RunCall,
-  bookings: readonly Booking<RunDraft>[],
+  drafted: readonly Booking<RunDraft>[],
   how: {
     readonly bulk: boolean;
     /** The field that says what it costs. */
@@ -117,14 +121,20 @@ async function bookAll<View>(
   },
 ): Promise<View> {
   const orgId = caller.tenantId;
-  const taken = await takeRates(deps, orgId, bookings, now);
-  const decisions = bookings.filter(isDecided).length;
+  const taken = await takeRates(deps, orgId, drafted, now);
+  const decisions = drafted.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
+  let governed: Governed | undefined;
   try {
+    // Most orgs have no policies, and then there is nothing to wait for.
+    const isGoverned = decisions > 0 && deps.policies.isGoverned(orgId);
+    if (isGoverned instanceof Promise ? await isGoverned : isGoverned) {
+      governed = await passPolicies(deps, { caller, now }, drafted, how.bulk);
+    }
     result = await deps.ledger.book({
       orgId,
-      bookings,
+      bookings: governed?.bookings ?? drafted,
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -144,9 +154,12 @@ async function bookAll<View>(
   }
   if (result.kind !== 'done') {
     giveBack(deps, taken, now);
+    if (result.kind === 'permit_spent') {
+      throw await governed?.refuseSpent(result.index);
+    }
     if (result.kind === 'denied') {
       decisionCounts.count('run', 'deny', result.denial.code);
-      const scope = bookings[result.index]?.scope;
+      const scope = drafted[result.index]?.scope;
       if (scope !== undefined) {
         deps.exhaustions.refused(orgId, scope, result.denial);
       }
@@ -162,11 +175,6 @@ async function bookAll<View>(
 /** Each amount fits, but the sum of an org's day has to fit too. */
 function isBeyondTheBooks(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === '22003';
-}
-
-/** Whether a booking has to pass the gates; others settle, record or correct. */
-function isDecided({ kind, decisionId }: Booking): boolean {
-  return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
