@@ -18,6 +18,7 @@ export const scopes = [
   'customers:write',
   'webhooks:read',
   'webhooks:write',
+  'policies:write',
 ];
 
 const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };

@@ -23,6 +23,7 @@ import { growthRuns } from './rows/growth-runs.ts';
 import { memoryBulk } from './rows/memory-bulk.ts';
 import { memoryOrgs } from './rows/memory-orgs.ts';
 import { naive } from './rows/naive.ts';
+import { policies } from './rows/policies.ts';
 import { readOrg } from './rows/read-org.ts';
 import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
@@ -42,6 +43,7 @@ const rows: readonly Row[] = [
   growthRuns,
   webhooks,
   webhooksGrowth,
+  policies,
   memoryOrgs,
   memoryBulk,
   safety,

@@ -1,5 +1,6 @@
 /** The wiring: every capability, page and job, in order. Nothing happens here; it only says what is there. */
 import type { Tracer } from '@opentelemetry/api';
+import { approvalExpiry, approvalRoutes, createApprovals } from './capabilities/approvals/index.ts';
 import { recordChange } from './capabilities/audit/index.ts';
 import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
@@ -18,9 +19,15 @@ import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/
 import { modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
 import { planRoutes } from './capabilities/plans/index.ts';
+import {
+  createBlockedEvents,
+  createPolicyGate,
+  createPolicyMemory,
+  policyRoutes,
+} from './capabilities/policies/index.ts';
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
-import { runRoutes } from './capabilities/runs/index.ts';
+import { lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
@@ -110,7 +117,26 @@ export function createApp(deps: AppDependencies): App {
   const credentials = createCredentials(db, { believeLastKnown: failsOpen });
 
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
-  const edgeParts = { ledger, orgLimits, rates, findPrice: prices.find, degraded, exhaustions };
+  const policyMemory = createPolicyMemory(db);
+  const blocked = createBlockedEvents({ db, ids, clock });
+  const timezoneOf = (orgId: string) =>
+    orgLimits.peek(orgId)?.timezone ?? orgLimits.get(orgId).then(({ timezone }) => timezone);
+  const policies = createPolicyGate({
+    memory: policyMemory,
+    approvals: createApprovals({ db, ids }),
+    blocked,
+    log,
+    timezoneOf,
+  });
+  const edgeParts = {
+    ledger,
+    orgLimits,
+    rates,
+    findPrice: prices.find,
+    degraded,
+    exhaustions,
+    isGoverned: policyMemory.isGoverned,
+  };
   const edge = edgeRoutes(edgeParts);
 
   const routes: Route[] = [
@@ -134,9 +160,12 @@ export function createApp(deps: AppDependencies): App {
       rates,
       safety,
       exhaustions,
+      policies,
       bulkMaxRuns: config.bulkMaxRuns,
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),
+    ...policyRoutes({ db, ids, timezoneOf, lastRuns: (orgId, limit) => lastRuns(db, orgId, limit) }),
+    ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
@@ -235,6 +264,8 @@ export function createApp(deps: AppDependencies): App {
     driftWatch({ db, ledger, clock, log, drift }),
     ...(degraded === undefined ? [] : [degraded.job]),
     exhaustions.job,
+    blocked.job,
+    approvalExpiry({ db, ids, clock }),
     expiringKeys({ db, ids, clock }),
     ...webhookJobs({
       db,

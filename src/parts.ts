@@ -1,4 +1,5 @@
 /** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
+import { createPermits } from './capabilities/approvals/index.ts';
 import { createPrices, type Prices, seedModels } from './capabilities/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
 import { openWantedEvents } from './capabilities/webhooks/index.ts';
@@ -57,6 +58,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
       await enqueueFinished(tx, runEvents, booked);
     },
     readPaid,
+    permits: createPermits(ids),
   });
   const rates = await openRateLimiter({ redisUrl, log, share: () => processes.count() });
   return {

@@ -202,6 +202,63 @@ const Subscription = open({
   disabled_at: nullable(timestamp),
 });
 
+const Blocked = open({
+  rule_id: text,
+  reason: text,
+  attempted: Type.String({ description: 'The model or action as asked for.' }),
+  key_id: text,
+  model: text,
+  action: nullable(text),
+});
+const Approval = open({
+  id: text,
+  state: text,
+  rule_id: text,
+  rule_version: count,
+  reason: text,
+  attempted: text,
+  key_id: text,
+  model: text,
+  action: nullable(text),
+  requested_at: timestamp,
+  expires_at: timestamp,
+  decided_at: nullable(timestamp),
+  decided_by: nullable(text),
+  decision_reason: nullable(text),
+  uses: nullable(count),
+  uses_left: nullable(count),
+  ended_because: nullable(text),
+});
+const attempt = {
+  rule_id: 'pol_01hzy4t0000000000000000000',
+  reason: 'Large models need a reason.',
+  attempted: 'gpt-4o',
+  key_id: key.id,
+  model: 'gpt-4o',
+  action: null,
+};
+const approval = {
+  id: 'apr_01hzy4t0000000000000000000',
+  state: 'pending',
+  rule_version: 1,
+  ...attempt,
+  requested_at: '2026-11-15T12:00:00.000Z',
+  expires_at: '2026-11-22T12:00:00.000Z',
+  decided_at: null,
+  decided_by: null,
+  decision_reason: null,
+  uses: null,
+  uses_left: null,
+  uses_made: 0,
+  ended_at: null,
+  ended_because: null,
+};
+const decided = {
+  decided_at: '2026-11-15T13:00:00.000Z',
+  decided_by: 'key_01hzy4t0000000000000000001',
+  decision_reason: 'For the release.',
+};
+
 export const eventCatalog = {
   'limit.threshold_reached': kind(
     'A limit reached one of its thresholds. Once per threshold and window.',
@@ -319,6 +376,25 @@ export const eventCatalog = {
     'The organization pays for a model what everyone pays, from now on.',
     OrgPrice,
     orgPrice,
+  ),
+  'policy.blocked': kind(
+    'A policy blocked a run. At most once a minute for each rule and key.',
+    Blocked,
+    attempt,
+  ),
+  'approval.requested': kind('A run needs an approval, and waits for one.', Approval, approval),
+  'approval.approved': kind('An approval was given.', Approval, {
+    ...approval,
+    ...decided,
+    state: 'approved',
+    uses: 1,
+    uses_left: 1,
+  }),
+  'approval.denied': kind('An approval was denied.', Approval, { ...approval, ...decided, state: 'denied' }),
+  'approval.expired': kind(
+    'An approval is over before it was decided or used up: its time is, or its rule was changed.',
+    Approval,
+    { ...approval, state: 'expired', ended_at: '2026-11-22T12:00:00.000Z', ended_because: 'time' },
   ),
   'webhook.disabled': kind('A subscription was disabled by the service.', Subscription, {
     id: 'whk_01hzy4t0000000000000000000',

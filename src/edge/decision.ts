@@ -90,9 +90,12 @@ const gateOf: Partial<Record<OtherGate | LimitKind, Verdict['not_checked'][numbe
   credits: 'credits',
 };
 
-/** The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping. */
-export function verdictText(question: Question, { hold, meeting, left }: Held): string {
-  const { frames, notChecked } = textsOf(meeting);
+/**
+ * The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping.
+ * `isGoverned`: the org has policies, which nobody has asked here.
+ */
+export function verdictText(question: Question, { hold, meeting, left }: Held, isGoverned: boolean): string {
+  const { frames, notChecked, notCheckedGoverned } = textsOf(meeting);
   let limits = '';
   for (let i = 0; i < frames.length; i += 1) {
     const { before, isMoney, after } = frames[i] as Frame;
@@ -102,7 +105,7 @@ export function verdictText(question: Question, { hold, meeting, left }: Held): 
   return (
     `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
     `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(question)},` +
-    `"limits":[${limits}],"not_checked":${notChecked}}`
+    `"limits":[${limits}],"not_checked":${isGoverned ? notCheckedGoverned : notChecked}}`
   );
 }
 
@@ -116,6 +119,8 @@ interface Frame {
 interface MeetingTexts {
   readonly frames: readonly Frame[];
   readonly notChecked: string;
+  /** The same for an org that has policies. */
+  readonly notCheckedGoverned: string;
 }
 
 /** All verdicts of a meeting have them in common. Those of orgs that ask once in a while are not worth their memory. */
@@ -127,7 +132,11 @@ function textsOf(meeting: Meeting): MeetingTexts {
     return known;
   }
   const gates = new Set(meeting.leftOut.flatMap((kind) => gateOf[kind] ?? []));
-  const made = { frames: meeting.counters.map(frameOf), notChecked: JSON.stringify([...gates]) };
+  const made = {
+    frames: meeting.counters.map(frameOf),
+    notChecked: JSON.stringify([...gates]),
+    notCheckedGoverned: JSON.stringify(['policies', ...gates]),
+  };
   texts.set(meeting, known === undefined ? 'met once' : made);
   return made;
 }

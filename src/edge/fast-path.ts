@@ -71,6 +71,17 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     }
   }
 
+  /** Undefined: it has to be read first, which is not the usual case. */
+  function knownGoverned(orgId: string): boolean | undefined {
+    const isGoverned = deps.isGoverned(orgId);
+    if (isGoverned instanceof Promise) {
+      // The common way asks again and hears what is wrong; unheard here it would end the process.
+      isGoverned.catch(() => undefined);
+      return undefined;
+    }
+    return isGoverned;
+  }
+
   /** Undefined: not the usual question. */
   function understand(bytes: Buffer, caller: Caller, nowMs: number): Question | undefined {
     const limits = orgLimits.peek(caller.tenantId);
@@ -119,9 +130,9 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
       giveHeadStart(request, { body: bytes ?? Buffer.alloc(0), outcome });
       void commonWay(request, response);
     };
-    const allow = (question: Question, held: Held) => {
+    const allow = (question: Question, held: Held, isGoverned: boolean) => {
       const traceId = newTraceId();
-      const body = verdictText(question, held);
+      const body = verdictText(question, held, isGoverned);
       response.writeHead(200, [
         'content-type',
         'application/json; charset=utf-8',
@@ -149,7 +160,8 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
         return;
       }
       const question = bytes === undefined ? undefined : understand(bytes, caller, now.getTime());
-      if (question === undefined) {
+      const isGoverned = knownGoverned(caller.tenantId);
+      if (question === undefined || isGoverned === undefined) {
         fallBack();
         return;
       }
@@ -157,12 +169,12 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
       if (decided === undefined) {
         const asked = ledger.hold(question.request);
         asked.then(
-          (result) => (result.kind === 'held' ? allow(question, result) : fallBack(asked)),
+          (result) => (result.kind === 'held' ? allow(question, result, isGoverned) : fallBack(asked)),
           () => fallBack(asked),
         );
       } else if ('held' in decided) {
         decided.durable.then(
-          () => allow(question, decided.held),
+          () => allow(question, decided.held, isGoverned),
           // The hold is given back already.
           () => fallBack(),
         );

@@ -24,6 +24,8 @@ export interface EdgeDependencies {
   /** What to do while the books cannot be asked; undefined: refuse. */
   readonly degraded?: Degraded | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+  /** Whether the org has policies. They are not asked here, only named. */
+  isGoverned(orgId: string): boolean | Promise<boolean>;
 }
 
 export function edgeRoutes(deps: EdgeDependencies): Route[] {
@@ -75,6 +77,7 @@ async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome 
   if ('code' in question) {
     throw refuseFields([question]);
   }
+  const isGoverned = await deps.isGoverned(orgId);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken = takeGateRates(rates, limits, question.request, now.getTime());
   if (taken !== undefined) {
@@ -94,14 +97,14 @@ async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome 
           key: {
             digest: sha256(key),
             fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
-            answerOf: (held) => verdictText(question, held),
+            answerOf: (held) => verdictText(question, held, isGoverned),
           },
         }),
       }));
     switch (result.kind) {
       case 'held':
         decisionCounts.count('edge', 'allow', '');
-        return result.hold.idempotency?.answer ?? verdictText(question, result);
+        return result.hold.idempotency?.answer ?? verdictText(question, result, isGoverned);
       case 'replayed':
         giveBack();
         return result.answer;

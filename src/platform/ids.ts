@@ -27,7 +27,9 @@ export type IdPrefix =
   | 'adj'
   | 'whk'
   | 'dlv'
-  | 'det';
+  | 'det'
+  | 'pol'
+  | 'apr';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

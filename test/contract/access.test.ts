@@ -70,6 +70,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     plan_id: plan.json.id,
     detector_id: await made('safety-detectors', detectorBody),
     ...(await webhookOf(org)),
+    ...(await policyOf(org)),
   };
 }
 
@@ -80,6 +81,20 @@ async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: s
   return { sub_id: created.json.id, delivery_id: test.json.id };
 }
 
+/** The rule is about a model that nothing else here asks for. */
+async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id: string }> {
+  const policy = await world.request('POST', `/v1/orgs/${org.id}/policies`, {
+    key: org.ownerKey,
+    body: policyBody,
+  });
+  const asked = await world.request('POST', '/v1/runs', {
+    key: org.ownerKey,
+    body: { model: 'governed', cost_usd: '0.1' },
+  });
+  return { policy_id: policy.json.id, approval_id: asked.json.error.details.approval_id };
+}
+
+const policyBody = { effect: 'require_approval', models: ['governed'], priority: 1, reason: 'a' };
 const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
 
 const detectorBody = { name: 'a', kind: 'words', words: ['a'], action: 'flag' };
@@ -244,6 +259,12 @@ function validBody(route: Route): object {
     'customer_limits.change': { limit_usd: '2' },
     'credit_packs.create': limitBodies.creditPack,
     'credit_packs.change': { name: 'b' },
+    'policies.create': policyBody,
+    'policies.change': { reason: 'b' },
+    'policies.evaluate': { model: 'm' },
+    'policies.simulate': { rules: [] },
+    'approvals.approve': {},
+    'approvals.deny': {},
   };
   const body = bodies[route.id];
   if (body === undefined) {

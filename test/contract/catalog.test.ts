@@ -41,13 +41,12 @@ async function spending(limit: (calls: Limiting) => Promise<TestAnswer>, run: ob
 const stillMissing = [
   'session_revoked',
   'residency_violation',
-  'policy_blocked',
-  'policy_approval_required',
   'support_scope_denied',
   'insufficient_cohort_size',
-  'policy_expression_error',
   'no_model_passes_eval',
 ] as const satisfies readonly ErrorCode[];
+
+const policy = (effect: string) => ({ effect, priority: 1, reason: 'because' });
 
 type Provoked = Exclude<ErrorCode, (typeof stillMissing)[number]>;
 
@@ -153,6 +152,15 @@ const provocations: Record<Provoked, () => Promise<TestAnswer>> = {
       },
       { model: 'm', cost_usd: '1' },
     ),
+  policy_blocked: () =>
+    spending(({ post }) => post('/policies', policy('block')), { model: 'm', cost_usd: '1' }),
+  policy_approval_required: () =>
+    spending(({ post }) => post('/policies', policy('require_approval')), { model: 'm', cost_usd: '1' }),
+  policy_expression_error: () =>
+    spending(({ post }) => post('/policies', { ...policy('allow'), expression: 'tags.a == "b"' }), {
+      model: 'm',
+      cost_usd: '1',
+    }),
   async internal() {
     world.fault = () => {
       throw new Error('SELECT secret FROM the_inside');

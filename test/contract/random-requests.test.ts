@@ -78,7 +78,20 @@ async function newCast(): Promise<Cast> {
     ...asOperator,
     body: { discount_percent: '10' },
   });
+  const policy_id = await make(`/v1/orgs/${own.id}/policies`, own.ownerKey, {
+    effect: 'require_approval',
+    models: ['governed'],
+    priority: 1,
+    reason: 'a',
+  });
+  const asker = await world.mintKey(own, 'member', ['runs:write']);
+  const asked = await world.request('POST', '/v1/runs', {
+    key: asker.secret,
+    body: { model: 'governed', cost_usd: '0' },
+  });
   const resources = {
+    policy_id,
+    approval_id: asked.json.error.details.approval_id,
     budget_id: await make(`/v1/orgs/${own.id}/budgets`, own.ownerKey, {
       name: 'a',
       scope_kind: 'org',

@@ -35,13 +35,21 @@ export function declaredApp(): App {
     close: async () => undefined,
   };
   const ids = createIds(systemClock);
+  const permits = { read: notUsed, use: notUsed };
   return createApp({
     config: loadConfig({}),
     db,
     clock: systemClock,
     ids,
     parts: {
-      ledger: new PostgresLedger({ db, clock: systemClock, ids, writeRuns: notUsed, readPaid: notUsed }),
+      ledger: new PostgresLedger({
+        db,
+        clock: systemClock,
+        ids,
+        writeRuns: notUsed,
+        readPaid: notUsed,
+        permits,
+      }),
       orgLimits: createOrgLimits(db),
       prices: createPrices(db),
       rates: createMemoryRateLimiter({ share: () => 1 }),

@@ -43,6 +43,9 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
   };
 }
 
+/** Nothing here needs one. */
+const permits = { read: async () => new Map<string, number>(), use: async () => undefined };
+
 export interface LedgerOptions {
   readonly seed?: number;
   readonly holdsMax?: number;
@@ -57,7 +60,7 @@ export async function openLedgerOn(
   ids: Ids,
   holdsMax = 100_000,
 ): Promise<Ledger> {
-  const parts = { db, clock, ids, log, writeRuns: async () => undefined, readPaid };
+  const parts = { db, clock, ids, log, writeRuns: async () => undefined, readPaid, permits };
   return engine === 'embedded'
     ? EmbeddedLedger.open({ ...parts, directory: join(place.dataDir, 'holds'), holdsMax })
     : new PostgresLedger(parts);

@@ -3,6 +3,6 @@ export { createCredentials } from './credentials.ts';
 export { expiringKeys } from './expiring.ts';
 export { mintKey, revokeKey, viewKey } from './keys.ts';
 export { minted, revoked } from './outcomes.ts';
-export { listKeys } from './queries.ts';
+export { isSameHolder, listKeys, rolesOf } from './queries.ts';
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';

@@ -70,6 +70,38 @@ export async function lockKey(
   return row;
 }
 
+/** Whether two keys are the same one, as far as rotations go: each goes back to the same first key. */
+export async function isSameHolder(
+  db: Queryable,
+  orgId: string,
+  one: string,
+  other: string,
+): Promise<boolean> {
+  const firsts = await db.query<{ id: string }>(
+    `WITH RECURSIVE line AS (
+       SELECT id, rotated_from FROM keys WHERE org_id = $1 AND id = ANY($2)
+       UNION
+       SELECT keys.id, keys.rotated_from FROM keys JOIN line ON keys.id = line.rotated_from WHERE keys.org_id = $1
+     )
+     SELECT id FROM line WHERE rotated_from IS NULL`,
+    [orgId, [one, other]],
+  );
+  return one === other || firsts.length === 1;
+}
+
+/** The roles of keys, by their ids. */
+export async function rolesOf(
+  db: Queryable,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Role>> {
+  const rows = await db.query<{ id: string; role: Role }>(
+    'SELECT id, role FROM keys WHERE org_id = $1 AND id = ANY($2)',
+    [orgId, ids],
+  );
+  return new Map(rows.map(({ id, role }) => [id, role]));
+}
+
 export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
     'UPDATE keys SET revoked_at = $3, ends_at = $4 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2',

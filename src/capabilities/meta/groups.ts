@@ -14,6 +14,8 @@ export const operationGroups = {
   plans: 'What organizations may use in a month, as platform operators define it.',
   plan: "The organization's plan.",
   rate_limit_policies: 'How much of what an organization may do in how many seconds.',
+  policies: 'Rules on models and actions: what is allowed, blocked, or needs an approval.',
+  approvals: 'What a rule wants somebody to approve first.',
   runs: 'Calls to models: what they were about and what they cost.',
   edge: 'Decisions before a call to a model: may it go ahead?',
   limits: 'Every limit of an organization, and where it stands.',

@@ -1,3 +1,4 @@
 export { enqueueFinished } from './events.ts';
+export { lastRuns } from './past-runs.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';

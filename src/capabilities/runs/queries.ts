@@ -259,6 +259,14 @@ export async function findParents(
       );
 }
 
+/** The latest first. */
+export async function latestRuns(db: Queryable, orgId: string, limit: number): Promise<RunRow[]> {
+  return db.query<RunRow>(
+    `SELECT ${columnNames} FROM runs WHERE org_id = $1 ORDER BY charged_at DESC, id DESC LIMIT $2`,
+    [orgId, limit],
+  );
+}
+
 export async function listRuns(
   db: Queryable,
   orgId: string,

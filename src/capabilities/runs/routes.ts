@@ -23,6 +23,9 @@ const corrector = { kind: 'org', scope: 'runs:write', role: 'admin' } as const;
 
 const gates = [
   'rate_limited',
+  'policy_blocked',
+  'policy_approval_required',
+  'policy_expression_error',
   'content_safety_blocked',
   'plan_limit_exceeded',
   'quota_exhausted',

@@ -17,6 +17,7 @@ import { refuseBooking } from '../../platform/ledger/refusals.ts';
 import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
+import type { PolicyGate } from '../policies/index.ts';
 import type { Safety } from '../safety/index.ts';
 import { passSafety } from './content.ts';
 import {
@@ -28,6 +29,7 @@ import {
   isFaulty,
   needsPrice,
 } from './drafts.ts';
+import { type Governed, passPolicies } from './policy-gate.ts';
 import { bookedRow, findParents, findRun, type ParentRow, type RunDraft, type RunRow } from './queries.ts';
 import type { AdjustmentView, BulkResult, CompleteRun, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
@@ -41,6 +43,7 @@ export interface RunDependencies {
   readonly rates: RateLimiter;
   readonly safety: Safety;
   readonly exhaustions: Exhaustions;
+  readonly policies: PolicyGate;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
 }
@@ -129,10 +132,16 @@ async function bookAll<View>(
   const decisions = drafted.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
+  let governed: Governed | undefined;
   try {
+    // Most orgs have no policies, and then there is nothing to wait for.
+    const isGoverned = decisions > 0 && deps.policies.isGoverned(orgId);
+    if (isGoverned instanceof Promise ? await isGoverned : isGoverned) {
+      governed = await passPolicies(deps, { caller, now }, drafted, how.bulk);
+    }
     result = await deps.ledger.book({
       orgId,
-      bookings: await passSafety(deps.safety, orgId, drafted, how),
+      bookings: await passSafety(deps.safety, orgId, governed?.bookings ?? drafted, how),
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -152,6 +161,9 @@ async function bookAll<View>(
   }
   if (result.kind !== 'done') {
     giveBack(deps, taken, now);
+    if (result.kind === 'permit_spent') {
+      throw await governed?.refuseSpent(result.index);
+    }
     if (result.kind === 'denied') {
       decisionCounts.count('run', 'deny', result.denial.code);
       const scope = drafted[result.index]?.scope;

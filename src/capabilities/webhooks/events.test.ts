@@ -257,6 +257,7 @@ test('every event that was written is as the catalog says', async () => {
   const key = await world.mintKey(org, 'viewer', []);
   await call('POST', `${path}/keys/${key.id}/rotate`);
   await call('DELETE', `${path}/keys/${(await world.mintKey(org, 'viewer', [])).id}`);
+  await policyEvents(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });
   await operator('POST', '/reinstate');
 
@@ -272,6 +273,27 @@ test('every event that was written is as the catalog says', async () => {
   const written = new Set(all.map(({ type }) => type));
   expect(eventTypes.filter((type) => !written.has(type))).toEqual(['webhook.disabled', 'webhook.test']);
 });
+
+/** A rule blocks, another asks; what was asked for is approved, denied, and over with its rule. */
+async function policyEvents(path: string): Promise<void> {
+  const runner = await world.mintKey(org, 'member', ['runs:write']);
+  const attempt = (model: string) =>
+    call('POST', '/v1/runs', { model, cost_usd: '0.1' }, runner.secret).then(
+      ({ json }) => json.error.details,
+    );
+  const rule = { priority: 1, reason: 'because' };
+  await call('POST', `${path}/policies`, { ...rule, effect: 'block', models: ['bad'] });
+  const { json: asking } = await call('POST', `${path}/policies`, {
+    ...rule,
+    effect: 'require_approval',
+    models: ['dear-*'],
+  });
+  await attempt('bad');
+  await runJob(/policies have blocked/);
+  await call('POST', `${path}/approvals/${(await attempt('dear-1')).approval_id}/approve`);
+  await call('POST', `${path}/approvals/${(await attempt('dear-2')).approval_id}/deny`);
+  await call('DELETE', `${path}/policies/${asking.id}`);
+}
 
 /** Another process's memory of what was told, on the same database. */
 async function anotherProcess({ db, clock, parts }: World) {

@@ -39,6 +39,20 @@ export interface BatchDependencies<Run> {
   writeRuns(tx: Transaction, booked: readonly Booked<Run>[]): Promise<void>;
   /** What earlier entries of a run burned and left uncovered. */
   readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar>;
+  readonly permits: Permits;
+}
+
+/** What lets a booking pass a gate that is not in the books, a number of times. */
+export interface Permits {
+  /** How often each may still be used at this instant, by its id; nobody else can use them until the transaction ends. */
+  read(
+    tx: Transaction,
+    orgId: string,
+    ids: readonly string[],
+    atMs: number,
+  ): Promise<ReadonlyMap<string, number>>;
+  /** Writes down those that were used. */
+  use(tx: Transaction, booked: readonly Booked[]): Promise<void>;
 }
 
 export interface Batch<Run> {
@@ -109,6 +123,10 @@ export async function writeBatch<Run>(
     addToUsage(tx, booked),
     addToTallies(tx, booked),
   ]);
+  const permitted = booked.filter(({ booking }) => booking.permit !== undefined);
+  if (permitted.length > 0) {
+    await deps.permits.use(tx, permitted);
+  }
   const ends = prepared.flatMap(({ booked: { booking }, ends: hold }): HoldEnd[] =>
     hold === null ? [] : [{ hold, endedAs: 'settled', runId: booking.runId }],
   );
@@ -150,13 +168,20 @@ function chargesByBook<Run>(prepared: readonly Prepared<Run>[]): Map<Book, Raise
 async function readKnown<Run>(
   tx: Transaction,
   deps: BatchDependencies<Run>,
-  { groups, bookOf }: BatchRequest<Run>,
+  { groups, bookOf, nowMs }: BatchRequest<Run>,
 ): Promise<Known> {
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
   const named: { orgId: string; externalId: string }[] = [];
   const endedIds: string[] = [];
   const paid = new Map<Booking, PaidSoFar>();
+  const permits = new Map<string, number>();
   for (const { orgId, bookings } of groups) {
+    const permitIds = bookings.flatMap(({ permit }) => permit ?? []);
+    if (permitIds.length > 0) {
+      for (const [id, left] of await deps.permits.read(tx, orgId, permitIds, nowMs)) {
+        permits.set(id, left);
+      }
+    }
     for (const booking of bookings) {
       if (booking.externalId !== null) {
         named.push({ orgId, externalId: booking.externalId });
@@ -179,6 +204,7 @@ async function readKnown<Run>(
     runs: new Map(runs.map((row) => [nameOf(row.org_id, row.external_id), row.run_id])),
     ends: new Map(ends.map((row) => [nameOf(row.org_id, row.hold_id), row])),
     paid,
+    permits,
   };
 }
 

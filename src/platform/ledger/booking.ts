@@ -46,6 +46,8 @@ export interface Booking<Run = unknown> {
   readonly usage: UsageFacts;
   /** Why it is corrected. */
   readonly note?: string;
+  /** What it needs to pass, and uses up once if it does. */
+  readonly permit?: string;
   /** For whoever stores it. */
   readonly run: Run;
 }
@@ -82,6 +84,8 @@ export type Outcome<Run = unknown> =
 
 export type Refused =
   | { readonly kind: 'denied'; readonly index: number; readonly denial: Denial }
+  /** Its permit was used up or withdrawn before this could use it. */
+  | { readonly kind: 'permit_spent'; readonly index: number }
   | { readonly kind: 'unknown_decision'; readonly index: number }
   | { readonly kind: 'settled_already'; readonly index: number }
   /** The run says something else than the decision it names. */

@@ -48,6 +48,8 @@ export interface Known {
   readonly runs: Map<string, string>;
   readonly ends: Map<string, HoldEndRow>;
   readonly paid: ReadonlyMap<Booking, PaidSoFar>;
+  /** How often each permit may still be used; one that is missing may not. */
+  readonly permits: Map<string, number>;
 }
 
 export const nameOf = (orgId: string, id: string) => `${orgId} ${id}`;
@@ -150,7 +152,10 @@ export class Decider<Run> {
     if (runId !== undefined) {
       return { outcome: { kind: 'known', booking, runId } };
     }
-    const decided = this.#book(book, booking, index);
+    const decided =
+      booking.permit === undefined
+        ? this.#book(book, booking, index)
+        : this.#bookPermitted(book, booking, booking.permit, index);
     if (name !== undefined && 'prepared' in decided && decided.prepared !== undefined) {
       this.#known.runs.set(name, booking.runId);
       const { undo } = decided.prepared;
@@ -166,6 +171,31 @@ export class Decider<Run> {
       };
     }
     return decided;
+  }
+
+  /** What is refused further on, or undone, has not used its permit. */
+  #bookPermitted(book: Book, booking: Booking<Run>, permit: string, index: number): Decided<Run> {
+    const { permits } = this.#known;
+    const left = permits.get(permit) ?? 0;
+    if (left < 1) {
+      return { kind: 'permit_spent', index };
+    }
+    const decided = this.#book(book, booking, index);
+    if (!('prepared' in decided) || decided.prepared === undefined) {
+      return decided;
+    }
+    permits.set(permit, left - 1);
+    const { undo } = decided.prepared;
+    return {
+      ...decided,
+      prepared: {
+        ...decided.prepared,
+        undo: () => {
+          permits.set(permit, (permits.get(permit) ?? 0) + 1);
+          undo();
+        },
+      },
+    };
   }
 
   #book(book: Book, booking: Booking<Run>, index: number): Decided<Run> {

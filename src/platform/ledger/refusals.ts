@@ -23,13 +23,21 @@ export function refuseDenial(denial: Denial, surface: 'edge' | 'run'): Refusal {
   }
 }
 
+/** The same, saying which run of a bulk request it was. */
+export function ofRun({ code, status, message, details }: Refusal, index: number): Refusal {
+  return new Refusal(code, status, message, { ...details, run_index: index });
+}
+
+/** What lies with the books. A permit is its giver's to speak of. */
+export type RefusedByBooks = Exclude<Refused, { kind: 'permit_spent' }>;
+
 /** `pathOf` names a field of the run at an index; a bulk request also says which run it was. */
-export function refuseBooking(refused: Refused, bulk: boolean): Refusal {
+export function refuseBooking(refused: RefusedByBooks, bulk: boolean): Refusal {
   const pathOf = (field: string) => (bulk ? `runs[${refused.index}].${field}` : field);
   switch (refused.kind) {
     case 'denied': {
-      const { code, status, message, details } = refuseDenial(refused.denial, 'run');
-      return new Refusal(code, status, message, bulk ? { ...details, run_index: refused.index } : details);
+      const refusal = refuseDenial(refused.denial, 'run');
+      return bulk ? ofRun(refusal, refused.index) : refusal;
     }
     case 'unknown_decision':
       return refuseField(pathOf('decision_id'), 'invalid_value', 'There is no such decision.');

@@ -1,0 +1,4 @@
+export { approvalExpiry, endApprovalsOfRule } from './expiry.ts';
+export { createPermits } from './permits.ts';
+export { type Approvals, createApprovals } from './requests.ts';
+export { approvalRoutes } from './routes.ts';

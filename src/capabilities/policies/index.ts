@@ -1,0 +1,6 @@
+export { createBlockedEvents } from './blocked-events.ts';
+export type { Attempt } from './facts.ts';
+export { createPolicyGate, type PolicyGate } from './gate.ts';
+export { createPolicyMemory, type PolicyMemory } from './memory.ts';
+export { policyRoutes } from './routes.ts';
+export type { PastRun } from './simulation.ts';

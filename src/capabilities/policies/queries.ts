@@ -1,0 +1,146 @@
+import type { Effect } from '../../kernel/policy.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import { type ListQuery, type PageOf, selectPage } from '../../platform/http/list.ts';
+import { type PolicyFilters, policySorts } from './schema.ts';
+
+export interface PolicyRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly version: bigint;
+  readonly effect: Effect;
+  readonly models: readonly string[] | null;
+  readonly actions: readonly string[] | null;
+  readonly expression: string | null;
+  readonly priority: bigint;
+  readonly reason: string;
+  readonly enabled: boolean;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly deleted_at: Date | null;
+}
+
+const columns =
+  'org_id, id, version, effect, models, actions, expression, priority, reason, enabled, created_at, updated_at, deleted_at';
+
+export async function insertPolicy(tx: Transaction, row: PolicyRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO policies (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      row.org_id,
+      row.id,
+      row.version,
+      row.effect,
+      row.models,
+      row.actions,
+      row.expression,
+      row.priority,
+      row.reason,
+      row.enabled,
+      row.created_at,
+      row.updated_at,
+      row.deleted_at,
+    ],
+  );
+}
+
+export async function updatePolicy(tx: Transaction, row: PolicyRow): Promise<void> {
+  await tx.query(
+    `UPDATE policies SET version = $3, effect = $4, models = $5, actions = $6, expression = $7, priority = $8,
+                         reason = $9, enabled = $10, updated_at = $11, deleted_at = $12
+      WHERE org_id = $1 AND id = $2`,
+    [
+      row.org_id,
+      row.id,
+      row.version,
+      row.effect,
+      row.models,
+      row.actions,
+      row.expression,
+      row.priority,
+      row.reason,
+      row.enabled,
+      row.updated_at,
+      row.deleted_at,
+    ],
+  );
+}
+
+export async function findPolicy(
+  db: Queryable,
+  orgId: string,
+  policyId: string,
+): Promise<PolicyRow | undefined> {
+  const [row] = await db.query<PolicyRow>(
+    `SELECT ${columns} FROM policies WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
+    [orgId, policyId],
+  );
+  return row;
+}
+
+/** Every rule that is there, the oldest first. */
+export async function selectPolicies(db: Queryable, orgId: string): Promise<PolicyRow[]> {
+  return db.query<PolicyRow>(
+    `SELECT ${columns} FROM policies WHERE org_id = $1 AND deleted_at IS NULL ORDER BY created_at, id`,
+    [orgId],
+  );
+}
+
+export async function listPolicies(
+  db: Queryable,
+  orgId: string,
+  query: PolicyFilters,
+): Promise<PageOf<PolicyRow>> {
+  return selectPage<PolicyRow>(db, {
+    select: `SELECT ${columns} FROM policies`,
+    where: [
+      ['org_id = ?', orgId],
+      ['(deleted_at IS NULL) = ?', true],
+      ['effect = ?', query.effect],
+      ['enabled = ?', query.enabled],
+    ],
+    sorts: policySorts,
+    defaultSort: 'priority',
+    query,
+  });
+}
+
+export interface VersionRow {
+  readonly id: string;
+  readonly version: bigint;
+  readonly changed_at: Date;
+  readonly changed_by: string;
+  readonly body: unknown;
+}
+
+export async function insertVersion(
+  tx: Transaction,
+  { org_id, id, version, updated_at }: PolicyRow,
+  changedBy: string,
+  body: object,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO policy_versions (org_id, policy_id, version, changed_at, changed_by, body)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [org_id, id, version, updated_at, changedBy, JSON.stringify(body)],
+  );
+}
+
+/** Also of a rule that was deleted: what once decided can still be read. */
+export async function listVersions(
+  db: Queryable,
+  orgId: string,
+  policyId: string,
+  query: ListQuery,
+): Promise<PageOf<VersionRow>> {
+  return selectPage<VersionRow>(db, {
+    select:
+      'SELECT id, version, changed_at, changed_by, body FROM (SELECT *, policy_id AS id FROM policy_versions) AS versions',
+    where: [
+      ['org_id = ?', orgId],
+      ['policy_id = ?', policyId],
+    ],
+    sorts: { version: 'int8' },
+    defaultSort: '-version',
+    query,
+  });
+}

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { attemptedOf, inOrder, matchesPattern, patternOf, type Rule, verdictOf } from './policy.ts';
+
+const matches = (pattern: string, value: string) => matchesPattern(patternOf(pattern), value);
+
+describe('wildcards', () => {
+  test.each([
+    ['gpt-4o', 'gpt-4o', true],
+    ['gpt-4o', 'gpt-4', false],
+    ['gpt-*', 'gpt-', true],
+    ['gpt-*', 'xgpt-4', false],
+    ['*-mini', 'gpt-4o-mini', true],
+    ['*-mini', 'gpt-4o-mini2', false],
+    ['*', '', true],
+    ['**', 'anything', true],
+    ['a*b*c', 'axxbyyc', true],
+    ['a*b*c', 'acb', false],
+    ['a*a', 'a', false],
+    ['a*a', 'aa', true],
+    ['a*bc*c', 'abc', false],
+    ['a.c', 'abc', false],
+    ['GPT-*', 'gpt-4', false],
+  ])('%s on %s', (pattern, value, expected) => {
+    expect(matches(pattern, value)).toBe(expected);
+  });
+
+  test('match what the same pattern as a regular expression matches', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
+    const value = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 });
+    fc.assert(
+      fc.property(text, value, (pattern, of) => {
+        const reference = new RegExp(`^${pattern.replaceAll(/\*+/g, '[ab]*')}$`);
+        return matches(pattern, of) === reference.test(of);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('never take long, whatever the pattern', () => {
+    const pattern = `${'a*'.repeat(99)}b`;
+    expect(matches(pattern, 'a'.repeat(200_000))).toBe(false);
+  });
+});
+
+const rule = (id: string, more: Partial<Rule<number>> = {}): Rule<number> => ({
+  id,
+  effect: 'block',
+  models: null,
+  actions: null,
+  condition: null,
+  priority: 0n,
+  reason: id,
+  ...more,
+});
+const subject = { model: 'm', action: '' };
+
+describe('the verdict', () => {
+  test('is that of the first that matches, and allow where none does', () => {
+    const rules = inOrder<number, Rule<number>>([
+      rule('c', { priority: 5n }),
+      rule('b', { priority: 1n, effect: 'allow', condition: (facts) => facts > 3 }),
+      rule('a', { priority: 1n, models: [patternOf('other')] }),
+    ]);
+    expect(rules.map(({ id }) => id)).toEqual(['b', 'a', 'c']);
+    expect(verdictOf(rules, subject, () => 4)).toMatchObject({ kind: 'allow', rule: { id: 'b' } });
+    expect(verdictOf(rules, subject, () => 3)).toMatchObject({ kind: 'block', rule: { id: 'c' } });
+    expect(verdictOf([], subject, () => 3)).toEqual({ kind: 'allow', rule: null });
+  });
+
+  test('is an error as soon as a condition that is reached fails, and only then', () => {
+    const failing = rule('f', { effect: 'allow', condition: () => ({ fault: 'why' }) });
+    expect(verdictOf([failing, rule('b')], subject, () => 0)).toEqual({
+      kind: 'error',
+      rule: failing,
+      fault: 'why',
+    });
+    expect(verdictOf([rule('b'), failing], subject, () => 0)).toMatchObject({ kind: 'block' });
+    expect(verdictOf([{ ...failing, models: [patternOf('x')] }], subject, () => 0)).toEqual({
+      kind: 'allow',
+      rule: null,
+    });
+  });
+
+  test('asks for the facts only if a condition needs them', () => {
+    const facts = () => {
+      throw new Error('not needed');
+    };
+    expect(
+      verdictOf([rule('a', { actions: [patternOf('x')], condition: () => true })], subject, facts),
+    ).toEqual({
+      kind: 'allow',
+      rule: null,
+    });
+  });
+});
+
+test('what was attempted is the action where the rule is only about actions', () => {
+  const actions = [patternOf('a*')];
+  expect(attemptedOf(rule('r', { actions }), { model: 'm', action: 'act' })).toBe('act');
+  expect(attemptedOf(rule('r', { actions, models: [patternOf('m')] }), { model: 'm', action: 'act' })).toBe(
+    'm',
+  );
+  expect(attemptedOf(rule('r', { actions: [patternOf('*')] }), subject)).toBe('m');
+  expect(attemptedOf(rule('r'), { model: 'm', action: 'act' })).toBe('m');
+});
