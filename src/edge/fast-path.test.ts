@@ -26,6 +26,7 @@ async function decide(answer: () => Promise<HoldResult>) {
     },
     orgLimits: { peek: () => limitsOf([]) },
     findPrice: () => undefined,
+    isGoverned: () => false,
   } as unknown as FastPathDependencies;
   const [route] = edgeRoutes(parts);
   const fastPath = createFastPath({

@@ -155,10 +155,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     request.on('data', (chunk: Buffer) => {
       bytes = bytes === undefined ? chunk : Buffer.concat([bytes, chunk]);
     });
-    request.on('end', () => {
-      if (handled) {
-        return;
-      }
+    const answer = () => {
       const question = bytes === undefined ? undefined : understand(bytes, caller, now.getTime());
       const isGoverned = knownGoverned(caller.tenantId);
       if (question === undefined || isGoverned === undefined) {
@@ -179,6 +176,17 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
           () => fallBack(),
         );
       } else {
+        fallBack();
+      }
+    };
+    request.on('end', () => {
+      if (handled) {
+        return;
+      }
+      try {
+        answer();
+      } catch {
+        // Here it would end the process; there it is answered.
         fallBack();
       }
     });

@@ -89,7 +89,13 @@ async function newCast(): Promise<Cast> {
     key: asker.secret,
     body: { model: 'governed', cost_usd: '0' },
   });
+  const sub_id = await make(`/v1/orgs/${own.id}/webhooks`, own.ownerKey, {
+    url: 'https://receiver.example/hook',
+    events: ['*'],
+  });
   const resources = {
+    sub_id,
+    delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
     policy_id,
     approval_id: asked.json.error.details.approval_id,
     budget_id: await make(`/v1/orgs/${own.id}/budgets`, own.ownerKey, {
