@@ -5,6 +5,7 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly format?: string;
+  readonly examples?: readonly string[];
   readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -202,6 +203,9 @@ function validText(schema: JsonSchema, name: string): fc.Arbitrary<string> {
   const hinted = hints[name];
   if (hinted !== undefined) {
     return fc.constantFrom(...hinted);
+  }
+  if (schema.examples !== undefined) {
+    return fc.constantFrom(...schema.examples);
   }
   if (schema.format === 'date-time') {
     return fc.oneof(

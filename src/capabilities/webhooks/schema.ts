@@ -5,6 +5,7 @@ import { choice, closed, id, nullable, partial, timestamp } from '../../platform
 const url = Type.String({
   minLength: 1,
   maxLength: 2_000,
+  examples: ['https://receiver.example/hook'],
   description:
     'Where events are posted to: `https`, without credentials. `http` and private addresses only where the deployment allows them.',
 });
