@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Receiver, startReceiver } from '../../../test/support/webhook-receiver.ts';
 import { isPublicAddress } from './addresses.ts';
 import { type Address, checkedLookup, createSender, type Sender, type SenderOptions } from './sender.ts';
@@ -192,6 +192,20 @@ describe('receivers that misbehave do no harm', () => {
   test('one that resets the connection', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.resetAndDestroy()));
     expect(await send(sender(), url)).toMatchObject({ status: null, error: 'connection_reset' });
+  });
+
+  test('one that changes to another protocol has answered, and has not taken anything', async () => {
+    let closed = false;
+    const url = await rawServer((socket) => {
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
+      );
+      socket.on('close', () => {
+        closed = true;
+      });
+    });
+    expect(await send(sender(), url)).toMatchObject({ status: 101, error: null });
+    await vi.waitFor(() => expect(closed).toBe(true));
   });
 
   test('one that nobody listens at', async () => {

@@ -123,36 +123,59 @@ export function createSender(options: SenderOptions): Sender {
 
 class TimedOut extends Error {}
 
-/** Resolves with what was answered in time; rejects where not even a status was. */
+class ConnectionLost extends Error {
+  readonly code = 'ECONNRESET';
+}
+
+/** Resolves with what was answered in time; rejects where not even a status was. Settles whatever the receiver does. */
 function exchange(
   request: ClientRequest,
   body: Buffer,
   timeoutMs: number,
 ): Promise<Omit<Answer, 'latencyMs'>> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => request.destroy(new TimedOut()), Math.max(0, timeoutMs));
     let isAnswered = false;
-    request.on('error', (error) => {
-      // With a status there is an answer, and whoever reads it is told that it breaks off.
+    // With a status there is an answer, and whoever reads it is told that it breaks off.
+    const fail = (error: Error) => {
       if (!isAnswered) {
         clearTimeout(timer);
         reject(error);
       }
+    };
+    const timer = setTimeout(
+      () => {
+        const error = new TimedOut();
+        fail(error);
+        request.destroy(error);
+      },
+      Math.max(0, timeoutMs),
+    );
+    const answer = (response: IncomingMessage, beginning: Buffer) => {
+      clearTimeout(timer);
+      resolve({
+        status: response.statusCode ?? null,
+        error: null,
+        response: printable(beginning),
+        retryAfter: response.headers['retry-after'],
+      });
+    };
+    request.on('error', fail);
+    // Some ends are told by nothing else.
+    request.on('close', () => fail(new ConnectionLost()));
+    // Nobody asked for another protocol: the status is all there is to it, and no success.
+    request.on('upgrade', (response, socket) => {
+      isAnswered = true;
+      socket.destroy();
+      answer(response, Buffer.alloc(0));
     });
     request.on('response', (response) => {
       isAnswered = true;
       readBeginning(response, (beginning) => {
-        clearTimeout(timer);
         // Whatever comes after the bound is not waited for.
         if (!response.complete) {
           request.destroy();
         }
-        resolve({
-          status: response.statusCode ?? null,
-          error: null,
-          response: printable(beginning),
-          retryAfter: response.headers['retry-after'],
-        });
+        answer(response, beginning);
       });
     });
     request.end(body);
