@@ -8,7 +8,8 @@ type Notice = FrozenContract['minimum_notice'];
 
 export function checkLedger(releases: readonly Release[], notice: Notice, today: string): string[] {
   return [
-    ...checkOrder(releases),
+    ...checkOrder(releases, today),
+    ...checkKinds(releases),
     ...checkAnnouncements(releases, notice),
     ...releases.flatMap((release, index) =>
       release.removed.flatMap((removal) => checkRemoval(removal, index, releases, notice, today)),
@@ -18,7 +19,18 @@ export function checkLedger(releases: readonly Release[], notice: Notice, today:
   ];
 }
 
-function checkOrder(releases: readonly Release[]): string[] {
+/** A setting by another name would be held to another notice. */
+function checkKinds(releases: readonly Release[]): string[] {
+  return releases.flatMap(({ version, deprecated, removed }) =>
+    [...deprecated, ...removed]
+      .filter(({ kind, surface }) => kind !== 'setting' && /^SVC_/.test(surface))
+      .map(({ kind, surface }) =>
+        broken('settings', `release ${version} lists the setting ${surface} as a ${kind}`),
+      ),
+  );
+}
+
+function checkOrder(releases: readonly Release[], today: string): string[] {
   return releases.flatMap(({ version, date }, index) => {
     const previous = releases[index - 1];
     return [
@@ -29,6 +41,9 @@ function checkOrder(releases: readonly Release[]): string[] {
       ...(isDate(date) || (date === 'unreleased' && index === releases.length - 1)
         ? []
         : [broken('ledger', `release ${version} has neither a date nor is the one being made`)]),
+      ...(!isDate(date) || date <= today
+        ? []
+        : [broken('ledger', `release ${version} is dated ${date}, which has not come yet`)]),
       ...(previous === undefined || !isDate(date) || previous.date <= date
         ? []
         : [broken('ledger', `release ${version} is dated before ${previous.version}`)]),

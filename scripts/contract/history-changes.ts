@@ -16,6 +16,7 @@ export function historyChanges(before: History, now: History): string[] {
     ...(isNewer(before.version, now.version)
       ? [broken('ledger', `the version went back from ${before.version} to ${now.version}`)]
       : []),
+    ...tooManyAdded(before.releases, now.releases),
     ...before.releases.flatMap((release) => [
       ...(isDate(release.date) ? releaseChanges(release, now.releases) : []),
       ...release.deprecated.flatMap((old) => noticeChanges(old, deprecated.find(isFor(old)))),
@@ -24,6 +25,19 @@ export function historyChanges(before: History, now: History): string[] {
       .filter((name) => !before.notServedYet.includes(name))
       .map((name) => broken('notServedYet', `${name} was added to contract/not-served-yet.json`)),
   ];
+}
+
+/** Nobody gets notice from a release that was never made. */
+function tooManyAdded(before: readonly Release[], now: readonly Release[]): string[] {
+  const added = now.filter(({ version }) => !before.some((release) => release.version === version));
+  return added.length <= 1
+    ? []
+    : [
+        broken(
+          'ledger',
+          `releases ${added.map(({ version }) => version).join(', ')} were added at once; each is recorded before the next`,
+        ),
+      ];
 }
 
 /** A sunset may still move later; it is compared by itself. */

@@ -109,7 +109,9 @@ function isFrozen(before: Published, now: Published): boolean {
 
 /** Whether the ledger's order of announcement and removal was kept is checked there. */
 function missingSettings(before: Published, { settings, releases }: Published): string[] {
-  const removed = releases.flatMap((release) => release.removed.map(({ surface }) => surface));
+  const removed = releases.flatMap((release) =>
+    release.removed.flatMap(({ kind, surface }) => (kind === 'setting' ? [surface] : [])),
+  );
   return Object.keys(before.settings).filter(
     (name) => settings[name] === undefined && !removed.includes(name),
   );

@@ -35,6 +35,7 @@ function later(...versions: string[]): Project {
         draft.changelog = draft.changelog.replace('\n## ', `\n## ${version} (${date})\n\nMore.\n\n## `);
       }
       draft.packageVersion = versions.at(-1) ?? '0.1.0';
+      draft.today = '2027-12-31';
     }),
   );
 }
@@ -51,6 +52,40 @@ function removeSetting(draft: Draft): void {
     `- Removed: \`${setting}\`. Set \`read_rpm\` per org.\n- Operators: Unset \`${setting}\`.`,
   );
 }
+
+test('releases that were never made give no notice', () => {
+  const found = refusals(later('0.2.0'), (draft) => {
+    draft.releases[1].date = '2027-01-01';
+    draft.releases.push(release('0.3.0', '2027-02-01'), release('0.4.0', 'unreleased'));
+  });
+  expect(found).toContainEqual(
+    expect.stringContaining('releases 0.3.0, 0.4.0 were added at once; each is recorded before the next'),
+  );
+});
+
+test('a release of tomorrow is refused', () => {
+  const found = refusals(later('0.2.0'), (draft) => (draft.releases[1].date = '2028-01-01'));
+  expect(found).toContainEqual(
+    expect.stringContaining('release 0.2.0 is dated 2028-01-01, which has not come yet'),
+  );
+});
+
+test('a setting cannot leave by the shorter notice of something else', () => {
+  const found = refusals(later('0.2.0'), (draft) => {
+    draft.releases[1].removed.push({ kind: 'delivery', surface: 'SVC_BULK_MAX_RUNS' });
+    draft.evidence.settings = draft.evidence.settings.filter(
+      ({ name }: Draft) => name !== 'SVC_BULK_MAX_RUNS',
+    );
+  });
+  expect(found).toContainEqual(
+    expect.stringContaining('release 0.2.0 lists the setting SVC_BULK_MAX_RUNS as a delivery'),
+  );
+  expect(found).toContainEqual(
+    expect.stringContaining(
+      'SVC_BULK_MAX_RUNS was removed or renamed without a removal in the release ledger',
+    ),
+  );
+});
 
 describe('the order of releases', () => {
   refuses(
