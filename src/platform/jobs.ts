@@ -56,7 +56,12 @@ function startJob({ name, everyMs, runOnce, stop }: Job, log: Log): RunningJobs 
       stopped = true;
       clearTimeout(timer);
       await current;
-      await stop?.();
+      try {
+        await stop?.();
+      } catch (error) {
+        // Whatever it was, everything else still has to be closed.
+        log.warn({ job: name, err: error }, 'a job could not end what it had left');
+      }
     },
   };
 }

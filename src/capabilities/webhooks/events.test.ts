@@ -138,6 +138,15 @@ describe('a limit that refuses', () => {
     expect(await told()).toHaveLength(1);
   });
 
+  test('is told of by a process that stops right after it', async () => {
+    org = await world.createOrg();
+    await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '1' });
+    const other = await anotherProcess(world);
+    await other.refuse(org.id);
+    await other.stop();
+    expect(await told()).toHaveLength(1);
+  });
+
   test('is told of for each kind, and for each customer by itself', async () => {
     org = await world.createOrg();
     const path = `/v1/orgs/${org.id}`;
@@ -300,6 +309,7 @@ async function anotherProcess({ db, clock, parts }: World) {
   const exhaustions = createExhaustions({ db, clock, ids: createIds(clock), orgLimits: parts.orgLimits });
   return {
     tell: () => exhaustions.job.runOnce(),
+    stop: async () => exhaustions.job.stop?.(),
     async refuse(orgId: string) {
       const { all, timezone } = await parts.orgLimits.get(orgId);
       const limit = all[0] as Limit;

@@ -78,6 +78,16 @@ export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDepen
     return limits && applicable(limits, scope).findLast(({ kind }) => kind === 'credits');
   }
 
+  async function writeSome(): Promise<boolean> {
+    const batch = waiting.slice(0, perBatch);
+    if (batch.length === 0) {
+      return false;
+    }
+    await db.transaction((tx) => write(tx, ids, batch));
+    waiting = waiting.slice(batch.length);
+    return waiting.length > 0;
+  }
+
   return {
     refused(orgId, scope, { code, by }) {
       const limit = by?.limit ?? latestPack(orgId, scope);
@@ -102,14 +112,11 @@ export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDepen
     job: {
       name: 'tell of limits that are exhausted',
       everyMs: 500,
-      async runOnce() {
-        const batch = waiting.slice(0, perBatch);
-        if (batch.length === 0) {
-          return false;
+      runOnce: writeSome,
+      async stop() {
+        while (await writeSome()) {
+          // The next batch.
         }
-        await db.transaction((tx) => write(tx, ids, batch));
-        waiting = waiting.slice(batch.length);
-        return waiting.length > 0;
       },
     },
   };
