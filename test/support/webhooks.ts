@@ -19,10 +19,17 @@ export interface Webhooks {
 
 export function controlWebhooks(
   world: World,
-  options: Partial<SenderOptions> & Partial<Pick<DispatcherDependencies, 'faults' | 'random'>> = {},
+  options: Partial<SenderOptions> &
+    Partial<Pick<DispatcherDependencies, 'faults' | 'random' | 'clock' | 'stopWaitMs'>> = {},
 ): Webhooks {
-  const { db, clock, parts } = world;
-  const { faults = noFaults, random = () => 0.5, ...sending } = options;
+  const { db, parts } = world;
+  const {
+    faults = noFaults,
+    random = () => 0.5,
+    clock = world.clock,
+    stopWaitMs = 5_000,
+    ...sending
+  } = options;
   const ids = createIds(clock);
   const dispatcher = createDispatcher({
     db,
@@ -30,6 +37,7 @@ export function controlWebhooks(
     ids,
     faults,
     random,
+    stopWaitMs,
     log: createLog('silent'),
     secrets: parts.secrets,
     counts: createDeliveryCounts(),
@@ -48,6 +56,8 @@ export function controlWebhooks(
     idle: () => dispatcher.idle(),
     stop: () => dispatcher.stop(),
     async deliver() {
+      // A lane that is just being left cannot be taken again yet.
+      await dispatcher.idle();
       await begin();
       await dispatcher.idle();
     },

@@ -1,6 +1,7 @@
 /** Deliveries as their owners see them: what was tried, what came back; asked for again, one or many; and tests. */
 import { refuse, refuseField } from '../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import { decodeCursor, encodeCursor } from '../../platform/http/list.ts';
 import type { Ids } from '../../platform/ids.ts';
 import {
   type DeliveryRow,
@@ -15,11 +16,12 @@ import { insertFannedOut } from './fan-out-queries.ts';
 import { type Lane, wakeLanes } from './lanes.ts';
 import { announceWebhooks } from './notices.ts';
 import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
-import type { DeliveryFilters, DeliveryView, RedeliverRange } from './schema.ts';
+import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } from './schema.ts';
 import type { SubscriptionName } from './subscriptions.ts';
 
 /** One transaction holds up others, so a larger range is asked for in parts. */
 export const redeliveriesMax = 5_000;
+const rangeOrder = 'redeliveries';
 
 export function viewDelivery(row: DeliveryRow): DeliveryView {
   return {
@@ -111,17 +113,19 @@ export async function redeliver(
 export async function redeliverRange(
   tx: Transaction,
   name: SubscriptionName,
-  { from, to, state = 'failed' }: RedeliverRange,
+  { from, to, state = 'failed', cursor }: RedeliverRange,
   now: Date,
-): Promise<{ redelivering: number; more: boolean }> {
-  const range = { from: new Date(from), to: to === undefined ? now : new Date(to), state };
+): Promise<RedeliveredRange> {
+  const after = cursor === undefined ? null : decodeCursor(cursor, rangeOrder, 'text').id;
+  const range = { from: new Date(from), to: to === undefined ? now : new Date(to), state, after };
   if (range.to <= range.from) {
     throw refuseField('to', 'out_of_range', 'This has to be after from.');
   }
   await lockReceiving(tx, name);
-  const redelivering = await putRangeInLine(tx, laneOf(name), range, now, redeliveriesMax);
+  const { count, last } = await putRangeInLine(tx, laneOf(name), range, now, redeliveriesMax);
   await wake(tx, name, now);
-  return { redelivering, more: redelivering === redeliveriesMax };
+  const more = count === redeliveriesMax && last !== null;
+  return { redelivering: count, more, next_cursor: more ? encodeCursor(rangeOrder, '', last) : null };
 }
 
 async function wake(tx: Transaction, name: SubscriptionName, now: Date): Promise<void> {

@@ -64,6 +64,7 @@ export async function insertDeliveries(
 export interface DueDelivery {
   readonly id: string;
   readonly attempt_count: number;
+  readonly due_at: Date;
   readonly event_id: string;
   readonly type: string | null;
   readonly created_at: Date | null;
@@ -72,7 +73,7 @@ export interface DueDelivery {
 
 export async function selectDue(db: Queryable, lane: Lane, at: Date, limit: number): Promise<DueDelivery[]> {
   return db.query<DueDelivery>(
-    `SELECT d.id, d.attempt_count, d.event_id, o.type, o.created_at, o.data
+    `SELECT d.id, d.attempt_count, d.due_at, d.event_id, o.type, o.created_at, o.data
        FROM (SELECT id, attempt_count, event_id, due_at FROM webhook_deliveries
               WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' AND due_at <= $3
               ORDER BY due_at, id LIMIT $4) d
@@ -84,7 +85,8 @@ export async function selectDue(db: Queryable, lane: Lane, at: Date, limit: numb
 
 /** What became of an attempt. */
 export interface Outcome extends Lane {
-  readonly id: string;
+  /** As it was when it was read. */
+  readonly delivery: Pick<DueDelivery, 'id' | 'attempt_count' | 'due_at'>;
   readonly state: DeliveryState;
   readonly failure: DeliveryFailure | null;
   /** Null once it has ended. */
@@ -93,24 +95,33 @@ export interface Outcome extends Lane {
   readonly at: Date;
 }
 
-/** One that was ended or put in line anew meanwhile keeps that; the attempt is noted all the same. */
+/**
+ * One that was ended or put in line anew meanwhile keeps that; the attempt is noted all the same. Written a second time,
+ * because nobody knows whether the first was committed, it changes nothing.
+ */
 export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]): Promise<void> {
+  const isAsRead = "(d.state = 'waiting' AND d.attempt_count = r.attempt_count AND d.due_at = r.was_due_at)";
   await tx.query(
     `UPDATE webhook_deliveries d
-        SET state = r.state, failure = r.failure, due_at = coalesce(r.due_at, d.due_at),
-            attempt_count = d.attempt_count + 1,
-            attempts = CASE WHEN jsonb_array_length(d.attempts) >= ${attemptsKept} THEN d.attempts - 0 ELSE d.attempts END
-                       || coalesce(r.attempt::jsonb, '[]'),
-            ended_at = CASE WHEN r.state = 'waiting' THEN NULL ELSE r.at END
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::timestamptz[])
-            AS r(org_id, subscription_id, id, state, failure, due_at, attempt, at)
-      WHERE d.org_id = r.org_id AND d.subscription_id = r.subscription_id AND d.id = r.id
-        -- Said like this, the index of what waits does not seem to fit: of that, each lookup would read the whole lane.
-        AND d.state <> ALL ('{delivered,failed}')`,
+        SET state = CASE WHEN ${isAsRead} THEN r.state ELSE d.state END,
+            failure = CASE WHEN ${isAsRead} THEN r.failure ELSE d.failure END,
+            due_at = CASE WHEN ${isAsRead} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
+            attempt_count = CASE WHEN ${isAsRead} THEN d.attempt_count + 1 ELSE d.attempt_count END,
+            ended_at = CASE WHEN NOT ${isAsRead} THEN d.ended_at WHEN r.state = 'waiting' THEN NULL ELSE r.at END,
+            attempts = CASE
+              WHEN r.attempt IS NULL OR (NOT ${isAsRead} AND d.attempts -> -1 = r.attempt::jsonb) THEN d.attempts
+              WHEN jsonb_array_length(d.attempts) >= ${attemptsKept} THEN (d.attempts - 0) || r.attempt::jsonb
+              ELSE d.attempts || r.attempt::jsonb END
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::timestamptz[], $6::text[], $7::text[],
+                   $8::timestamptz[], $9::text[], $10::timestamptz[])
+            AS r(org_id, subscription_id, id, attempt_count, was_due_at, state, failure, due_at, attempt, at)
+      WHERE d.org_id = r.org_id AND d.subscription_id = r.subscription_id AND d.id = r.id`,
     [
       outcomes.map(({ org_id }) => org_id),
       outcomes.map(({ subscription_id }) => subscription_id),
-      outcomes.map(({ id }) => id),
+      outcomes.map(({ delivery }) => delivery.id),
+      outcomes.map(({ delivery }) => delivery.attempt_count),
+      outcomes.map(({ delivery }) => delivery.due_at),
       outcomes.map(({ state }) => state),
       outcomes.map(({ failure }) => failure),
       outcomes.map(({ due_at }) => due_at),
@@ -178,26 +189,31 @@ export interface Range {
   readonly from: Date;
   readonly to: Date;
   readonly state: 'failed' | 'delivered';
+  /** The last one of the part before; null: from the beginning. */
+  readonly after: string | null;
 }
 
-/** The same for those of a time span, the oldest first; returns how many. */
+/** The same for those of a time span, the oldest first, after a certain one; tells how many, and the last of them. */
 export async function putRangeInLine(
   tx: Queryable,
   lane: Lane,
-  { from, to, state }: Range,
+  { from, to, state, after }: Range,
   at: Date,
   limit: number,
-): Promise<number> {
-  const rows = await tx.query(
-    `UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $6, attempt_count = 0, ended_at = NULL
-      WHERE org_id = $1 AND subscription_id = $2 AND id IN (
-        SELECT id FROM webhook_deliveries
-         WHERE org_id = $1 AND subscription_id = $2 AND created_at >= $3 AND created_at < $4 AND state = $5
-         ORDER BY id LIMIT $7)
-     RETURNING 1 AS one`,
-    [lane.org_id, lane.subscription_id, from, to, state, at, limit],
+): Promise<{ count: number; last: string | null }> {
+  const [row] = await tx.query<{ count: number; last: string | null }>(
+    `WITH picked AS (
+       SELECT id FROM webhook_deliveries
+        WHERE org_id = $1 AND subscription_id = $2 AND created_at >= $3 AND created_at < $4 AND state = $5
+          AND ($8::text IS NULL OR id > $8)
+        ORDER BY id LIMIT $7),
+     put AS (
+       UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $6, attempt_count = 0, ended_at = NULL
+        WHERE org_id = $1 AND subscription_id = $2 AND id IN (SELECT id FROM picked))
+     SELECT count(*)::int4 AS count, max(id) AS last FROM picked`,
+    [lane.org_id, lane.subscription_id, from, to, state, at, limit, after],
   );
-  return rows.length;
+  return row ?? { count: 0, last: null };
 }
 
 const listOrder = 'deliveries';

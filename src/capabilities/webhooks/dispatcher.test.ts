@@ -275,13 +275,21 @@ describe('delivering again', () => {
     await post(org, `${id}/resume`);
     status = 200;
     world.clock.advanceSeconds(60);
-    expect((await post(org, `${id}/redeliver`, { from })).json).toEqual({ redelivering: 2, more: false });
+    expect((await post(org, `${id}/redeliver`, { from })).json).toEqual({
+      redelivering: 2,
+      more: false,
+      next_cursor: null,
+    });
     await webhooks.deliver();
     expect(there.received).toHaveLength(3);
     expect(new Set(there.ids()).size).toBe(2);
     const { data } = await get(org, `${id}/deliveries?state=delivered`);
     expect(data).toHaveLength(2);
-    expect((await post(org, `${id}/redeliver`, { from })).json).toEqual({ redelivering: 0, more: false });
+    expect((await post(org, `${id}/redeliver`, { from })).json).toEqual({
+      redelivering: 0,
+      more: false,
+      next_cursor: null,
+    });
 
     expect((await post(org, `${id}/deliveries/${data[0].id}/redeliver`)).json).toMatchObject({
       state: 'waiting',

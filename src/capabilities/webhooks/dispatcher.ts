@@ -1,13 +1,15 @@
 /**
  * Sends what is due. A process takes lanes (the deliveries of one subscription each) under a lease, works on each until
  * nothing in it is due, and lets go of it. Lanes do not wait for each other: each has few attempts under way at a time,
- * one at a time while its receiver is slow or not known yet, and slow receivers share slots of their own. So receivers
- * that hang keep up themselves and each other, and nobody else.
+ * one at a time while its receiver is slow or not known yet, and slow receivers share slots of their own, and places of
+ * their own among the lanes in hand, which they leave after a turn. So receivers that hang keep up themselves and each
+ * other, and nobody else; and of all slots no org has more than half.
  *
  * At least once: an attempt counts when its outcome is written. A process that dies in between leaves its lanes, whose
  * leases run out, and what was not written is sent again, with the same event id.
  */
 import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
@@ -16,16 +18,17 @@ import type { Faults } from '../../platform/faults.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { type DueDelivery, failWaiting, type Outcome, selectDue } from './delivery-queries.ts';
+import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts';
 import { disableSubscription } from './disabling.ts';
 import { claimLanes, type Lane, leaveAllLanes, leaveLane, renewLeases } from './lanes.ts';
 import { messageOf } from './message.ts';
 import type { DeliveryCounts } from './metrics.ts';
 import { onWebhooksChange } from './notices.ts';
+import { eventGone, outcomeOf } from './outcomes.ts';
+import { Pace, slowMs } from './pace.ts';
 import { createReceivers, type Receiver } from './receivers.ts';
 import { createRecorder } from './recorder.ts';
-import { nextAttemptAt } from './retries.ts';
-import type { Answer, Sender } from './sender.ts';
+import type { Sender } from './sender.ts';
 import { Slots } from './slots.ts';
 
 export interface DispatcherDependencies {
@@ -40,6 +43,8 @@ export interface DispatcherDependencies {
   readonly userAgent: string;
   docsUrl(): string;
   random?(): number;
+  /** How long a stop waits for what is under way. */
+  readonly stopWaitMs?: number;
 }
 
 export interface Dispatcher {
@@ -55,59 +60,44 @@ export interface Dispatcher {
 }
 
 const lanesMax = 1_000;
-const attemptsPerLane = 8;
+/** Two for each slot, so that none is free while the next lane is fetched. */
+const slowLanesMax = 128;
 const attemptsOverall = 192;
 const slowAttemptsOverall = 64;
-/** An answer that takes longer makes its receiver a slow one. */
-const slowMs = 2_000;
+const shareOfAnOrg = 0.5;
 const deliveriesPerPage = { careful: 10, usual: 200 };
 const givenUpPerBatch = 1_000;
 const failingMsMax = 5 * 24 * 3_600_000;
-const slowRememberedMax = 10_000;
-const stopWaitMs = 5_000;
-
-/** How a receiver answered last: in time, late or not at all; or not yet since this process works on it. */
-type Pace = 'quick' | 'slow' | 'unknown';
+const usualStopWaitMs = 5_000;
 
 /** A lane in hand, and what is known of its receiver. */
 interface Work {
   readonly lane: Lane;
-  pace: Pace;
-}
-
-/** Which receivers were slow when their lanes were left. */
-class SlowReceivers {
-  readonly #names = new Set<string>();
-
-  paceOf({ org_id, subscription_id }: Lane): Pace {
-    return this.#names.has(`${org_id} ${subscription_id}`) ? 'slow' : 'unknown';
-  }
-
-  note({ lane: { org_id, subscription_id }, pace }: Work): void {
-    const name = `${org_id} ${subscription_id}`;
-    if (pace !== 'slow') {
-      this.#names.delete(name);
-    } else if (this.#names.size < slowRememberedMax) {
-      this.#names.add(name);
-    }
-  }
+  /** It was when the lane was taken, and has one of the places for slow ones. */
+  readonly wasSlow: boolean;
+  readonly pace: Pace;
+  /** How far the agreed time is ahead of this process's clock. */
+  aheadMs: number;
 }
 
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
-  const { db, clock, ids, log, faults, sender, counts, random = Math.random } = deps;
+  const { db, clock, ids, log, faults, sender, counts } = deps;
+  const { random = Math.random, stopWaitMs = usualStopWaitMs } = deps;
   const owner = randomUUID();
   const receivers = createReceivers(deps);
-  const recorder = createRecorder(db, async (failing) => {
+  const recorder = createRecorder(db, async (failing, at) => {
     for (const { failing_since, ...lane } of failing) {
-      const now = clock.now();
-      if (now.getTime() - failing_since.getTime() >= failingMsMax) {
-        await disableSubscription(db, ids, lane, 'failing', now);
+      if (at.getTime() - failing_since.getTime() >= failingMsMax) {
+        await disableSubscription(db, ids, lane, 'failing', at);
       }
     }
   });
-  const slots = { quick: new Slots(attemptsOverall), slow: new Slots(slowAttemptsOverall) };
-  const slowReceivers = new SlowReceivers();
-  const inHand = new Map<Lane, Promise<void>>();
+  const slots = {
+    quick: new Slots(attemptsOverall, attemptsOverall * shareOfAnOrg),
+    slow: new Slots(slowAttemptsOverall, slowAttemptsOverall * shareOfAnOrg),
+  };
+  const inHand = new Map<Work, Promise<void>>();
+  const claims = new Set<Promise<void>>();
   let works = false;
   let stopped = false;
   let aborted = false;
@@ -125,29 +115,47 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     }
   }
 
-  async function claim(): Promise<void> {
+  function claim(): Promise<void> {
     works = true;
-    const room = lanesMax - inHand.size;
-    if (stopped || room === 0) {
+    const claiming = takeLanes().finally(() => claims.delete(claiming));
+    claims.add(claiming);
+    return claiming;
+  }
+
+  async function takeLanes(): Promise<void> {
+    const slowInHand = [...inHand.keys()].filter(({ wasSlow }) => wasSlow).length;
+    const room = { quick: lanesMax - (inHand.size - slowInHand), slow: slowLanesMax - slowInHand };
+    if (stopped || (room.quick <= 0 && room.slow <= 0)) {
       return;
     }
-    for (const lane of await claimLanes(db, owner, await agreedNow(db, clock), room)) {
+    for (const { is_slow, ...lane } of await claimLanes(db, owner, await agreedNow(db, clock), room)) {
+      const one = { lane, wasSlow: is_slow, pace: new Pace(is_slow), aheadMs: 0 };
       inHand.set(
-        lane,
-        work({ lane, pace: slowReceivers.paceOf(lane) })
+        one,
+        work(one)
           .catch((err) => log.warn({ ...lane, err }, 'webhooks of a subscription wait until its lease ends'))
-          .finally(() => inHand.delete(lane)),
+          .finally(() => inHand.delete(one)),
       );
     }
   }
 
   async function work(one: Work): Promise<void> {
-    while (!stopped && (await workOnce(one))) {
-      slowReceivers.note(one);
+    let more = true;
+    while (more && !stopped) {
+      more = await workOnce(one);
+      if (one.wasSlow || one.pace.isSlow === true) {
+        // One turn, and back into line: others that are slow wait for this place, or this one is no place for it.
+        break;
+      }
     }
     if (!aborted) {
-      await db.transaction((tx) => leaveLane(tx, owner, one.lane));
+      await db.transaction((tx) => leaveLane(tx, owner, one.lane, one.pace.isSlow, timeOf(one)));
     }
+  }
+
+  /** The agreed time, without asking for it each time. */
+  function timeOf({ aheadMs }: Work): Date {
+    return new Date(clock.now().getTime() + aheadMs);
   }
 
   /** True when there may be more. */
@@ -155,13 +163,14 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const { lane } = one;
     const receiver = await receivers.find(lane);
     const now = await agreedNow(db, clock);
+    one.aheadMs = now.getTime() - clock.now().getTime();
     if (receiver === undefined || receiver.status === 'disabled') {
       return (await failWaiting(db, lane, now, givenUpPerBatch)) > 0;
     }
     if (receiver.status === 'paused') {
       return false;
     }
-    const limit = one.pace === 'quick' ? deliveriesPerPage.usual : deliveriesPerPage.careful;
+    const limit = one.pace.isFull ? deliveriesPerPage.usual : deliveriesPerPage.careful;
     const due = await selectDue(db, lane, now, limit);
     await sendAll(one, due);
     return due.length > 0;
@@ -170,20 +179,20 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   async function sendAll(one: Work, due: readonly DueDelivery[]): Promise<void> {
     const queue = due.values();
     const recorded: Promise<void>[] = [];
-    const sendOneAfterTheOther = async (isFirst: boolean) => {
+    const slowTurnEndsMs = performance.now() + slowMs;
+    const sendOneAfterTheOther = async (index: number) => {
       for (const delivery of queue) {
         const receiver = await receivers.find(one.lane);
         if (stopped || receiver?.status !== 'active') {
           return;
         }
         recorded.push(...(await attempt(one, receiver, delivery)));
-        if (!isFirst && one.pace !== 'quick') {
+        if (index >= one.pace.width || (one.pace.isSlow === true && performance.now() >= slowTurnEndsMs)) {
           return;
         }
       }
     };
-    const width = one.pace === 'quick' ? attemptsPerLane : 1;
-    await Promise.all(Array.from({ length: width }, (_, index) => sendOneAfterTheOther(index === 0)));
+    await Promise.all(Array.from({ length: one.pace.width }, (_, index) => sendOneAfterTheOther(index)));
     await Promise.all(recorded);
   }
 
@@ -192,25 +201,25 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const { lane } = one;
     const { type, created_at, data } = delivery;
     if (type === null || created_at === null || data === null) {
-      const outcome = { state: 'failed', failure: 'event_gone', due_at: null, attempt: null } as const;
-      return [recorder.add({ ...lane, ...outcome, id: delivery.id, at: clock.now() })];
+      return [recorder.add(eventGone(lane, delivery, timeOf(one)))];
     }
     const event = { id: delivery.event_id, type, createdAt: created_at, orgId: lane.org_id, data };
-    const pool = one.pace === 'slow' ? slots.slow : slots.quick;
-    const { at, answer } = await pool.use(async () => {
-      const startedAt = clock.now();
+    const pool = one.pace.isSlow === true ? slots.slow : slots.quick;
+    const sent = await pool.use(lane.org_id, async () => {
+      const startedAt = timeOf(one);
       const message = messageOf(receiver, event, startedAt, {
         docsUrl: deps.docsUrl(),
         userAgent: deps.userAgent,
       });
       return { at: startedAt, answer: await sender.send(message) };
     });
-    if (aborted) {
+    if (sent === undefined || aborted) {
       return [];
     }
+    const { at, answer } = sent;
     await faults('webhook.after_send', type);
-    one.pace = paceOf(answer);
-    const outcome = outcomeOf(lane, delivery, at, answer);
+    one.pace.note(answer);
+    const outcome = outcomeOf(lane, delivery, at, answer, random);
     counts.count(outcome.state === 'waiting' ? 'retried' : outcome.state);
     const recorded = recorder.add(outcome);
     if (answer.status === 410) {
@@ -220,25 +229,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     return [recorded];
   }
 
-  function outcomeOf(lane: Lane, delivery: DueDelivery, at: Date, answer: Answer): Outcome {
-    const { status, error, latencyMs, response, retryAfter } = answer;
-    const arrived = status !== null && status >= 200 && status < 300;
-    const attempts = delivery.attempt_count + 1;
-    const next = arrived || status === 410 ? undefined : nextAttemptAt({ attempts, at, retryAfter }, random);
-    return {
-      ...lane,
-      id: delivery.id,
-      state: arrived ? 'delivered' : next === undefined ? 'failed' : 'waiting',
-      failure: arrived || next !== undefined ? null : status === 410 ? 'gone' : 'attempts_exhausted',
-      due_at: next ?? null,
-      attempt: { at: at.toISOString(), status, latency_ms: latencyMs, error, response },
-      at,
-    };
-  }
-
   async function idle(): Promise<void> {
-    while (inHand.size > 0) {
-      await Promise.all(inHand.values());
+    while (inHand.size + claims.size > 0) {
+      await Promise.allSettled([...inHand.values(), ...claims]);
     }
   }
 
@@ -248,23 +241,25 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     idle,
     async renew() {
       if (inHand.size > 0) {
-        await renewLeases(db, owner, [...inHand.keys()]);
+        await renewLeases(
+          db,
+          owner,
+          [...inHand.keys()].map(({ lane }) => lane),
+        );
       }
     },
     async stop() {
       stopped = true;
+      slots.quick.close();
+      slots.slow.close();
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
       // Whatever is still under way is left as if it had not been sent.
       aborted = true;
       recorder.stop();
       sender.close();
-      await idle();
+      // Something may hang that nobody can end; the process is to end all the same.
+      await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
       await leaveAllLanes(db, owner).catch(() => undefined);
     },
   };
-}
-
-/** Whoever asks for patience gets it. */
-function paceOf({ status, latencyMs, retryAfter }: Answer): Pace {
-  return status !== null && latencyMs < slowMs && retryAfter === undefined ? 'quick' : 'slow';
 }

@@ -18,8 +18,12 @@ export interface Recorder {
   stop(): void;
 }
 
+interface FailingLane extends Lane {
+  readonly failing_since: Date;
+}
+
 /** Subscriptions that nothing reaches, and since when. */
-export type OnFailing = (failing: readonly (Lane & { readonly failing_since: Date })[]) => Promise<void>;
+export type OnFailing = (failing: readonly FailingLane[], at: Date) => Promise<void>;
 
 interface Waiting {
   readonly outcome: Outcome;
@@ -40,7 +44,9 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
       const batch = waiting.slice(0, outcomesPerBatch);
       waiting = waiting.slice(outcomesPerBatch);
       try {
-        await patiently(() => write(batch.map(({ outcome }) => outcome)));
+        const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
+        // Apart from the writing: when this has to be repeated, that is not.
+        await patiently(() => onFailing(failing, at));
         for (const { resolve } of batch) {
           resolve();
         }
@@ -53,7 +59,7 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
     isWriting = false;
   }
 
-  async function patiently(work: () => Promise<void>): Promise<void> {
+  async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
     for (;;) {
       try {
         return await work();
@@ -66,20 +72,16 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
     }
   }
 
-  async function write(outcomes: readonly Outcome[]): Promise<void> {
-    const failing = await db.transaction(async (tx) => {
+  function write(outcomes: readonly Outcome[]): Promise<{ failing: readonly FailingLane[]; at: Date }> {
+    const at = new Date(Math.max(...outcomes.map((outcome) => outcome.at.getTime())));
+    return db.transaction(async (tx) => {
       await recordOutcomes(tx, outcomes);
       const attempted = outcomes.filter(({ attempt }) => attempt !== null);
-      const [latest] = attempted.map(({ at }) => at).sort((a, b) => b.getTime() - a.getTime());
-      if (latest === undefined) {
-        return [];
-      }
       const arrived = distinctLanes(attempted.filter(({ state }) => state === 'delivered'));
       const failed = distinctLanes(attempted.filter(({ state }) => state !== 'delivered'));
       const onlyFailed = [...failed].filter(([name]) => !arrived.has(name)).map(([, lane]) => lane);
-      return noteOutcomes(tx, latest, [...arrived.values()], onlyFailed);
+      return { failing: await noteOutcomes(tx, at, [...arrived.values()], onlyFailed), at };
     });
-    await onFailing(failing);
   }
 
   return {

@@ -130,7 +130,7 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       path: '/v1/orgs/{id}/webhooks/{sub_id}/pause',
       summary: 'Pause a webhook subscription',
       description:
-        'Its deliveries wait until it is resumed: up to 50,000 of them, and no longer than 30 days.',
+        'Its deliveries wait until it is resumed: up to 50,000 of them, and no longer than 29 days.',
       access: admin,
       success: 200,
       response: SubscriptionView,
@@ -251,7 +251,8 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       path: '/v1/orgs/{id}/webhooks/{sub_id}/redeliver',
       summary: 'Deliver once more what was to be delivered in a time span',
       description:
-        'Those that failed, or those that arrived. At most 5,000 at a time: `more` says whether to ask again.',
+        'Those that failed, or those that arrived, the oldest first. At most 5,000 at a time: where there are `more`, ask again with ' +
+        '`cursor` set to the `next_cursor` of the answer.',
       access: admin,
       body: RedeliverRange,
       success: 200,

@@ -145,7 +145,7 @@ export const DeliveryView = closed({
   failure: choiceOrNull(
     deliveryFailures,
     'Why it is not tried again: every attempt failed, the receiver answered 410, the subscription was disabled or deleted, ' +
-      'too much was waiting while it was paused, or the event is too old to be there.',
+      'too much was waiting, or it is too old.',
   ),
   next_attempt_at: nullable(timestamp),
   attempts: Type.Array(AttemptView, { description: 'The latest, oldest first.' }),
@@ -169,10 +169,19 @@ export const RedeliverRange = closed({
   from: timestamp,
   to: Type.Optional(Type.String({ ...timestamp, description: 'RFC 3339 with offset. Default: now.' })),
   state: Type.Optional(choice(['failed', 'delivered'], 'Which of them. Default: failed.')),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4_000,
+      description: '`next_cursor` of the answer before, to go on after it.',
+    }),
+  ),
 });
 export type RedeliverRange = Static<typeof RedeliverRange>;
 
 export const RedeliveredRange = closed({
   redelivering: Type.Integer({ description: 'How many were put in line again.' }),
-  more: Type.Boolean({ description: 'There are more in the range: ask again.' }),
+  more: Type.Boolean({ description: 'There are more in the range: ask again, with `cursor`.' }),
+  next_cursor: nullable(Type.String({ description: 'Where to go on; null where there is no more.' })),
 });
+export type RedeliveredRange = Static<typeof RedeliveredRange>;

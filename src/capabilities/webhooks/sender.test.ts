@@ -265,3 +265,24 @@ describe('receivers that misbehave do no harm', () => {
     expect(connections).toBe(2);
   });
 });
+
+test('once closed it sends nothing: neither what is asked for then, nor what is broken off by it', async () => {
+  let requests = 0;
+  const url = await rawServer((socket) => {
+    socket.on('data', () => {
+      requests += 1;
+      if (requests === 1) {
+        socket.write('HTTP/1.1 204 No Content\r\nconnection: keep-alive\r\n\r\n');
+      }
+    });
+  });
+  const one = sender({ timeoutMs: 5_000 });
+  await send(one, url);
+  // On the connection that is there already, which otherwise is reason to try again.
+  const underWay = send(one, url);
+  await vi.waitFor(() => expect(requests).toBe(2));
+  one.close();
+  expect((await underWay).error).toBe('connection_reset');
+  expect((await send(one, url)).error).toBe('connection_reset');
+  expect(requests).toBe(2);
+});

@@ -35,6 +35,7 @@ export interface Answer {
 
 export interface Sender {
   send(post: Post): Promise<Answer>;
+  /** Breaks off what is under way; nothing is sent any more. */
   close(): void;
 }
 
@@ -71,6 +72,8 @@ export function createSender(options: SenderOptions): Sender {
   };
   const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
 
+  let isClosed = false;
+
   /** `lookup` is not asked for what is an address already. */
   function mayConnect(url: URL): boolean {
     const literal = literalAddress(url);
@@ -97,7 +100,7 @@ export function createSender(options: SenderOptions): Sender {
     if (!mayConnect(new URL(message.url))) {
       return done({ ...nothing, error: 'address_not_allowed' });
     }
-    for (;;) {
+    while (!isClosed) {
       const request = post(message);
       const leftMs = timeoutMs - (performance.now() - startedMs);
       try {
@@ -110,11 +113,13 @@ export function createSender(options: SenderOptions): Sender {
         return done({ ...nothing, error: attemptError(error) });
       }
     }
+    return done({ ...nothing, error: 'connection_reset' });
   }
 
   return {
     send,
     close() {
+      isClosed = true;
       agents['http:'].destroy();
       agents['https:'].destroy();
     },

@@ -1,26 +1,87 @@
-/** A bound on how much goes on at once; whoever comes first is served first. */
+/**
+ * A bound on how much goes on at once. Orgs are served in turn, and none has more than its share: whatever the receivers
+ * of one org do, the others find slots.
+ */
 export class Slots {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #perOrg: number;
+  readonly #inUse = new Map<string, number>();
+  /** Whose turn is next stands first. */
+  readonly #waiting = new Map<string, ((granted: boolean) => void)[]>();
+  #isClosed = false;
 
-  constructor(count: number) {
+  constructor(count: number, perOrg: number) {
     this.#free = count;
+    this.#perOrg = perOrg;
   }
 
-  async use<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-    } else {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Undefined: closed before its turn came, and nothing was done. */
+  async use<Result>(orgId: string, work: () => Promise<Result>): Promise<Result | undefined> {
+    if (!(await this.#take(orgId))) {
+      return undefined;
     }
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) {
-        this.#free += 1;
-      } else {
-        next();
+      this.#giveBack(orgId);
+    }
+  }
+
+  /** Nothing begins any more, not even what waits already. */
+  close(): void {
+    this.#isClosed = true;
+    for (const queue of this.#waiting.values()) {
+      for (const told of queue) {
+        told(false);
+      }
+    }
+    this.#waiting.clear();
+  }
+
+  #take(orgId: string): boolean | Promise<boolean> {
+    if (this.#isClosed) {
+      return false;
+    }
+    if (this.#free > 0 && this.#hasShareLeft(orgId)) {
+      this.#occupy(orgId);
+      return true;
+    }
+    const queue = this.#waiting.get(orgId) ?? [];
+    this.#waiting.set(orgId, queue);
+    return new Promise((resolve) => queue.push(resolve));
+  }
+
+  #hasShareLeft(orgId: string): boolean {
+    return (this.#inUse.get(orgId) ?? 0) < this.#perOrg;
+  }
+
+  #occupy(orgId: string): void {
+    this.#free -= 1;
+    this.#inUse.set(orgId, (this.#inUse.get(orgId) ?? 0) + 1);
+  }
+
+  #giveBack(orgId: string): void {
+    this.#free += 1;
+    const left = (this.#inUse.get(orgId) ?? 0) - 1;
+    if (left > 0) {
+      this.#inUse.set(orgId, left);
+    } else {
+      this.#inUse.delete(orgId);
+    }
+    this.#serveNext();
+  }
+
+  #serveNext(): void {
+    for (const [orgId, queue] of this.#waiting) {
+      const next = this.#hasShareLeft(orgId) ? queue.shift() : undefined;
+      if (next !== undefined) {
+        this.#waiting.delete(orgId);
+        if (queue.length > 0) {
+          this.#waiting.set(orgId, queue);
+        }
+        this.#occupy(orgId);
+        next(true);
+        return;
       }
     }
   }

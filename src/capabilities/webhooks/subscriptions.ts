@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { checkPatterns } from './event-patterns.ts';
-import { restartLane } from './lanes.ts';
+import { forgetReceiver, restartLane } from './lanes.ts';
 import { announceWebhooks } from './notices.ts';
 import {
   insertSubscription,
@@ -99,6 +99,9 @@ export async function changeSubscription(
   if (after.status !== before.status || after.deleted_at !== null) {
     // What waits is due again, or has to be given up: either way there is something to do.
     await restartLane(tx, orgId, id, now);
+  }
+  if (after.url !== before.url) {
+    await forgetReceiver(tx, orgId, id);
   }
   await announceWebhooks(tx, orgId);
   return { before, after };

@@ -1,0 +1,56 @@
+/** One org with receivers that gain trust and then hang, all at once: another org must not notice. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createWorld, type World } from '../../../test/harness.ts';
+import { type Receiver, startReceiver } from '../../../test/support/webhook-receiver.ts';
+import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../test/support/webhooks.ts';
+
+let world: World;
+let webhooks: Webhooks;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+  webhooks = controlWebhooks(world, { stopWaitMs: 50 });
+});
+afterAll(async () => {
+  await webhooks.stop();
+  for (const receiver of receivers) {
+    await receiver.close();
+  }
+  await world.close();
+});
+
+test('an org whose receivers answer quickly and then hang leaves half of all slots to the others', async () => {
+  const subscriptions = 26;
+  const quickAnswers = 30;
+  const share = 96;
+  const [hostile, other] = [await world.createOrg(), await world.createOrg()];
+  const answered = new Map<string, number>();
+  let hanging = 0;
+  const trap = await startReceiver((response) => {
+    const url = response.req.url ?? '';
+    const count = answered.get(url) ?? 0;
+    answered.set(url, count + 1);
+    if (count < quickAnswers) {
+      response.writeHead(204).end();
+    } else {
+      hanging += 1;
+    }
+  });
+  const good = await startReceiver();
+  receivers.push(trap, good);
+  for (let i = 0; i < subscriptions; i += 1) {
+    await subscribe(world, hostile, `${trap.url}/${i}`);
+  }
+  for (let i = 0; i < quickAnswers + 10; i += 1) {
+    await makeBudget(world, hostile, `budget ${i}`);
+  }
+  await webhooks.begin();
+  await vi.waitFor(() => expect(hanging).toBe(share), { timeout: 12_000, interval: 10 });
+
+  await subscribe(world, other, good.url);
+  await makeBudget(world, other);
+  await webhooks.begin();
+  await vi.waitFor(() => expect(good.received).toHaveLength(1), { timeout: 5_000, interval: 10 });
+  expect(hanging, 'no more than its share').toBe(share);
+});

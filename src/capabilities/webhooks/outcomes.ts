@@ -1,0 +1,32 @@
+/** What an attempt means for its delivery. */
+import type { DueDelivery, Outcome } from './delivery-queries.ts';
+import type { Lane } from './lanes.ts';
+import { nextAttemptAt } from './retries.ts';
+import type { Answer } from './sender.ts';
+
+export function outcomeOf(
+  lane: Lane,
+  delivery: DueDelivery,
+  at: Date,
+  answer: Answer,
+  random: () => number,
+): Outcome {
+  const { status, error, latencyMs, response, retryAfter } = answer;
+  const arrived = status !== null && status >= 200 && status < 300;
+  const attempts = delivery.attempt_count + 1;
+  const next = arrived || status === 410 ? undefined : nextAttemptAt({ attempts, at, retryAfter }, random);
+  return {
+    ...lane,
+    delivery,
+    state: arrived ? 'delivered' : next === undefined ? 'failed' : 'waiting',
+    failure: arrived || next !== undefined ? null : status === 410 ? 'gone' : 'attempts_exhausted',
+    due_at: next ?? null,
+    attempt: { at: at.toISOString(), status, latency_ms: latencyMs, error, response },
+    at,
+  };
+}
+
+/** There is nothing left to send. */
+export function eventGone(lane: Lane, delivery: DueDelivery, at: Date): Outcome {
+  return { ...lane, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
+}

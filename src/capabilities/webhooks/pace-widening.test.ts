@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { Pace } from './pace.ts';
+
+const answer = (latencyMs: number) => ({
+  status: 200,
+  error: null,
+  latencyMs,
+  response: null,
+  retryAfter: undefined,
+});
+
+test('more attempts at a time are allowed over many quick answers in a row, and one slow answer ends that', () => {
+  const pace = new Pace(false);
+  const widths = Array.from({ length: 30 }, () => {
+    pace.note(answer(10));
+    return pace.width;
+  });
+  expect(widths.map((width) => widths.indexOf(width))).toEqual(
+    widths.map((width) => ({ 1: 0, 2: 3, 4: 11, 8: 27 })[width]),
+  );
+  pace.note(answer(2_000));
+  expect([pace.width, pace.isSlow]).toEqual([1, true]);
+  pace.note(answer(10));
+  expect([pace.width, pace.isSlow]).toEqual([1, false]);
+});

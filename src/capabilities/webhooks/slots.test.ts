@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { Slots } from './slots.ts';
+
+/** Work that ends when the test says so. */
+function bench(slots: Slots) {
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  return {
+    started,
+    begin: (orgId: string, name: string) =>
+      slots.use(orgId, () => {
+        started.push(name);
+        return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
+      }),
+    async end(name: string) {
+      ends.get(name)?.();
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+test('one org has its share and no more; what is free stays for the others', async () => {
+  const { started, begin, end } = bench(new Slots(4, 2));
+  for (const name of ['a1', 'a2', 'a3', 'a4']) {
+    void begin('a', name);
+  }
+  void begin('b', 'b1');
+  await new Promise(setImmediate);
+  expect(started).toEqual(['a1', 'a2', 'b1']);
+  await end('a1');
+  expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
+});
+
+test('orgs that wait are served in turn, however much one of them has waiting', async () => {
+  const { started, begin, end } = bench(new Slots(1, 1));
+  for (const name of ['a1', 'a2', 'a3']) {
+    void begin('a', name);
+  }
+  void begin('b', 'b1');
+  await new Promise(setImmediate);
+  for (const name of ['a1', 'a2', 'b1']) {
+    await end(name);
+  }
+  expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
+});
+
+test('once closed nothing begins, not even what waited already', async () => {
+  const slots = new Slots(1, 1);
+  const { started, begin, end } = bench(slots);
+  const first = begin('a', 'first');
+  const second = begin('a', 'second');
+  await new Promise(setImmediate);
+  slots.close();
+  await end('first');
+  expect([await first, await second, await begin('b', 'third')]).toEqual(['first', undefined, undefined]);
+  expect(started).toEqual(['first']);
+});
