@@ -13,7 +13,7 @@ import { type Lane, wakeLanes } from './lanes.ts';
 import { type SubscriptionRow, selectSubscriptions } from './queries.ts';
 
 export interface FanOutDependencies {
-  readonly db: Database;
+  readonly db: Pick<Database, 'transaction'>;
   readonly clock: SharedClock;
   readonly ids: Ids;
 }
@@ -21,8 +21,8 @@ export interface FanOutDependencies {
 const eventsPerBatch = 500;
 const deliveriesPerBatch = 1_000;
 const clockSkewMs = 5_000;
-/** What may wait for a paused subscription; what comes after that is noted as failed, and can be redelivered. */
-export const pausedWaitingMax = 50_000;
+/** What may wait for a subscription; what comes after that is noted as failed, and can be redelivered. */
+export const waitingMax = 50_000;
 
 /** One batch. True when there may be more. */
 export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<boolean> {
@@ -42,6 +42,8 @@ export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<bo
       done.push(event);
       for (const listener of listening.get(event.tenant_id) ?? []) {
         if (isFor(listener, event)) {
+          // Counted only for whom there is something: it reads all that waits.
+          listener.room ??= await roomOf(tx, listener);
           deliveries.push(newDelivery(ids, listener, event));
         }
       }
@@ -59,8 +61,8 @@ function isFor({ events, created_at }: SubscriptionRow, event: WaitingEvent): bo
 }
 
 interface Listener extends SubscriptionRow {
-  /** How many more may wait; null: not bounded, since they do not wait. */
-  room: number | null;
+  /** How many more may wait; undefined: not counted yet. */
+  room: number | undefined;
 }
 
 async function listenersOf(
@@ -73,23 +75,20 @@ async function listenersOf(
     if (row.status !== 'disabled') {
       const others = byOrg.get(row.org_id) ?? [];
       byOrg.set(row.org_id, others);
-      others.push({ ...row, room: await roomOf(tx, row) });
+      others.push({ ...row, room: undefined });
     }
   }
   return byOrg;
 }
 
-async function roomOf(tx: Transaction, { org_id, id, status }: SubscriptionRow): Promise<number | null> {
-  return status === 'paused'
-    ? pausedWaitingMax - (await countWaiting(tx, { org_id, subscription_id: id }, pausedWaitingMax))
-    : null;
+async function roomOf(tx: Transaction, { org_id, id }: SubscriptionRow): Promise<number> {
+  return waitingMax - (await countWaiting(tx, { org_id, subscription_id: id }, waitingMax));
 }
 
 function newDelivery(ids: Ids, listener: Listener, event: WaitingEvent): NewDelivery {
-  const fits = listener.room === null || listener.room > 0;
-  if (listener.room !== null) {
-    listener.room -= 1;
-  }
+  const { room = 0 } = listener;
+  const fits = room > 0;
+  listener.room = room - 1;
   return {
     org_id: listener.org_id,
     subscription_id: listener.id,
