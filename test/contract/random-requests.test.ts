@@ -22,7 +22,7 @@ import { exchange } from '../support/raw-socket.ts';
 
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
-const rounds = engine === 'embedded' ? 80 : 20;
+const rounds = engine === 'embedded' ? 50 : 20;
 const injectedPerRound = 215;
 const rawPerRound = 35;
 

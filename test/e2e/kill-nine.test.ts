@@ -14,7 +14,7 @@ import {
 } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
-const kills = 10;
+const kills = 5;
 const writers = 8;
 const keysPerOrg = 2;
 
@@ -43,7 +43,7 @@ afterAll(async () => {
   await place?.remove();
 });
 
-test('every acknowledged write survives ten kills, once, and so does every retry', async () => {
+test(`every acknowledged write survives ${kills} kills, once, and so does every retry`, async () => {
   process.stdout.write(`kill-nine: PURSER_TEST_SEED=${seed}\n`);
   place = await makePlace({ migrated: true });
   const settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
