@@ -43,8 +43,6 @@ export default defineConfig({
                   'src/{capabilities,edge,platform/db,platform/ledger}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                // What becomes of a request before anything is asked of a database.
-                exclude: ['test/contract/http-edges.*.test.ts'],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },

@@ -14,7 +14,7 @@ import {
 } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
-const kills = 5;
+const kills = 10;
 const writers = 8;
 const keysPerOrg = 2;
 
