@@ -229,9 +229,11 @@ export function createApp(deps: AppDependencies): App {
   const mayBeFast = () => decision !== undefined && deprecations.find(decision.path) === undefined;
   const handler: RequestHandler =
     fastPath === undefined
-      ? pipeline
+      ? pipeline.handle
       : (request, response) =>
-          mayBeFast() && fastPath(request, response, pipeline) ? undefined : pipeline(request, response);
+          mayBeFast() && fastPath(request, response, pipeline.handle)
+            ? undefined
+            : pipeline.handle(request, response);
 
   const jobs: Job[] = [
     {

@@ -7,6 +7,7 @@ import { headStartOf } from './head-start.ts';
 import { parseJsonLines, parseJsonObject } from './json.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
+const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
@@ -46,6 +47,24 @@ export async function readJsonBody(
     );
   }
   return parseJsonObject(bytes);
+}
+
+/** A form is filled in by a person, or is a signed assertion: a small part of what an ingest may send. */
+const formLimitBytes = 1_048_576;
+
+/** Returns the fields of a form as browsers submit it. */
+export async function readForm(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bodyLimitBytes: number,
+): Promise<URLSearchParams> {
+  const limitBytes = Math.min(formLimitBytes, bodyLimitBytes);
+  invite(request, response, limitBytes);
+  const bytes = await readBytes(request, limitBytes);
+  if (!formType.test(request.headers['content-type'] ?? '')) {
+    throw refuseField('body', 'invalid_content_type', 'The content type has to be that of a form.');
+  }
+  return new URLSearchParams(bytes.toString('utf8'));
 }
 
 /**

@@ -13,36 +13,33 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 import type { DeprecationHeaders } from '../../contract/deprecation-headers.ts';
-import { Refusal, refuse, refuseFields, refuseWith } from '../../contract/refusal.ts';
+import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
 import type { Clock } from '../clock.ts';
 import type { RequestMetrics } from '../metrics.ts';
-import { admitCaller, type Caller, type Credential } from './access.ts';
+import type { Caller, Credential } from './access.ts';
 import { type AddressList, clientAddress } from './address.ts';
+import { type AnswerRouteDependencies, admit, createAnswerRoute } from './answer-route.ts';
+import { type Ask, createAsk } from './ask.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
-import { readJsonBody } from './body.ts';
+import { readForm, readJsonBody } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { headStartOf } from './head-start.ts';
-import { parseQueryString } from './query-string.ts';
-import { asRefusal, jsonReply, type Reply, refusalReply } from './reply.ts';
-import { checkRequestRate, type TakeRequest } from './request-rate.ts';
-import type { Call, Route } from './route.ts';
+import type { Visit } from './page.ts';
+import { logged, type Reply, refusalReply } from './reply.ts';
+import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
 import { newTraceId } from './trace-id.ts';
-import { onePerField } from './validation.ts';
-import { createWriter, type WriterDependencies } from './write.ts';
 
-export interface PipelineDependencies extends WriterDependencies {
+export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly router: Router;
   readonly clock: Clock;
   readonly metrics: RequestMetrics;
   readonly tracer: Tracer;
   readonly backoff: AuthBackoff;
-  readonly settings: PipelineSettings & WriterDependencies['settings'];
+  readonly settings: PipelineSettings & AnswerRouteDependencies['settings'];
   /** Finds what belongs to a token; undefined when there is none. */
   findCredential(token: string): Promise<Credential | undefined>;
-  /** Counts a request that was admitted so far. */
-  readonly takeRequest: TakeRequest;
   /** Told of every response of a route, also to a caller who was refused; gives what it carries if it is deprecated. */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
 }
@@ -50,7 +47,6 @@ export interface PipelineDependencies extends WriterDependencies {
 export interface PipelineSettings {
   readonly trustedProxies: AddressList | undefined;
   readonly corsOrigins: readonly string[];
-  readonly bodyLimitBytes: number;
 }
 
 /** What is learned about a request on its way, for what every response carries and for the log. */
@@ -71,9 +67,14 @@ export type RequestHandler = (
   response: ServerResponse,
 ) => Promise<void> | undefined;
 
-export function createPipeline(deps: PipelineDependencies): RequestHandler {
-  const { router, clock, log, faults, metrics, tracer, settings } = deps;
-  const answerWrite = createWriter(deps);
+export interface Pipeline {
+  readonly handle: RequestHandler;
+  readonly ask: Ask;
+}
+
+export function createPipeline(deps: PipelineDependencies): Pipeline {
+  const { router, clock, log, metrics, tracer, settings } = deps;
+  const answerRoute = createAnswerRoute(deps);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now();
@@ -91,13 +92,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     try {
       reply = await answer(exchange);
     } catch (error) {
-      const refusal = asRefusal(error);
-      if (refusal.code === 'internal') {
-        log.error({ traceId: exchange.traceId, err: error }, 'a request failed unexpectedly');
-      } else if (refusal !== error) {
-        log.warn({ traceId: exchange.traceId, reason: String(error) }, 'a dependency is away');
-      }
-      reply = refusalReply(refusal);
+      reply = refusalReply(logged(log, error, exchange.traceId));
     }
     const headers = {
       ...reply.headers,
@@ -164,50 +159,35 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     }
     const { endpoint } = match;
     if (endpoint.kind === 'page') {
-      const { status, contentType, body, headers } = await endpoint.page.handler();
+      const { status, contentType, body, headers } = await endpoint.page.handler(visitOf(exchange, match));
       return { status, headers: { 'content-type': contentType, ...headers }, body };
     }
-    return answerRoute(exchange, endpoint, match);
+    const now = clock.now();
+    const caller = await identify(exchange, endpoint.route, match, now);
+    exchange.caller = caller;
+    return answerRoute(endpoint, {
+      address: exchange.address,
+      traceId: exchange.traceId,
+      now,
+      match,
+      caller,
+      readBody: (rules) => readJsonBody(request, exchange.response, rules),
+      keyLines: headerLines(request, 'idempotency-key'),
+      outcome: headStartOf(request)?.outcome,
+    });
   }
 
-  async function answerRoute(exchange: Exchange, endpoint: RouteEndpoint, match: Match): Promise<Reply> {
-    const { request, response, address, traceId } = exchange;
-    const { route } = endpoint;
-    const now = clock.now();
-    const caller = await identify(exchange, route, match, now);
-    exchange.caller = caller;
-    const rate = caller && deps.takeRequest(caller, route, now.getTime());
-    checkRequestRate(rate instanceof Promise ? await rate : rate);
-
-    const query = parseQueryString(match.queryString);
-    const body =
-      route.kind === 'write'
-        ? await readJsonBody(request, response, {
-            limitBytes: settings.bodyLimitBytes,
-            optional: route.bodyOptional,
-            lines: route.lines,
-          })
-        : undefined;
-    const faultyFields = [
-      ...onePerField([...query.faults, ...endpoint.checkQuery(query.values)]),
-      ...(body === undefined ? [] : endpoint.checkBody(body)),
-    ];
-    if (faultyFields.length > 0) {
-      throw refuseFields(faultyFields);
-    }
-    const call = {
+  function visitOf({ request, response, address, traceId }: Exchange, match: Match): Visit {
+    return {
       params: match.params,
-      query: query.values,
-      body,
-      caller,
+      query: new URLSearchParams(match.queryString),
+      url: request.url ?? '',
+      headers: request.headers,
       address,
       traceId,
-      now,
-      outcome: headStartOf(request)?.outcome,
-    } as Call;
-    return route.run.kind === 'read'
-      ? answerRead(route, route.run.handler, call)
-      : answerWrite(route, route.run, call, headerLines(request, 'idempotency-key'));
+      now: clock.now(),
+      form: () => readForm(request, response, settings.bodyLimitBytes),
+    };
   }
 
   async function identify(
@@ -216,8 +196,7 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
     match: Match,
     now: Date,
   ): Promise<Caller | undefined> {
-    const { access } = route;
-    if (access.kind === 'public') {
+    if (route.access.kind === 'public') {
       return undefined;
     }
     const credential = await deps.findCredential(bearerToken(exchange.request));
@@ -232,20 +211,11 @@ export function createPipeline(deps: PipelineDependencies): RequestHandler {
           );
     }
     exchange.credential = credential;
-    const pathOrgId = route.path.startsWith('/v1/orgs/{id}') ? match.params.id : match.params.org_id;
-    return admitCaller({ credential, access, pathOrgId, address: exchange.address, now });
+    return admit(credential, route, match, exchange.address, now);
   }
 
-  async function answerRead(route: Route, handler: ReadHandler, call: Call): Promise<Reply> {
-    await faults('handler', route.id);
-    return jsonReply(route.success, JSON.stringify(await handler(call)));
-  }
-
-  return handle;
+  return { handle, ask: createAsk({ router, clock, log, answerRoute }) };
 }
-
-type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
-type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
 /** What Node leaves to us to refuse, see `server.ts`. */
 function checkEnvelopeOfRequest(request: IncomingMessage): void {

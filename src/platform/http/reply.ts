@@ -1,10 +1,11 @@
 /** Answers as values, and the one place that makes them out of whatever was thrown. */
 import { Refusal, refuse } from '../../contract/refusal.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
+import type { Log } from '../log.ts';
 
 export interface Reply {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string;
   /** The error code, for logs and metrics. */
   readonly code?: string;
@@ -32,9 +33,20 @@ export function refusalReply(refusal: Refusal): Reply {
 }
 
 /** Whatever was thrown, as the refusal that a caller may see. Nothing of an unexpected error gets out. */
-export function asRefusal(error: unknown): Refusal {
+function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) {
     return error;
   }
   return refuse(error instanceof DatabaseUnavailable ? 'service_unavailable' : 'internal');
+}
+
+/** The same, with what nobody meant to throw in the log. */
+export function logged(log: Log, error: unknown, traceId: string): Refusal {
+  const refusal = asRefusal(error);
+  if (refusal.code === 'internal') {
+    log.error({ traceId, err: error }, 'a request failed unexpectedly');
+  } else if (refusal !== error) {
+    log.warn({ traceId, reason: String(error) }, 'a dependency is away');
+  }
+  return refusal;
 }

@@ -52,7 +52,7 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
     add(route.method, route.path, endpoint);
   }
   for (const page of pages) {
-    add('GET', page.path, { kind: 'page', template: page.path, page });
+    add(page.method ?? 'GET', page.path, { kind: 'page', template: page.path, page });
   }
 
   return {

@@ -1,0 +1,93 @@
+/** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
+import { refuseFields } from '../../contract/refusal.ts';
+import { admitCaller, type Caller, type Credential } from './access.ts';
+import type { BodyRules } from './body.ts';
+import { parseQueryString } from './query-string.ts';
+import { jsonReply, type Reply } from './reply.ts';
+import { checkRequestRate, type TakeRequest } from './request-rate.ts';
+import type { Call, Route } from './route.ts';
+import type { Endpoint, Match } from './router.ts';
+import { onePerField } from './validation.ts';
+import { createWriter, type WriterDependencies } from './write.ts';
+
+export interface AnswerRouteDependencies extends WriterDependencies {
+  readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
+  /** Counts a request that was admitted so far. */
+  readonly takeRequest: TakeRequest;
+}
+
+/** What a route needs of a request, wherever it comes from. */
+export interface Asked {
+  readonly address: string;
+  readonly traceId: string;
+  readonly now: Date;
+  readonly match: Match;
+  /** Undefined for a public route. */
+  readonly caller: Caller | undefined;
+  readBody(rules: BodyRules): Promise<object>;
+  /** The values of the `Idempotency-Key` header as they were sent. */
+  readonly keyLines: readonly string[];
+  readonly outcome?: Promise<unknown> | undefined;
+}
+
+export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
+export type AnswerRoute = (endpoint: RouteEndpoint, asked: Asked) => Promise<Reply>;
+type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
+
+export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
+  const answerWrite = createWriter(deps);
+
+  async function answerRead(route: Route, handler: ReadHandler, call: Call): Promise<Reply> {
+    await deps.faults('handler', route.id);
+    return jsonReply(route.success, JSON.stringify(await handler(call)));
+  }
+
+  return async (endpoint, asked) => {
+    const { match, caller, address, traceId, now, outcome } = asked;
+    const { route } = endpoint;
+    const rate = caller && deps.takeRequest(caller, route, now.getTime());
+    checkRequestRate(rate instanceof Promise ? await rate : rate);
+
+    const query = parseQueryString(match.queryString);
+    const body =
+      route.kind === 'write'
+        ? await asked.readBody({
+            limitBytes: deps.settings.bodyLimitBytes,
+            optional: route.bodyOptional,
+            lines: route.lines,
+          })
+        : undefined;
+    const faultyFields = [
+      ...onePerField([...query.faults, ...endpoint.checkQuery(query.values)]),
+      ...(body === undefined ? [] : endpoint.checkBody(body)),
+    ];
+    if (faultyFields.length > 0) {
+      throw refuseFields(faultyFields);
+    }
+    const call = {
+      params: match.params,
+      query: query.values,
+      body,
+      caller,
+      address,
+      traceId,
+      now,
+      outcome,
+    } as Call;
+    return route.run.kind === 'read'
+      ? answerRead(route, route.run.handler, call)
+      : answerWrite(route, route.run, call, asked.keyLines);
+  };
+}
+
+/** Examines a credential that was found. Undefined: the route is open to everyone. */
+export function admit(
+  credential: Credential,
+  { access, path }: Route,
+  { params }: Match,
+  address: string,
+  now: Date,
+): Caller | undefined {
+  const pathOrgId = path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
+  return access.kind === 'public' ? undefined : admitCaller({ credential, access, pathOrgId, address, now });
+}

@@ -1,0 +1,60 @@
+/**
+ * The API, asked from within this process: a page of the console on behalf of its visitor. It answers like a socket would, so
+ * who may do what, what is valid and what is written to the audit log has one home.
+ */
+import { Refusal, refuse } from '../../contract/refusal.ts';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Credential } from './access.ts';
+import { type AnswerRoute, admit } from './answer-route.ts';
+import { parseJsonObject } from './json.ts';
+import { logged, type Reply, refusalReply } from './reply.ts';
+import type { Route } from './route.ts';
+import type { Router } from './router.ts';
+
+export interface Question {
+  readonly credential: Credential;
+  readonly address: string;
+  readonly traceId: string;
+  readonly method: Route['method'];
+  /** With its query string. */
+  readonly path: string;
+  readonly body?: object;
+}
+
+export type Ask = (question: Question) => Promise<Reply>;
+
+export interface AskDependencies {
+  readonly router: Router;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly answerRoute: AnswerRoute;
+}
+
+export function createAsk({ router, clock, log, answerRoute }: AskDependencies): Ask {
+  return async ({ credential, address, traceId, method, path, body }) => {
+    try {
+      const match = router.find(method, path);
+      if (match instanceof Refusal) {
+        throw match;
+      }
+      const { endpoint } = match;
+      if (endpoint.kind === 'page') {
+        throw refuse('not_found', 'There is no such route.');
+      }
+      const now = clock.now();
+      return await answerRoute(endpoint, {
+        address,
+        traceId,
+        now,
+        match,
+        caller: admit(credential, endpoint.route, match, address, now),
+        // By way of its text, so that it is held against the same rules.
+        readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
+        keyLines: [],
+      });
+    } catch (error) {
+      return refusalReply(logged(log, error, traceId));
+    }
+  };
+}
