@@ -1,19 +1,10 @@
 /** Every shell block of the README and the guides is run, in order, as a reader would; so they stay true. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort } from './support/postgres-cluster.ts';
 
 const repository = resolve(import.meta.dirname, '..');
@@ -22,26 +13,31 @@ const guides = readdirSync(join(repository, 'docs/guides')).map((file) => `docs/
 let directory: string;
 let port: number;
 let env: NodeJS.ProcessEnv;
-let children: ChildProcess[];
+let service: ChildProcess;
 
-beforeEach(async () => {
+/** A reader starts one service as the README says, and stays with it through all the guides. */
+beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'purser-reader-'));
   port = await freePort();
-  children = [];
   env = {
     ...process.env,
     PATH: `${npmInTheRepository(directory)}:${process.env.PATH}`,
     SVC_PORT: String(port),
     SVC_DATA_DIR: join(directory, '.purser'),
   };
-});
+  const starts = blocksOf('README.md').filter(isStart);
+  expect(starts).toHaveLength(1);
+  service = spawn('bash', ['-c', starts[0] ?? ''], { cwd: directory, env, stdio: 'ignore', detached: true });
+  await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200), {
+    timeout: 120_000,
+    interval: 200,
+  });
+}, 180_000);
 
-afterEach(async () => {
-  for (const child of children) {
-    const ended = child.exitCode === null ? once(child, 'exit') : undefined;
-    process.kill(-(child.pid ?? 0), 'SIGTERM');
-    await ended;
-  }
+afterAll(async () => {
+  const ended = service.exitCode === null ? once(service, 'exit') : undefined;
+  process.kill(-(service.pid ?? 0), 'SIGTERM');
+  await ended;
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -66,14 +62,7 @@ function blocksOf(document: string): string[] {
   );
 }
 
-async function startService(command: string): Promise<void> {
-  const child = spawn('bash', ['-c', command], { cwd: directory, env, stdio: 'ignore', detached: true });
-  children.push(child);
-  await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200), {
-    timeout: 120_000,
-    interval: 200,
-  });
-}
+const isStart = (block: string) => /npm start/.test(block);
 
 /** One shell for all blocks, so that variables last as they do for a reader. */
 function run(blocks: readonly string[]): string {
@@ -81,22 +70,15 @@ function run(blocks: readonly string[]): string {
   return execFileSync('bash', ['-c', script], { cwd: directory, env, encoding: 'utf8', stdio: 'pipe' });
 }
 
-const isStart = (block: string) => /npm start/.test(block);
-
-test('README.md', { timeout: 180_000 }, async () => {
-  const blocks = blocksOf('README.md');
-  expect(blocks.filter(isStart)).toHaveLength(1);
-  await startService(blocks.find(isStart) ?? '');
-  const output = run(blocks.filter((block) => !isStart(block)));
+test('README.md', { timeout: 180_000 }, () => {
+  const output = run(blocksOf('README.md').filter((block) => !isStart(block)));
   expect(output).toContain('"decision":"allow"');
   expect(output).toContain('"code":"spend_cap_exceeded"');
   expect(output).toContain('SVC_DATABASE_URL');
 });
 
-test.each(guides)('%s', { timeout: 180_000 }, async (guide) => {
+test.each(guides)('%s', { timeout: 180_000 }, (guide) => {
   const blocks = blocksOf(guide);
   expect(blocks.length).toBeGreaterThan(0);
-  cpSync(inject('embeddedTemplate'), join(directory, '.purser/database'), { recursive: true });
-  await startService('npm start');
   run(blocks);
 });
