@@ -27,6 +27,7 @@ import {
 } from './capabilities/policies/index.ts';
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
+import { residencyRoutes } from './capabilities/residency/index.ts';
 import { lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
@@ -114,7 +115,7 @@ export function createApp(deps: AppDependencies): App {
     signals.register(registry);
   });
   const failsOpen = config.edgeFailMode === 'open';
-  const credentials = createCredentials(db, { believeLastKnown: failsOpen });
+  const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
 
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
   const policyMemory = createPolicyMemory(db);
@@ -141,6 +142,7 @@ export function createApp(deps: AppDependencies): App {
 
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
+    ...residencyRoutes({ db }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),

@@ -34,6 +34,12 @@ test.each([
   ['SVC_BOOTSTRAP_OPERATOR_KEY', 'svc_live_short'],
   ['SVC_LOG_LEVEL', 'loud'],
   ['SVC_KEY_ENVIRONMENT', 'Not Lower'],
+  ['SVC_REGION', 'EU'],
+  ['SVC_REGION_PEERS', 'eu'],
+  ['SVC_REGION_PEERS', 'eu=ftp://eu.example.com'],
+  ['SVC_REGION_PEERS', 'eu=https://eu.example.com/path'],
+  ['SVC_REGION_PEERS', 'eu=https://a.example.com,eu=https://b.example.com'],
+  ['SVC_REGION_PEER_SECRET', 'hunter2'],
 ])('%s=%s is refused by name, without repeating the value', (name, value) => {
   const load = () => loadConfig({ [name]: value });
   expect(load).toThrow(new RegExp(`^${name} is not usable`));
@@ -57,6 +63,22 @@ test('Redis may be given by name or address, with a password, a database or TLS;
   }
   expect(loadConfig({ SVC_READ_LIMIT_PER_MINUTE: '600' }).readLimitPerMinute).toBe(600);
   expect(loadConfig({})).toMatchObject({ redisUrl: undefined, readLimitPerMinute: undefined });
+});
+
+test('peers need a region of their own and a secret to sign with', () => {
+  const peers = { SVC_REGION_PEERS: 'eu=https://eu.example.com, us=http://10.0.0.1:8080/' };
+  expect(() => loadConfig(peers)).toThrow(
+    /^SVC_REGION is not usable.*\nSVC_REGION_PEER_SECRET is not usable/,
+  );
+  const { regionPeers } = loadConfig({
+    ...peers,
+    SVC_REGION: 'eu',
+    SVC_REGION_PEER_SECRET: '0123456789abcdef0123456789abcdef',
+  });
+  expect([...regionPeers]).toEqual([
+    ['eu', 'https://eu.example.com'],
+    ['us', 'http://10.0.0.1:8080'],
+  ]);
 });
 
 test('a deprecated setting that is in use is named, with its date, its replacement and its end', () => {

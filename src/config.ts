@@ -84,6 +84,27 @@ const settings = {
     fallback: '',
     parse: (value) => list(value).map(parseOrigin),
   } as Setting<readonly string[]>,
+  region: optional({
+    name: 'SVC_REGION',
+    meaning: 'The name of the region that this process runs in, such as `eu`. Unset: residency is off.',
+    fallback: undefined,
+    parse: parseRegion,
+  }),
+  regionPeers: {
+    name: 'SVC_REGION_PEERS',
+    meaning:
+      'The other regions and where they are reached, such as `eu=https://eu.example.com,us=https://us.example.com`. The own region may be among them.',
+    fallback: '',
+    parse: parsePeers,
+  } as Setting<ReadonlyMap<string, string>>,
+  regionPeerSecret: optional({
+    name: 'SVC_REGION_PEER_SECRET',
+    meaning: 'Signs what regions send each other: at least 32 characters, the same in all of them.',
+    fallback: undefined,
+    secret: true,
+    parse: (value) =>
+      matching(value, /^[\x21-\x7e]{32,512}$/, '32 to 512 printable characters, without spaces'),
+  }),
   trustedProxies: {
     name: 'SVC_TRUSTED_PROXIES',
     meaning: 'Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed, separated by commas.',
@@ -220,10 +241,25 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       faults.push({ name: setting.name, wanted: (error as Error).message });
     }
   }
+  faults.push(...faultsTogether(values as Config));
   if (faults.length > 0) {
     throw new BadSettings(faults);
   }
   return Object.freeze(values) as Config;
+}
+
+/** What is wrong with settings that are fine one by one. */
+function faultsTogether({ region, regionPeers, regionPeerSecret }: Partial<Config>) {
+  const faults: { name: string; wanted: string }[] = [];
+  if (regionPeers !== undefined && regionPeers.size > 0) {
+    if (region === undefined) {
+      faults.push({ name: 'SVC_REGION', wanted: 'set where SVC_REGION_PEERS is' });
+    }
+    if (regionPeerSecret === undefined) {
+      faults.push({ name: 'SVC_REGION_PEER_SECRET', wanted: 'set where SVC_REGION_PEERS is' });
+    }
+  }
+  return faults;
 }
 
 /** Settings whose name starts like ours but is none of ours: most likely a typing error. */
@@ -366,6 +402,30 @@ function parseProxies(value: string): AddressList | undefined {
     throw new Error('a list of IP addresses or CIDR ranges');
   }
   return items.length === 0 ? undefined : addressList(items);
+}
+
+function parseRegion(value: string): string {
+  return matching(
+    value,
+    /^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$/,
+    'lowercase letters, digits and single hyphens',
+  );
+}
+
+function parsePeers(value: string): ReadonlyMap<string, string> {
+  const peers = new Map<string, string>();
+  for (const item of list(value)) {
+    const [, region, url = ''] = /^([^=]+)=(.+)$/.exec(item) ?? [];
+    const origin = url.replace(/\/$/, '');
+    const isOrigin = URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol);
+    if (region === undefined || peers.has(region) || !isOrigin || new URL(origin).origin !== origin) {
+      throw new Error(
+        'a list such as eu=https://eu.example.com, each region once, each address without a path',
+      );
+    }
+    peers.set(parseRegion(region), origin);
+  }
+  return peers;
 }
 
 function matching(value: string, pattern: RegExp, wanted: string): string {

@@ -327,6 +327,11 @@ export const eventCatalog = {
     open({ cidrs: Type.Array(text) }),
     { cidrs: ['192.0.2.0/24'] },
   ),
+  'org.residency_updated': kind(
+    'The home region of the organization, or what becomes of requests elsewhere, was changed.',
+    open({ home_region: nullable(text), mode: Type.String({ description: '`forward` or `strict`.' }) }),
+    { home_region: 'eu', mode: 'strict' },
+  ),
   'budget.created': kind('A budget was created.', Budget, budget),
   'budget.updated': kind('A budget was changed.', Budget, budget),
   'budget.deleted': kind('A budget was deleted.', Budget, { ...budget, ...deleted }),

@@ -6,7 +6,7 @@
  * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
  */
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
-import type { Credential } from '../../platform/http/access.ts';
+import { type Credential, elsewhere } from '../../platform/http/access.ts';
 import { addressList } from '../../platform/http/address.ts';
 import { isWellFormedKey, keyDigest } from '../../platform/http/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
@@ -25,11 +25,13 @@ export interface Credentials {
 export interface CredentialOptions {
   /** While the database is away, what was last known of a token is believed. */
   readonly believeLastKnown?: boolean;
+  /** Where this process runs; undefined: residency is off. */
+  readonly region?: string | undefined;
 }
 
 export function createCredentials(
   db: Database,
-  { believeLastKnown = false }: CredentialOptions = {},
+  { believeLastKnown = false, region }: CredentialOptions = {},
 ): Credentials {
   const lastKnown = new Map<string, Credential>();
   const remembered = new Map<string, Credential>();
@@ -96,7 +98,7 @@ export function createCredentials(
         lastKnown.delete(digest);
         return undefined;
       }
-      const credential = toCredential(row);
+      const credential = toCredential(row, region);
       if (believeLastKnown) {
         if (lastKnown.size >= rememberedMax) {
           lastKnown.clear();
@@ -114,7 +116,7 @@ export function createCredentials(
   };
 }
 
-function toCredential(row: CredentialRow): Credential {
+function toCredential(row: CredentialRow, region: string | undefined): Credential {
   const allowed = row.ip_allow_list ?? [];
   return {
     keyId: row.id,
@@ -131,6 +133,7 @@ function toCredential(row: CredentialRow): Credential {
             id: row.org_id,
             suspended: row.org_status === 'suspended',
             allowList: allowed.length === 0 ? null : addressList(allowed),
+            elsewhere: elsewhere(row.home_region, row.residency_mode ?? 'forward', region),
           },
   };
 }

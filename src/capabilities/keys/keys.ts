@@ -6,6 +6,7 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { type Caller, outranks, type Role } from '../../platform/http/access.ts';
 import { generateKey, keyDigest, keyHint } from '../../platform/http/key-format.ts';
 import type { Ids } from '../../platform/ids.ts';
+import { touchDirectory } from '../orgs/index.ts';
 import { announceKeyChange } from './notices.ts';
 import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
@@ -91,6 +92,9 @@ export async function mintKey(
     created_at: now,
   };
   await insertKey(tx, key);
+  if (key.org_id !== null) {
+    await touchDirectory(tx, key.org_id);
+  }
   return { key, secret };
 }
 
@@ -180,6 +184,9 @@ async function endKey(
   const ended = { ...key, ...end };
   await updateEnd(tx, ended);
   await announceKeyChange(tx, key.digest);
+  if (key.org_id !== null) {
+    await touchDirectory(tx, key.org_id);
+  }
   return ended;
 }
 

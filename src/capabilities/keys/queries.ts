@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/db/database.ts';
 import type { Role } from '../../platform/http/access.ts';
 import { type Condition, type PageOf, selectPage } from '../../platform/http/list.ts';
+import type { ResidencyMode } from '../orgs/index.ts';
 import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';
 
 export interface KeyRow {
@@ -131,12 +132,14 @@ export async function markExpiring(tx: Queryable, now: Date, days: number, limit
 export interface CredentialRow extends KeyRow {
   readonly org_status: 'active' | 'suspended' | null;
   readonly ip_allow_list: readonly string[] | null;
+  readonly home_region: string | null;
+  readonly residency_mode: ResidencyMode | null;
 }
 
 /** The one statement that crosses tenants: a digest is how a caller's tenant is found in the first place. */
 export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
   const [row] = await db.query<CredentialRow>(
-    `SELECT k.*, o.status AS org_status, o.ip_allow_list
+    `SELECT k.*, o.status AS org_status, o.ip_allow_list, o.home_region, o.residency_mode
        FROM keys k LEFT JOIN orgs o ON o.id = k.org_id WHERE k.digest = $1`,
     [digest],
   );

@@ -2,6 +2,7 @@
 export const operationGroups = {
   orgs: 'Organizations, as platform operators see them.',
   org: "The caller's own organization.",
+  residency: 'Where organizations are at home, and what becomes of requests elsewhere.',
   keys: "The keys of the caller's organization.",
   operator_keys: 'The keys of platform operators.',
   budgets: 'What the runs of an organization, or of a part of it, may cost in a calendar window.',

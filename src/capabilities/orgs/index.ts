@@ -1,3 +1,5 @@
 export { onOrgChange } from './notices.ts';
-export { findOrg, lockOrg, type OrgRow } from './queries.ts';
+export { changeOrg } from './orgs.ts';
+export { findOrg, lockOrg, type OrgRow, type ResidencyMode, touchDirectory } from './queries.ts';
 export { orgRoutes } from './routes.ts';
+export { region } from './schema.ts';

@@ -9,7 +9,7 @@ import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
 
 export function viewOrg(org: OrgRow): OrgView {
-  const { ip_allow_list: _, created_at, updated_at, ...rest } = org;
+  const { ip_allow_list: _, residency_mode: _mode, created_at, updated_at, ...rest } = org;
   return { ...rest, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 }
 
@@ -20,6 +20,7 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     slug: body.slug ?? slugOf(body.name),
     timezone: checkTimezone(body.timezone ?? 'UTC'),
     home_region: body.home_region ?? null,
+    residency_mode: 'forward',
     status: 'active',
     suspension_reason: null,
     ip_allow_list: [],

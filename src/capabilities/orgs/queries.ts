@@ -3,12 +3,16 @@ import type { Queryable } from '../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
 
+export type ResidencyMode = 'forward' | 'strict';
+
 export interface OrgRow {
   readonly id: string;
   readonly name: string;
   readonly slug: string;
   readonly timezone: string;
   readonly home_region: string | null;
+  /** What becomes of a request that arrives outside the home region. */
+  readonly residency_mode: ResidencyMode;
   readonly status: 'active' | 'suspended';
   readonly suspension_reason: string | null;
   readonly ip_allow_list: readonly string[];
@@ -16,11 +20,12 @@ export interface OrgRow {
   readonly updated_at: Date;
 }
 
-const columns = `id, name, slug, timezone, home_region, status, suspension_reason, ip_allow_list, created_at, updated_at`;
+const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at`;
 
 /** False when the slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
-  const statement = `INSERT INTO orgs (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN $5::text IS NOT NULL THEN now() END)
                      ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
   const inserted = await tx.query(statement, [
     org.id,
@@ -28,6 +33,7 @@ export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
     org.slug,
     org.timezone,
     org.home_region,
+    org.residency_mode,
     org.status,
     org.suspension_reason,
     org.ip_allow_list,
@@ -50,8 +56,10 @@ export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | un
 
 export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   await tx.query(
-    `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, status = $6, suspension_reason = $7,
-                     ip_allow_list = $8, updated_at = $9
+    `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, residency_mode = $6, status = $7,
+                     suspension_reason = $8, ip_allow_list = $9, updated_at = $10,
+                     directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN now()
+                                                 ELSE directory_changed_at END
       WHERE id = $1`,
     [
       org.id,
@@ -59,11 +67,20 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
       org.slug,
       org.timezone,
       org.home_region,
+      org.residency_mode,
       org.status,
       org.suspension_reason,
       org.ip_allow_list,
       org.updated_at,
     ],
+  );
+}
+
+/** Something changed that other regions have to be told of, if the org has a home region. */
+export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
+  await tx.query(
+    'UPDATE orgs SET directory_changed_at = now() WHERE id = $1 AND directory_changed_at IS NOT NULL',
+    [orgId],
   );
 }
 

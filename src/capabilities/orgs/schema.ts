@@ -18,7 +18,12 @@ const slug = Type.String({
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   description: 'Lowercase letters, digits and single hyphens; unique among all orgs.',
 });
-const region = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' });
+export const region = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  description: 'The name of a region: lowercase letters, digits and single hyphens.',
+});
 const status = choice(['active', 'suspended']);
 
 export const OrgView = closed({

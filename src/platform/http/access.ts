@@ -1,6 +1,6 @@
 /** Who may call what: roles, scopes, and the order in which a credential is examined. */
 
-import { refuse, refuseWith } from '../../contract/refusal.ts';
+import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
 import { type AddressList, isListed } from './address.ts';
 
 /** From least to most powerful. */
@@ -58,6 +58,34 @@ export interface CredentialOrg {
   readonly suspended: boolean;
   /** Null when any address may call. */
   readonly allowList: AddressList | null;
+  /** Set when the org is at home in another region than this process's. */
+  readonly elsewhere: Elsewhere | null;
+}
+
+export interface Elsewhere {
+  readonly homeRegion: string;
+  /** Whether a request is sent home, or refused. */
+  readonly mode: 'forward' | 'strict';
+}
+
+/** An org without a home region is at home everywhere, and so is every org while residency is off. */
+export function elsewhere(
+  homeRegion: string | null,
+  mode: Elsewhere['mode'],
+  region: string | undefined,
+): Elsewhere | null {
+  return region === undefined || homeRegion === null || homeRegion === region ? null : { homeRegion, mode };
+}
+
+/** The request belongs into the org's home region. Whoever cannot send it there refuses. */
+export class AtHomeElsewhere extends Refusal {
+  readonly homeRegion: string;
+
+  constructor(homeRegion: string) {
+    const { code, status, details } = refuse('residency_violation');
+    super(code, status, `The organization is at home in ${homeRegion}; call that region.`, details);
+    this.homeRegion = homeRegion;
+  }
 }
 
 /** The tenant that owns what operators do outside any org. */
@@ -74,6 +102,15 @@ export interface Caller {
 export function outranks(role: Role, other: Role): boolean {
   const rank = (r: Role) => (r === 'operator' ? orgRoles.length : orgRoles.indexOf(r));
   return rank(role) > rank(other);
+}
+
+function checkResidency(org: CredentialOrg | null): void {
+  if (org?.elsewhere != null) {
+    throw refuse(
+      'residency_violation',
+      `The organization is at home in ${org.elsewhere.homeRegion}; it cannot be served here.`,
+    );
+  }
 }
 
 export interface AccessRequest {
@@ -107,6 +144,10 @@ export function admitCaller({ credential, access, pathOrgId, address, now }: Acc
     if (pathOrgId !== undefined && pathOrgId !== org?.id) {
       throw refuse('not_found');
     }
+    if (org?.elsewhere?.mode === 'forward') {
+      throw new AtHomeElsewhere(org.elsewhere.homeRegion);
+    }
+    checkResidency(org);
     if (!credential.scopes.has(access.scope)) {
       throw refuseWith('missing_scope', { required: access.scope });
     }
@@ -114,6 +155,8 @@ export function admitCaller({ credential, access, pathOrgId, address, now }: Acc
       throw refuse('forbidden', `This needs the role ${access.role}.`);
     }
   } else if (credential.role !== 'operator') {
+    // Nothing under /v1/admin is sent to another region.
+    checkResidency(org);
     // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
     if (access.kind === 'operator' || pathOrgId !== org?.id || outranks('admin', credential.role)) {
       throw refuse('forbidden', 'This is for platform operators.');

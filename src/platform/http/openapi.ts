@@ -76,6 +76,7 @@ export function possibleErrors(route: Route): ErrorCode[] {
       'gone',
       'ip_not_allowed',
       'org_suspended',
+      'residency_violation',
       'forbidden',
       'rate_limited',
     );

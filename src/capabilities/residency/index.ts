@@ -1,0 +1,2 @@
+export { createResidencyOf, type Residency, type ResidencyOf } from './residency.ts';
+export { residencyRoutes } from './routes.ts';
