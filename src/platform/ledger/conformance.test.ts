@@ -69,6 +69,55 @@ async function entriesOf(orgId: string) {
   }>('SELECT * FROM ledger_entries WHERE org_id = $1 ORDER BY booked_at, id', [orgId]);
 }
 
+describe('a look', () => {
+  const lookAt = (orgId: string, ...dollars: string[]) =>
+    world.ledger.look(
+      orgId,
+      dollars.map((amount) => world.requestOf(orgId, amount, { surface: 'run' })),
+    );
+
+  test('says what would refuse each, as if it were alone, and takes nothing', async () => {
+    const orgId = await world.orgWith(cap('10'), budget('bud', '6'));
+    await world.held(orgId, '4');
+    for (let i = 0; i < 2; i += 1) {
+      const denials = await lookAt(orgId, '2', '2.000000001', '7');
+      expect(denials.map((denial) => denial?.code)).toEqual([
+        undefined,
+        'budget_exceeded',
+        'spend_cap_exceeded',
+      ]);
+      expect(denials[1]?.details).toMatchObject({ spent_usd: '4', attempted_usd: '2.000000001' });
+    }
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('sees plans, chains and credits where a run would, and a limit that was just made', async () => {
+    const orgId = await world.orgWith(pack('crp', '1'));
+    const scope = scopeOf({ customer_id: 'c' });
+    const asked = world.requestOf(orgId, '2', { scope });
+    const [edge, run] = await world.ledger.look(orgId, [asked, { ...asked, surface: 'run' }]);
+    expect([edge?.code, run?.code]).toEqual([undefined, 'credits_exhausted']);
+    await world.insertLimit(orgId, cap('1'));
+    expect((await lookAt(orgId, '2'))[0]?.code).toBe('spend_cap_exceeded');
+    expect(await lookAt(orgId)).toEqual([]);
+  });
+});
+
+describe('a replay', () => {
+  test('finds what an open hold was answered with, for the same request alone', async () => {
+    const orgId = await world.orgWith();
+    const key = { digest: 'd', fingerprint: 'f' };
+    expect(await world.ledger.replay(orgId, key)).toBeUndefined();
+    const hold = await world.held(orgId, '1', { key: { ...key, answerOf: () => 'answer' } });
+    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
+    expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
+    expect(await world.ledger.replay(await world.orgWith(), key)).toBeUndefined();
+    await world.ledger.void(orgId, hold.id);
+    expect(await world.ledger.replay(orgId, key)).toBeUndefined();
+  });
+});
+
 describe('a limit under parallel decisions', () => {
   test.each([1, 7, 150])('that fits %d of 200 lets exactly those through', async (fits) => {
     const orgId = await world.orgWith(cap(String(fits)));

@@ -8,6 +8,7 @@
  * has one connection and callers take turns.
  */
 import { admit, meetingOf } from '../../kernel/admission.ts';
+import type { Denial } from '../../kernel/denial.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { Clock } from '../clock.ts';
 import { type Database, DatabaseUnavailable } from '../db/database.ts';
@@ -27,11 +28,11 @@ import { BookingQueue, type WaitingGroup } from './booking-queue.ts';
 import { type Prepared, undoAll } from './decider.ts';
 import { EndInDoubt, EndsInDoubt } from './ends-in-doubt.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import type { Hold } from './hold.ts';
+import type { Hold, HoldKey } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, HoldsNotDurable, openHoldLog } from './hold-log.ts';
-import { adopted, extendedTo, holdFor, keyName } from './holding.ts';
-import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger } from './ledger.ts';
+import { adopted, denialFor, extendedTo, holdFor, keyName, replayOf } from './holding.ts';
+import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger, Look, Replay } from './ledger.ts';
 import { MemoryBooks } from './memory-books.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
 import { restoreHolds } from './restored-holds.ts';
@@ -120,11 +121,37 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+  async replay(orgId: string, key: Omit<HoldKey, 'answer'>): Promise<Replay | undefined> {
+    await this.#books.open(orgId);
+    const keyed = keyName(orgId, key.digest);
+    await this.#keysInFlight.get(keyed);
+    return replayOf(this.#books.heldUnder(keyed), key);
+  }
+
+  async look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]> {
+    for (;;) {
+      this.#requireDatabase();
+      const book = await this.#books.open(orgId);
+      const nowMs = this.#now();
+      const missing = looks.flatMap(({ scope, surface }) =>
+        book.missing(meetingOf(book.limits, scope, nowMs, surface).counters, scope),
+      );
+      if (missing.length === 0) {
+        return looks.map((one) => denialFor(book, one, nowMs));
+      }
+      await addCounters(this.#options.db, book, missing);
+    }
+  }
+
+  #requireDatabase(): void {
     if (this.#options.db.stats().connections === 0) {
       // What is known would do for a decision; but nobody could settle it, or change a limit.
       throw new DatabaseUnavailable('the database is away');
     }
+  }
+
+  decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+    this.#requireDatabase();
     const book = this.#books.fresh(request.orgId);
     if (book === undefined) {
       return undefined;
@@ -133,12 +160,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (keyed !== undefined && this.#keysInFlight.has(keyed)) {
       return undefined;
     }
-    const replay = keyed !== undefined ? this.#books.heldUnder(keyed) : undefined;
-    if (replay?.idempotency != null) {
-      const { fingerprint, answer } = replay.idempotency;
-      return fingerprint === request.key?.fingerprint
-        ? { kind: 'replayed', answer }
-        : { kind: 'key_conflict' };
+    const replay =
+      request.key && keyed !== undefined ? replayOf(this.#books.heldUnder(keyed), request.key) : undefined;
+    if (replay !== undefined) {
+      return replay;
     }
     const { scope, amounts, surface } = request;
     const nowMs = this.#now();

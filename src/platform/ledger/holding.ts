@@ -1,17 +1,20 @@
 /** Taking a hold that was admitted, the same on both engines. */
 import {
   type Admission,
+  admit,
   type Charge,
   type Counter,
   type Meeting,
+  meetingOf,
   take,
   takesOf,
 } from '../../kernel/admission.ts';
+import type { Denial } from '../../kernel/denial.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../ids.ts';
 import type { Book } from './book.ts';
-import type { Hold } from './hold.ts';
-import { type Held, type HoldRequest, holdSecondsMax } from './ledger.ts';
+import type { Hold, HoldKey } from './hold.ts';
+import { type Held, type HoldRequest, holdSecondsMax, type Look, type Replay } from './ledger.ts';
 
 export interface Admitted {
   readonly request: HoldRequest;
@@ -55,6 +58,30 @@ export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admiss
   const kept = request.key === undefined ? held : withKey(held, request.key);
   book.holds.set(hold.id, { hold: kept.hold, ending: false });
   return kept;
+}
+
+/** What would refuse it. Takes nothing; every counter must exist. */
+export function denialFor(book: Book, { scope, amounts, surface }: Look, nowMs: number): Denial | undefined {
+  const admission = admit(book.counters, {
+    limits: book.limits,
+    charge: { scope, amounts, depth: null, atMs: nowMs },
+    met: meetingOf(book.limits, scope, nowMs, surface).counters,
+    preFlight: true,
+  });
+  return admission.kind === 'denied' ? admission.denial : undefined;
+}
+
+/** What to answer to a key that an open hold has; undefined where it has none. */
+export function replayOf(
+  earlier: Hold | undefined,
+  { fingerprint }: Pick<HoldKey, 'fingerprint'>,
+): Replay | undefined {
+  if (earlier?.idempotency == null) {
+    return undefined;
+  }
+  return earlier.idempotency.fingerprint === fingerprint
+    ? { kind: 'replayed', answer: earlier.idempotency.answer }
+    : { kind: 'key_conflict' };
 }
 
 /** Takes a hold that was given without asking. */

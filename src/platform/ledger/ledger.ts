@@ -31,12 +31,15 @@ export interface Held {
   readonly left: readonly bigint[];
 }
 
-export type HoldResult =
-  | Held
-  | { readonly kind: 'denied'; readonly denial: Denial }
-  /** The key was used before: for the same request, or for another one. */
+/** The key was used before: for the same request, or for another one. */
+export type Replay =
   | { readonly kind: 'replayed'; readonly answer: string }
   | { readonly kind: 'key_conflict' };
+
+export type HoldResult = Held | { readonly kind: 'denied'; readonly denial: Denial } | Replay;
+
+/** What somebody might ask for: held against the limits, and not taken. */
+export type Look = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'>;
 
 export interface HoldQuery {
   readonly limit: number;
@@ -72,6 +75,10 @@ export interface Ledger<Run = unknown> {
   /** Decides without waiting for anything, where it can; undefined: ask `hold`. */
   decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined;
   hold(request: HoldRequest): Promise<HoldResult>;
+  /** What an open hold under this key was answered with; undefined where there is none. */
+  replay(orgId: string, key: Omit<HoldKey, 'answer'>): Promise<Replay | undefined>;
+  /** What would refuse each of them at this moment, in their order, were it alone; undefined: nothing. Takes nothing. */
+  look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]>;
   /** Takes a hold that was given while nobody could be asked, whatever the limits say. Once, however often it is asked. */
   adopt(hold: Hold): Promise<void>;
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>>;

@@ -1,5 +1,6 @@
 /** One transaction on the books of one org, on PostgreSQL: what waits for it, decided and written under the org's lock. */
 import { admit, type Counter, meetingOf, release } from '../../kernel/admission.ts';
+import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { SharedClock } from '../clock.ts';
@@ -9,8 +10,8 @@ import { Book, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import { type Hold, restoredHold, storedHold, takenBy } from './hold.ts';
-import { adopted, extendedTo, holdFor } from './holding.ts';
-import type { Held, HoldChange, HoldRequest, HoldResult } from './ledger.ts';
+import { adopted, denialFor, extendedTo, holdFor, replayOf } from './holding.ts';
+import type { Held, HoldChange, HoldRequest, HoldResult, Look } from './ledger.ts';
 import { type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
@@ -21,13 +22,14 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
 
 export type Asked<Run> =
   | { readonly kind: 'hold'; readonly request: HoldRequest }
+  | { readonly kind: 'look'; readonly looks: readonly Look[] }
   | { readonly kind: 'adopt'; readonly hold: Hold }
   | { readonly kind: 'book'; readonly group: BookingGroup<Run> }
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
   | { readonly kind: 'expire'; readonly holdIds: readonly string[] };
 
-export type Answer<Run> = HoldResult | GroupResult<Run> | HoldChange | undefined;
+export type Answer<Run> = HoldResult | (Denial | undefined)[] | GroupResult<Run> | HoldChange | undefined;
 
 export class Tick<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
@@ -85,6 +87,7 @@ export class Tick<Run> {
     const ids = asked.flatMap((one) => {
       switch (one.kind) {
         case 'hold':
+        case 'look':
           return [];
         case 'book':
           return one.group.bookings.flatMap(({ decisionId }) => decisionId ?? []);
@@ -116,10 +119,11 @@ export class Tick<Run> {
   async #readCounters(book: Book, asked: readonly Asked<Run>[], nowMs: number): Promise<void> {
     const wanted = new Map<string, MissingCounter | undefined>();
     for (const one of asked) {
-      if (one.kind === 'hold') {
-        const { scope, surface } = one.request;
-        for (const met of meetingOf(book.limits, scope, nowMs, surface).counters) {
-          wanted.set(met.key, { met, scope });
+      if (one.kind === 'hold' || one.kind === 'look') {
+        for (const { scope, surface } of one.kind === 'hold' ? [one.request] : one.looks) {
+          for (const met of meetingOf(book.limits, scope, nowMs, surface).counters) {
+            wanted.set(met.key, { met, scope });
+          }
         }
       } else if (one.kind === 'adopt') {
         const { scope, admittedAtMs, surface } = one.hold;
@@ -182,6 +186,8 @@ export class Tick<Run> {
     switch (asked.kind) {
       case 'hold':
         return this.#hold(book, asked.request, nowMs);
+      case 'look':
+        return asked.looks.map((one) => denialFor(book, one, nowMs));
       case 'adopt':
         return this.#adopt(book, asked.hold);
       case 'void':
@@ -200,12 +206,9 @@ export class Tick<Run> {
   }
 
   #hold(book: Book, request: HoldRequest, nowMs: number): HoldResult {
-    const earlier = request.key && this.#heldUnder(book, request.key.digest);
-    if (earlier?.idempotency != null) {
-      const { fingerprint, answer } = earlier.idempotency;
-      return fingerprint === request.key?.fingerprint
-        ? { kind: 'replayed', answer }
-        : { kind: 'key_conflict' };
+    const replay = request.key && replayOf(this.#heldUnder(book, request.key.digest), request.key);
+    if (replay !== undefined) {
+      return replay;
     }
     const { scope, amounts, surface } = request;
     const charge = { scope, amounts, depth: null, atMs: nowMs };

@@ -3,11 +3,22 @@
  * gathers what waits for an org and does it in one transaction: lock the org, read its counters, let the kernel decide,
  * write. The books that the kernel works on are made for that transaction and thrown away with it.
  */
+import type { Denial } from '../../kernel/denial.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
-import { type Hold, restoredHold } from './hold.ts';
-import type { HoldChange, HoldRequest, HoldResult, Inspection, InspectRead, Ledger } from './ledger.ts';
+import { type Hold, type HoldKey, restoredHold } from './hold.ts';
+import { replayOf } from './holding.ts';
+import type {
+  HoldChange,
+  HoldRequest,
+  HoldResult,
+  Inspection,
+  InspectRead,
+  Ledger,
+  Look,
+  Replay,
+} from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
 import {
   type Answer,
@@ -53,6 +64,15 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   hold(request: HoldRequest): Promise<HoldResult> {
     return this.#ask(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
+  }
+
+  async replay(orgId: string, key: Omit<HoldKey, 'answer'>): Promise<Replay | undefined> {
+    const [earlier] = await selectHolds(this.#options.db, orgId, [], [key.digest]);
+    return replayOf(earlier, key);
+  }
+
+  look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]> {
+    return this.#ask(orgId, { kind: 'look', looks }) as Promise<(Denial | undefined)[]>;
   }
 
   async adopt(hold: Hold): Promise<void> {
