@@ -16,7 +16,7 @@ import { forecastRoutes } from './capabilities/forecasts/index.ts';
 import { createCredentials, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
-import { modelRoutes } from './capabilities/models/index.ts';
+import { createFacts, modelRoutes } from './capabilities/models/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
 import { planRoutes } from './capabilities/plans/index.ts';
 import {
@@ -28,7 +28,7 @@ import {
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { residencyRoutes } from './capabilities/residency/index.ts';
-import { lastRuns, runRoutes } from './capabilities/runs/index.ts';
+import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
@@ -118,6 +118,8 @@ export function createApp(deps: AppDependencies): App {
   const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
 
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
+  const facts = createFacts(db);
+  const latenciesOf = createLatencies({ db, clock });
   const policyMemory = createPolicyMemory(db);
   const blocked = createBlockedEvents({ db, ids, clock });
   const timezoneOf = (orgId: string) =>
@@ -152,7 +154,7 @@ export function createApp(deps: AppDependencies): App {
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
     ...rateLimitRoutes({ db, ids }),
-    ...modelRoutes({ db, ids, prices }),
+    ...modelRoutes({ db, ids, prices, facts, latenciesOf }),
     ...runRoutes({
       db,
       ids,

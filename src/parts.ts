@@ -1,6 +1,6 @@
 /** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
 import { createPermits } from './capabilities/approvals/index.ts';
-import { createPrices, type Prices, seedModels } from './capabilities/models/index.ts';
+import { createPrices, type Prices, seedFacts, seedModels } from './capabilities/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
 import { openWantedEvents } from './capabilities/webhooks/index.ts';
 import type { Config } from './config.ts';
@@ -38,6 +38,7 @@ export interface Parts {
 export async function openParts({ config, db, clock, ids, log }: PartsDependencies): Promise<Parts> {
   await ensureMonths(db, clock.now());
   await seedModels(db);
+  await seedFacts(db, clock.now());
   const processes = createProcesses(db);
   await processes.beat();
   const orgLimits = createOrgLimits(db);

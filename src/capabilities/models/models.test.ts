@@ -33,6 +33,11 @@ const noOthers = {
   request_usd: null,
 };
 
+const unknownFacts = { context_tokens: null, max_output_tokens: null, regions: null, capabilities: null };
+/** A version is of the price alone. */
+const versionOf = (priced: object) =>
+  Object.fromEntries(Object.entries(priced).filter(([field]) => !(field in unknownFacts)));
+
 describe("a model's price", () => {
   test('is answered as it was put, and read back with its versions', async () => {
     const body = {
@@ -56,8 +61,9 @@ describe("a model's price", () => {
       status: 'in_force',
       effective_from: world.clock.now().toISOString(),
       created_at: world.clock.now().toISOString(),
+      ...unknownFacts,
     });
-    expect((await get('whole')).json).toEqual({ ...json, versions: [json] });
+    expect((await get('whole')).json).toEqual({ ...json, versions: [versionOf(json)] });
   });
 
   test('needs an input rate alone; what is left out or null is not there', async () => {
@@ -229,6 +235,99 @@ describe('versions', () => {
   });
 });
 
+describe('what a model can do', () => {
+  const rates = { input_usd_per_million: '1' };
+  const facts = {
+    context_tokens: 128_000,
+    max_output_tokens: 4_096,
+    regions: ['eu', 'us'],
+    capabilities: ['json', 'tools'],
+  };
+
+  test('is put beside its price, and stays where it is left out', async () => {
+    const { status, json } = await put('able', {
+      ...rates,
+      ...facts,
+      regions: ['us', 'eu', 'us'],
+      capabilities: ['tools', 'json'],
+    });
+    expect([status, json]).toMatchObject([200, facts]);
+    expect((await put('able', { input_usd_per_million: '2' })).json).toMatchObject(facts);
+    expect((await get('able')).json).toMatchObject({ ...facts, input_usd_per_million: '2' });
+    expect(await modelFor('able')).toMatchObject(facts);
+    const changed = await put('able', { input_usd_per_million: '2', regions: null, context_tokens: 1 });
+    expect(changed.json).toMatchObject({ ...facts, regions: null, context_tokens: 1 });
+  });
+
+  test('makes no version of the price, and is recorded', async () => {
+    const first = await put('learning', rates);
+    const { json } = await put('learning', { ...rates, ...facts });
+    expect(json.id).toBe(first.json.id);
+    expect((await get('learning')).json.versions).toHaveLength(1);
+    const { json: again } = await put('learning', { ...rates, ...facts });
+    expect(again).toEqual(json);
+    const entries = await world.db.query<{ before: object | null; after: object }>(
+      "SELECT before, after FROM audit_log WHERE target_id = 'learning' ORDER BY seq",
+      [],
+    );
+    expect(entries).toMatchObject([
+      { before: null, after: { regions: null } },
+      { before: { regions: null }, after: facts },
+    ]);
+  });
+
+  test('filters the list of models', async () => {
+    await put('seer', { ...rates, capabilities: ['sight'], regions: ['mars'] });
+    const names = async (query: string) => {
+      const { json } = await world.request('GET', `/v1/models?${query}`, { key: org.ownerKey });
+      return json.data.map(({ model }: { model: string }) => model);
+    };
+    expect(await names('capability=sight')).toEqual(['seer']);
+    expect(await names('region=mars&capability=sight')).toEqual(['seer']);
+    expect(await names('region=mars&capability=hearing')).toEqual([]);
+  });
+
+  test('is refused field by field', async () => {
+    const wrong = { context_tokens: 0, max_output_tokens: 1.5, regions: ['EU'], capabilities: ['', 'a b'] };
+    const { status, json } = await put('wrong', { ...rates, ...wrong });
+    expect(status).toBe(422);
+    const named = json.error.details.fields.map(({ field }: { field: string }) => field.replace(/\[.*/, ''));
+    expect([...new Set(named)].sort()).toEqual(Object.keys(wrong).sort());
+  });
+
+  test('that is well known is there from the start, but for where it is served', async () => {
+    expect(await modelFor('gpt-4o')).toMatchObject({
+      context_tokens: 128_000,
+      max_output_tokens: 16_384,
+      regions: null,
+      capabilities: ['json', 'tools', 'vision'],
+    });
+  });
+
+  test('shows how long its runs took', async () => {
+    const there = await world.createOrg();
+    const run = (latency_ms: number, fields: object = {}) =>
+      world.request('POST', '/v1/runs', {
+        key: there.ownerKey,
+        body: { model: 'gpt-4o', cost_usd: '0', latency_ms, ...fields },
+      });
+    for (let i = 1; i <= 20; i += 1) {
+      await run(i * 100);
+    }
+    // Neither a failure nor a run that says nothing counts.
+    await run(1, { status: 'failed' });
+    await run(0, { latency_ms: undefined });
+    expect(await modelFor('gpt-4o', there.ownerKey)).toMatchObject({
+      latency_p50_ms: 1_000,
+      latency_p95_ms: 1_900,
+    });
+    expect(await modelFor('gpt-4o')).toMatchObject({ latency_p50_ms: null, latency_p95_ms: null });
+    await run(9_000, { model: 'gpt-5' });
+    world.clock.advanceSeconds(31);
+    expect(await modelFor('gpt-5', there.ownerKey)).toMatchObject({ latency_p50_ms: 9_000 });
+  });
+});
+
 describe("the operators' list", () => {
   test('has each model once, page by page, filtered and in either order', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
@@ -294,6 +393,9 @@ describe("an org's own price", () => {
       source: 'org',
       discount_percent: null,
       input_usd_per_million: '4',
+      ...unknownFacts,
+      latency_p50_ms: null,
+      latency_p95_ms: null,
     });
     expect(await modelFor('own', other.ownerKey)).toMatchObject({
       source: 'model',

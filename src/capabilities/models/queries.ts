@@ -158,3 +158,48 @@ export async function listOrgPrices(
     query,
   });
 }
+
+export interface ModelFactsRow {
+  readonly model: string;
+  readonly context_tokens: bigint | null;
+  readonly max_output_tokens: bigint | null;
+  readonly regions: readonly string[] | null;
+  readonly capabilities: readonly string[] | null;
+  readonly updated_at: Date;
+}
+
+const factColumns = 'model, context_tokens, max_output_tokens, regions, capabilities, updated_at';
+
+export async function allModelFacts(db: Queryable): Promise<ModelFactsRow[]> {
+  return db.query<ModelFactsRow>(`SELECT ${factColumns} FROM model_facts`, []);
+}
+
+export async function findModelFacts(db: Queryable, model: string): Promise<ModelFactsRow | undefined> {
+  const [row] = await db.query<ModelFactsRow>(`SELECT ${factColumns} FROM model_facts WHERE model = $1`, [
+    model,
+  ]);
+  return row;
+}
+
+export async function upsertModelFacts(tx: Queryable, row: ModelFactsRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO model_facts (${factColumns}) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (model) DO UPDATE SET context_tokens = excluded.context_tokens,
+       max_output_tokens = excluded.max_output_tokens, regions = excluded.regions,
+       capabilities = excluded.capabilities, updated_at = excluded.updated_at`,
+    [row.model, row.context_tokens, row.max_output_tokens, row.regions, row.capabilities, row.updated_at],
+  );
+}
+
+/** Writes only those of which nothing is known yet. Returns how many that were. */
+export async function insertFirstFacts(tx: Queryable, rows: readonly object[], now: Date): Promise<number> {
+  const written = await tx.query(
+    `INSERT INTO model_facts (${factColumns})
+     SELECT model, context_tokens, max_output_tokens, NULL, capabilities, $2
+       FROM jsonb_to_recordset($1::jsonb)
+            AS f(model text, context_tokens int8, max_output_tokens int8, capabilities text[])
+     ON CONFLICT (model) DO NOTHING RETURNING model`,
+    [JSON.stringify(rows), now],
+  );
+  return written.length;
+}

@@ -5,7 +5,8 @@ import { type Change, type Route, read, write } from '../../platform/http/route.
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { findOrg } from '../orgs/index.ts';
-import { modelPage } from './listing.ts';
+import { type KnownFacts, noFacts, putModelFacts, viewFacts } from './facts.ts';
+import { type Latency, modelPage } from './listing.ts';
 import { putModelPrice, shownVersionsMax, viewModelPrice } from './models.ts';
 import { putOrgPrice, removeOrgPrice, viewOrgPrice } from './org-prices.ts';
 import type { Prices } from './prices.ts';
@@ -13,12 +14,12 @@ import { listModelPrices, listOrgPrices, modelVersions, orgVersions } from './qu
 import {
   ModelFilters,
   ModelPriceFilters,
-  ModelPriceVersion,
   ModelPriceView,
   ModelView,
   OrgPriceFilters,
   OrgPriceVersion,
   OrgPriceView,
+  PricedModel,
   PutModelPrice,
   PutOrgPrice,
 } from './schema.ts';
@@ -28,6 +29,9 @@ export interface ModelDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly prices: Prices;
+  readonly facts: KnownFacts;
+  /** How long the runs of an org took, by model. */
+  latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
 }
 
 const operator = { kind: 'operator' } as const;
@@ -37,58 +41,65 @@ export function modelRoutes(deps: ModelDependencies): Route[] {
   return [...modelPriceRoutes(deps), ...orgPriceRoutes(deps), modelListRoute(deps)];
 }
 
-function modelListRoute({ prices }: ModelDependencies): Route {
+function modelListRoute({ prices, facts, latenciesOf }: ModelDependencies): Route {
   return read({
     id: 'models.list',
     path: '/v1/models',
-    summary: 'List models with the prices that hold for the caller now',
+    summary: 'List models with the prices that hold for the caller now, and what is known of them',
     access: reader,
     query: ModelFilters,
     response: page(ModelView),
-    handler: async ({ query, caller, now }) =>
-      modelPage(await prices.list(caller.tenantId, now.getTime()), query),
+    async handler({ query, caller, now }) {
+      const known = { facts: await facts.all(), latencies: await latenciesOf(caller.tenantId) };
+      return modelPage(await prices.list(caller.tenantId, now.getTime()), known, query);
+    },
   });
 }
 
-function modelPriceRoutes({ db, ids }: ModelDependencies): Route[] {
+function modelPriceRoutes({ db, ids, facts }: ModelDependencies): Route[] {
   return [
     write({
       id: 'models.prices.put',
       method: 'PUT',
       path: '/v1/admin/models/{model}',
-      summary: "Put a model's price",
+      summary: "Put a model's price, and what it can do",
       description:
         'Makes a version of the price that holds from `effective_from` until the next one, and answers it. What was ' +
-        'priced before keeps the version it was priced with. A price that holds then already is answered as it is. ' +
+        'priced before keeps the version it was priced with. A price that holds then already is answered as it is. What ' +
+        'the model can do holds at once and has no versions; what is left out of it stays as it was. ' +
         'Slashes in the name are percent-encoded.',
       access: operator,
       body: PutModelPrice,
       success: 200,
-      response: ModelPriceVersion,
+      response: PricedModel,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const put = await putModelPrice(tx, ids, now, params.model, body);
-        const { before, after, versionsBefore, versions, changed } = put;
-        const view = viewModelPrice(after, versions, now);
+        const known = await putModelFacts(tx, now, params.model, body);
+        const { before, after, versionsBefore, versions } = put;
+        const view = { ...viewModelPrice(after, versions, now), ...viewFacts(known.after) };
         const change: Change = {
           tenantId: platformTenant,
           target: { kind: 'model_price', id: params.model },
-          ...(before !== undefined && { before: viewModelPrice(before, versionsBefore, now) }),
+          ...(before !== undefined && {
+            before: { ...viewModelPrice(before, versionsBefore, now), ...viewFacts(known.before) },
+          }),
           after: view,
         };
-        return { body: view, changes: changed ? [change] : [] };
+        return { body: view, changes: put.changed || known.changed ? [change] : [] };
       },
     }),
     read({
       id: 'models.prices.read',
       path: '/v1/admin/models/{model}',
-      summary: "Read a model's price",
+      summary: "Read a model's price, and what it can do",
       description: 'The version in force or, while none is, the next one.',
       access: operator,
       response: ModelPriceView,
       async handler({ params, now }) {
         const versions = await modelVersions(db, params.model);
-        return withVersions(versions, now, viewModelPrice);
+        const known = (await facts.all()).get(params.model) ?? noFacts;
+        return { ...withVersions(versions, now, viewModelPrice), ...viewFacts(known) };
       },
     }),
     read({
@@ -98,10 +109,17 @@ function modelPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       description: 'Of each model the version in force or, while none is, the next one.',
       access: operator,
       query: ModelPriceFilters,
-      response: page(ModelPriceVersion),
+      response: page(PricedModel),
       async handler({ query, now }) {
         const { data, next_cursor } = await listModelPrices(db, query, now);
-        return { data: data.map((row) => viewModelPrice(row, [row], now)), next_cursor };
+        const known = await facts.all();
+        return {
+          data: data.map((row) => ({
+            ...viewModelPrice(row, [row], now),
+            ...viewFacts(known.get(row.model) ?? noFacts),
+          })),
+          next_cursor,
+        };
       },
     }),
   ];

@@ -38,11 +38,48 @@ const effectiveFrom = Type.Optional(
   }),
 );
 
+/** A region or a capability: short and lower-case, so that it is written in one way only. */
+export const word = (examples: string[]) =>
+  Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$', maxLength: 64, examples });
+export const capabilityWords = ['json', 'tools', 'vision'];
+export const regionWords = ['eu', 'us'];
+const wordsMax = 50;
+const tokenCount = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 });
+
+const factFields = {
+  context_tokens: nullable(
+    Type.Integer({ ...tokenCount, description: 'How many tokens the model takes, in and out together.' }),
+  ),
+  max_output_tokens: nullable(
+    Type.Integer({ ...tokenCount, description: 'How many tokens the model gives out at most.' }),
+  ),
+  regions: nullable(
+    Type.Array(word(regionWords), {
+      maxItems: wordsMax,
+      description: 'Where the model is served, in the names that orgs have for their home regions.',
+    }),
+  ),
+  capabilities: nullable(
+    Type.Array(word(capabilityWords), {
+      maxItems: wordsMax,
+      description:
+        'What the model is able to: `audio`, `embeddings`, `images`, `json`, `reasoning`, `tools`, `vision`, or words of your own.',
+    }),
+  ),
+};
+export const ModelFactsView = closed(factFields);
+export type ModelFactsView = Static<typeof ModelFactsView>;
+
 export const PutModelPrice = closed({
   provider: Type.Optional(nullable(provider('Left out: as in the version before.'))),
   input_usd_per_million: inputUsd,
   ...otherRates,
   effective_from: effectiveFrom,
+  // Left out: as they were. Null: not known any more.
+  context_tokens: Type.Optional(factFields.context_tokens),
+  max_output_tokens: Type.Optional(factFields.max_output_tokens),
+  regions: Type.Optional(factFields.regions),
+  capabilities: Type.Optional(factFields.capabilities),
 });
 export type PutModelPrice = Static<typeof PutModelPrice>;
 
@@ -104,15 +141,25 @@ export const OrgPriceVersion = closed({
 });
 export type OrgPriceVersion = Static<typeof OrgPriceVersion>;
 
+/** A price and what is known of its model. */
+export const PricedModel = closed({ ...ModelPriceVersion.properties, ...factFields });
+
 /** Both are the version in force, or the next one while none is, with its siblings. */
 export const ModelPriceView = closed({
-  ...ModelPriceVersion.properties,
+  ...PricedModel.properties,
   versions: Type.Array(ModelPriceVersion, { description: 'The latest 100, latest start first.' }),
 });
 export const OrgPriceView = closed({
   ...OrgPriceVersion.properties,
   versions: Type.Array(OrgPriceVersion, { description: 'The latest 100, latest start first.' }),
 });
+
+const observed = (share: string) =>
+  nullable(
+    Type.Integer({
+      description: `What ${share} of the caller's latest successful runs took at most. Null: no run has said how long it took.`,
+    }),
+  );
 
 export const ModelView = closed({
   model: Type.String(),
@@ -127,6 +174,9 @@ export const ModelView = closed({
   ),
   discount_percent: nullable(Type.String()),
   ...shownRates,
+  ...factFields,
+  latency_p50_ms: observed('half'),
+  latency_p95_ms: observed('95 of 100'),
 });
 export type ModelView = Static<typeof ModelView>;
 
@@ -146,5 +196,9 @@ export const OrgPriceFilters = listParameters(priceSorts, { model: filters.model
 export type OrgPriceFilters = Static<typeof OrgPriceFilters>;
 
 export const modelSorts = { model: 'text', provider: 'text' } as const;
-export const ModelFilters = listParameters(modelSorts, filters);
+export const ModelFilters = listParameters(modelSorts, {
+  ...filters,
+  capability: Type.Optional(word(capabilityWords)),
+  region: Type.Optional(word(regionWords)),
+});
 export type ModelFilters = Static<typeof ModelFilters>;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../test/harness.ts';
-import { createPrices, seedModels } from './index.ts';
+import { createPrices, seedFacts, seedModels } from './index.ts';
 import { seeds } from './seed.ts';
+import { factSeeds } from './seed-facts.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -36,7 +37,8 @@ test('seeds are written once, and never over what an operator has put', async ()
   expect(await seedModels(world.db)).toBe(0);
 
   const { json } = await admin('GET', '/models/gpt-4o');
-  expect(json).toEqual({ ...own.json, versions: [own.json] });
+  expect(json).toMatchObject(own.json);
+  expect(json.versions.map(({ id }: { id: string }) => id)).toEqual([own.json.id]);
   const seeded = await admin('GET', '/models/gpt-5');
   expect(seeded.json).toMatchObject({
     provider: 'openai',
@@ -56,4 +58,20 @@ test('seeds are written once, and never over what an operator has put', async ()
     provider: 'openai',
     input_usd_per_million: '1',
   });
+});
+
+test('what models can do is known of every seed, could have been put, and is written once', async () => {
+  expect(factSeeds.map(({ model }) => model).sort()).toEqual(seeds.map(({ model }) => model).sort());
+  for (const { model, ...facts } of factSeeds) {
+    const { status, json } = await admin('PUT', `/models/${encodeURIComponent(`can ${model}`)}`, {
+      input_usd_per_million: '1',
+      ...facts,
+    });
+    expect([status, json], model).toMatchObject([200, facts]);
+  }
+  await world.db.query("DELETE FROM model_facts WHERE model = 'gpt-5'", []);
+  await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7', context_tokens: 1 });
+  expect(await seedFacts(world.db, world.clock.now())).toBe(1);
+  expect((await admin('GET', '/models/gpt-4o')).json.context_tokens).toBe(1);
+  expect((await admin('GET', '/models/gpt-5')).json.context_tokens).toBe(400_000);
 });

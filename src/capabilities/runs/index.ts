@@ -1,4 +1,5 @@
 export { enqueueFinished } from './events.ts';
+export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
