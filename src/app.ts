@@ -27,6 +27,7 @@ import {
 } from './capabilities/policies/index.ts';
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
+import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts';
 import { residencyRoutes } from './capabilities/residency/index.ts';
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
@@ -107,6 +108,7 @@ export function createApp(deps: AppDependencies): App {
   const drift = createDriftGauge();
   const deliveries = createDeliveryCounts();
   const exhaustions = createExhaustions({ db, ids, clock, orgLimits });
+  const refusals = createRefusals({ db, ids, clock });
   const safety = createSafety(db);
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const metrics = createMetrics(db, (registry) => {
@@ -171,6 +173,7 @@ export function createApp(deps: AppDependencies): App {
     ...policyRoutes({ db, ids, timezoneOf, lastRuns: (orgId, limit) => lastRuns(db, orgId, limit) }),
     ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
+    ...refusalRoutes({ db }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...forecastRoutes({ db }),
@@ -204,6 +207,7 @@ export function createApp(deps: AppDependencies): App {
       readLimitPerMinute: config.readLimitPerMinute,
     }),
     signalDeprecation: signals.signal,
+    noteRefusal: (refusal, route, caller, body) => refusals.note(refusal, route.id, caller, body),
     recordChange: (tx, { caller, address, traceId, now }, action, change) =>
       recordChange(
         tx,
@@ -270,6 +274,7 @@ export function createApp(deps: AppDependencies): App {
     driftWatch({ db, ledger, clock, log, drift }),
     ...(degraded === undefined ? [] : [degraded.job]),
     exhaustions.job,
+    refusals.job,
     blocked.job,
     approvalExpiry({ db, ids, clock }),
     expiringKeys({ db, ids, clock }),

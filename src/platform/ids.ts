@@ -29,7 +29,8 @@ export type IdPrefix =
   | 'dlv'
   | 'det'
   | 'pol'
-  | 'apr';
+  | 'apr'
+  | 'rfl';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

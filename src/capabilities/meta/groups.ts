@@ -18,6 +18,7 @@ export const operationGroups = {
   policies: 'Rules on models and actions: what is allowed, blocked, or needs an approval.',
   approvals: 'What a rule wants somebody to approve first.',
   runs: 'Calls to models: what they were about and what they cost.',
+  refusals: 'What was refused lately, and why.',
   edge: 'Decisions before a call to a model: may it go ahead?',
   limits: 'Every limit of an organization, and where it stands.',
   holds: 'What is set aside for decisions and runs that go on.',

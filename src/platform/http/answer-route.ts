@@ -1,5 +1,5 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
-import { refuseFields } from '../../contract/refusal.ts';
+import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
 import { parseQueryString } from './query-string.ts';
@@ -14,6 +14,8 @@ export interface AnswerRouteDependencies extends WriterDependencies {
   readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
   /** Counts a request that was admitted so far. */
   readonly takeRequest: TakeRequest;
+  /** Told of what was refused to somebody who was let in. */
+  noteRefusal(refusal: Refusal, route: Route, caller: Caller, body: object | undefined): void;
 }
 
 /** What a route needs of a request, wherever it comes from. */
@@ -42,7 +44,8 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     return jsonReply(route.success, JSON.stringify(await handler(call)));
   }
 
-  return async (endpoint, asked) => {
+  /** Its rate, its query and its body: what the handler is called with. */
+  async function understand(endpoint: RouteEndpoint, asked: Asked): Promise<Call> {
     const { match, caller, address, traceId, now, outcome } = asked;
     const { route } = endpoint;
     const rate = caller && deps.takeRequest(caller, route, now.getTime());
@@ -64,7 +67,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     if (faultyFields.length > 0) {
       throw refuseFields(faultyFields);
     }
-    const call = {
+    return {
       params: match.params,
       query: query.values,
       body,
@@ -74,9 +77,22 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       now,
       outcome,
     } as Call;
-    return route.run.kind === 'read'
-      ? answerRead(route, route.run.handler, call)
-      : answerWrite(route, route.run, call, asked.keyLines);
+  }
+
+  return async (endpoint, asked) => {
+    const { route } = endpoint;
+    let call: Call | undefined;
+    try {
+      call = await understand(endpoint, asked);
+      return route.run.kind === 'read'
+        ? await answerRead(route, route.run.handler, call)
+        : await answerWrite(route, route.run, call, asked.keyLines);
+    } catch (error) {
+      if (error instanceof Refusal && asked.caller !== undefined) {
+        deps.noteRefusal(error, route, asked.caller, call?.body as object | undefined);
+      }
+      throw error;
+    }
   };
 }
 

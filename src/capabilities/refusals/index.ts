@@ -1,0 +1,2 @@
+export { createRefusals, type Refusals } from './refusals.ts';
+export { refusalRoutes } from './routes.ts';

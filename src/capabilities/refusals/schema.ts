@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox';
+import type { ErrorCode } from '../../contract/errors.ts';
+import { listParameters } from '../../platform/http/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
+import { label } from '../../platform/ledger/scope.ts';
+
+/** What the gates refuse with. */
+export const notedCodes = [
+  'rate_limited',
+  'policy_blocked',
+  'policy_approval_required',
+  'policy_expression_error',
+  'content_safety_blocked',
+  'plan_limit_exceeded',
+  'quota_exhausted',
+  'spend_cap_exceeded',
+  'budget_exceeded',
+  'chain_budget_exceeded',
+  'credits_exhausted',
+  'no_model_passes_eval',
+] as const satisfies readonly ErrorCode[];
+export type NotedCode = (typeof notedCodes)[number];
+
+const text = nullable(Type.String());
+
+export const RefusalView = closed({
+  id,
+  code: choice(notedCodes),
+  message: Type.String(),
+  operation: Type.String({ description: 'The id of the operation, such as `runs.create`.' }),
+  key_id: Type.String(),
+  model: text,
+  action: text,
+  workflow: text,
+  customer_id: text,
+  details: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Of the first of them, as it was answered; content is left out.',
+  }),
+  count: Type.Integer({ minimum: 1, description: 'How many were refused alike within about a second.' }),
+  first_at: timestamp,
+  last_at: timestamp,
+});
+export type RefusalView = Static<typeof RefusalView>;
+
+export const refusalSorts = { last_at: 'timestamptz' } as const;
+const filter = Type.Optional(label);
+export const RefusalFilters = listParameters(refusalSorts, {
+  code: Type.Optional(choice(notedCodes)),
+  operation: filter,
+  key_id: filter,
+  model: filter,
+  action: filter,
+  workflow: filter,
+  customer_id: filter,
+});
+export type RefusalFilters = Static<typeof RefusalFilters>;
