@@ -176,7 +176,7 @@ export function createApp(deps: AppDependencies): App {
     ...refusalRoutes({ db }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
-    ...forecastRoutes({ db }),
+    ...forecastRoutes({ db, ledger, orgLimits }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),

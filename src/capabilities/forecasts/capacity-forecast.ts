@@ -1,14 +1,17 @@
 /** What the days to come will cost and how much will run, by what the days gone by were like. */
 import { refuse } from '../../contract/refusal.ts';
+import { coverage } from '../../kernel/forecast/bands.ts';
+import { type Estimate, forecast, qualityFor } from '../../kernel/forecast/forecast.ts';
 import { formatUsd } from '../../kernel/money.ts';
-import { calendarWindow } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { beginnings, findTimezone, labelOf, sumUsage, type UsageGroup } from '../usage/index.ts';
-import { methodFor, type Projected, project, qualityFor } from './projection.ts';
+import { findTimezone } from '../usage/index.ts';
+import { dateOf, todayIn } from './calendar.ts';
+import { readHistory } from './history.ts';
+import { estimatedUsd, hundredths, type Measure, measures } from './measures.ts';
 import { type CapacityForecastQuery, type CapacityForecastView, horizonDays } from './schema.ts';
+import { othersFirst } from './turns.ts';
 
-const dayMs = 86_400_000;
-const historyDaysMax = 90;
+const historyDaysMax = 180;
 
 export async function forecastCapacity(
   db: Queryable,
@@ -20,115 +23,63 @@ export async function forecastCapacity(
     throw refuse('not_found', 'There is no such scenario.');
   }
   const timezone = await findTimezone(db, orgId);
-  const todayMs = calendarWindow('day', timezone, now.getTime()).startMs;
-  const { total, history } = await readHistory(db, { orgId, deployment, timezone, todayMs, now });
-  const firstAhead = numberOf(labelOf('day', timezone, todayMs));
-  const ahead = Array.from({ length: horizon_days }, (_, index) => firstAhead + index);
-  const projectOf = (measure: (sums: UsageGroup) => bigint) =>
-    project(
-      history.map((sums, index) => ({
-        number: firstAhead - history.length + index,
-        value: sums === undefined ? 0 : Number(measure(sums)),
-      })),
-      ahead,
+  const today = todayIn(timezone, now.getTime());
+  const scope = deployment === undefined ? {} : { deployment };
+  const { days: history } = await readHistory(db, { orgId, scope, today, now, daysMax: historyDaysMax });
+  const project = async ({ of }: Measure) => {
+    await othersFirst();
+    return forecast(
+      history.map((day) => Number(of(day))),
+      horizon_days,
     );
-  const cost = projectOf(({ usd_nanos }) => BigInt(usd_nanos));
-  const runs = projectOf((sums) => BigInt(sums.runs));
-  const tokens = projectOf(tokensOf);
+  };
+  const [cost, runs, tokens] = [
+    await project(measures.spend),
+    await project(measures.runs),
+    await project(measures.tokens),
+  ];
+  const sumOf = ({ of }: Measure) => history.reduce((sum, day) => sum + of(day), 0n);
   const days = history.length;
+  const totals = [cost, runs, tokens].map(({ sums }) => sums[horizon_days - 1] as Estimate);
+  const [totalCost, totalRuns, totalTokens] = totals as [Estimate, Estimate, Estimate];
   return {
     deployment: deployment ?? null,
     horizon_days,
     timezone,
-    method: methodFor(days),
+    method: cost.method,
     quality: qualityFor(days, horizon_days),
+    coverage,
     history: {
-      from: days === 0 ? null : dateOf(firstAhead - days),
-      to: days === 0 ? null : dateOf(firstAhead - 1),
+      from: days === 0 ? null : dateOf(today.number - days),
+      to: days === 0 ? null : dateOf(today.number - 1),
       days,
-      runs: Number(total.runs),
-      tokens: Number(tokensOf(total)),
-      cost_usd: formatUsd(BigInt(total.usd_nanos)),
+      runs: Number(sumOf(measures.runs)),
+      tokens: Number(sumOf(measures.tokens)),
+      cost_usd: formatUsd(sumOf(measures.spend)),
     },
     total: {
-      cost_usd: usdOf(totalOf(cost)),
-      runs: hundredths(totalOf(runs)),
-      tokens: hundredths(totalOf(tokens)),
+      cost_usd: estimatedUsd(totalCost.expected),
+      runs: hundredths(totalRuns.expected),
+      tokens: hundredths(totalTokens.expected),
     },
-    days: ahead.map((number, index) => ({
-      date: dateOf(number),
-      cost_usd: shown(cost[index], usdOf),
-      runs: shown(runs[index], hundredths),
-      tokens: shown(tokens[index], hundredths),
+    total_band: {
+      cost_usd: shown(totalCost, estimatedUsd),
+      runs: shown(totalRuns, hundredths),
+      tokens: shown(totalTokens, hundredths),
+    },
+    days: cost.days.map((day, index) => ({
+      date: dateOf(today.number + index),
+      cost_usd: shown(day, estimatedUsd),
+      runs: shown(runs.days[index] as Estimate, hundredths),
+      tokens: shown(tokens.days[index] as Estimate, hundredths),
     })),
   };
 }
 
-interface HistoryWanted {
-  readonly orgId: string;
-  readonly deployment: string | undefined;
-  readonly timezone: string;
-  /** Where today begins, which is where history ends. */
-  readonly todayMs: number;
-  readonly now: Date;
-}
-
-async function readHistory(db: Queryable, { orgId, deployment, timezone, todayMs, now }: HistoryWanted) {
-  // Half a day short, so that it is the same number of days also where daylight saving makes them longer.
-  const starts = beginnings('day', timezone, {
-    fromMs: todayMs - (historyDaysMax - 0.5) * dayMs,
-    toMs: todayMs,
-  });
-  const { total, groups } = await sumUsage(db, {
-    orgId,
-    range: { fromMs: starts[0] ?? todayMs, toMs: todayMs },
-    now,
-    filters: deployment === undefined ? {} : { deployment },
-    groupBy: [{ kind: 'span', name: 'day', startsMs: starts }],
-    after: undefined,
-    limit: historyDaysMax,
-  });
-  return { total, history: withoutGaps(groups, starts.length) };
-}
-
-/** From the first day with a run up to yesterday. A day between without any is a day of history too. */
-function withoutGaps(groups: readonly UsageGroup[], daysMax: number): (UsageGroup | undefined)[] {
-  const byPlace = new Map(groups.map((sums) => [Number(sums.values[0]), sums]));
-  const first = Number(groups[0]?.values[0] ?? daysMax + 1);
-  return Array.from({ length: daysMax + 1 - first }, (_, index) => byPlace.get(first + index));
-}
-
-/** Cached and cache-write tokens are part of the input. */
-function tokensOf(sums: Pick<UsageGroup, 'input_tokens' | 'output_tokens'>): bigint {
-  return BigInt(sums.input_tokens) + BigInt(sums.output_tokens);
-}
-
-function numberOf(date: string): number {
-  return Date.parse(`${date}T00:00:00Z`) / dayMs;
-}
-
-function dateOf(number: number): string {
-  return new Date(number * dayMs).toISOString().slice(0, 10);
-}
-
-function totalOf(days: readonly Projected[]): number {
-  return days.reduce((sum, { expected }) => sum + expected, 0);
-}
-
-function shown<Value>(day: Projected | undefined, view: (value: number) => Value) {
-  const { expected, low, high } = day as Projected;
+function shown<Value>({ expected, low, high }: Estimate, view: (value: number) => Value) {
   return {
     expected: view(expected),
     low: low === null ? null : view(low),
     high: high === null ? null : view(high),
   };
-}
-
-/** More digits than a millionth of a dollar would claim a precision that no projection has. */
-function usdOf(nanos: number): string {
-  return formatUsd(BigInt(Math.round(nanos / 1_000)) * 1_000n);
-}
-
-function hundredths(value: number): number {
-  return Math.round(value * 100) / 100;
 }

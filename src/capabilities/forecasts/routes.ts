@@ -8,15 +8,32 @@ import {
   LinearForecastQuery,
   LinearForecastView,
 } from './schema.ts';
+import { forecastSeries, type SeriesDependencies } from './series-forecasts.ts';
+import { ForecastsQuery, ForecastsView } from './series-schema.ts';
 
-export interface ForecastDependencies {
+export interface ForecastDependencies extends SeriesDependencies {
   readonly db: Database;
 }
 
 const reader = { kind: 'org', scope: 'forecasts:read', role: 'viewer' } as const;
 
-export function forecastRoutes({ db }: ForecastDependencies): Route[] {
+export function forecastRoutes(deps: ForecastDependencies): Route[] {
+  const { db } = deps;
   return [
+    read({
+      id: 'forecasts.list',
+      path: '/v1/orgs/{id}/forecasts',
+      summary: 'Forecast spend, runs or tokens, and when limits run out',
+      description:
+        'Of all runs, of those of one model, workflow, deployment, department, team, customer, provider or key, or with ' +
+        '`group_by` of each of the largest. Models with and without weekdays and trend are tried on the past, and the best ' +
+        'is taken; bands come from how far it was off. Each limit that counts just that is told with the day on which it ' +
+        'is expected to run out.',
+      access: reader,
+      query: ForecastsQuery,
+      response: ForecastsView,
+      handler: ({ params, query, now }) => forecastSeries(deps, params.id, query, now),
+    }),
     read({
       id: 'forecasts.linear',
       path: '/v1/forecast',
@@ -34,9 +51,9 @@ export function forecastRoutes({ db }: ForecastDependencies): Route[] {
       path: '/v1/capacity/forecasts',
       summary: 'Project spend and volume day by day',
       description:
-        'From up to 90 whole days of history: their mean, from a week on a trend, from three weeks on a trend and weekdays. ' +
-        'Four days in five should lie within `low` and `high`, if the days to come scatter like those gone by. Today is ' +
-        'the first day projected, as a whole. Days are those of the time zone of the organization.',
+        'From up to 180 whole days of history, by the model that would have told the last weeks best. Four days in five should ' +
+        'lie within `low` and `high`, and so should the total. Today is the first day projected, as a whole. Days are those of ' +
+        'the time zone of the organization.',
       access: reader,
       query: CapacityForecastQuery,
       response: CapacityForecastView,

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
+import { qualities } from '../../kernel/forecast/forecast.ts';
+import { methods } from '../../kernel/forecast/models.ts';
 import { choice, closed, nullable, timestamp } from '../../platform/http/schemas.ts';
 import { label } from '../../platform/ledger/scope.ts';
-import { methods, qualities } from './projection.ts';
 
 export const teamsMax = 1_000_000;
 export const horizonDays = { fallback: 30, max: 365 };
@@ -39,18 +40,21 @@ export const LinearForecastView = closed({
 });
 export type LinearForecastView = Static<typeof LinearForecastView>;
 
+export const horizon = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: horizonDays.max,
+    default: horizonDays.fallback,
+    description: 'How many days to look ahead, today included.',
+  }),
+);
+export const date = Type.String({ description: 'As `YYYY-MM-DD`.' });
+
 export const CapacityForecastQuery = closed({
   deployment: Type.Optional(
     Type.String({ ...label, description: 'Only runs of this deployment. Default: all runs.' }),
   ),
-  horizon_days: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: horizonDays.max,
-      default: horizonDays.fallback,
-      description: 'How many days to look ahead, today included.',
-    }),
-  ),
+  horizon_days: horizon,
   scenario: Type.Optional(
     Type.String({
       ...label,
@@ -75,8 +79,9 @@ export const CapacityForecastView = closed({
   deployment: nullable(Type.String({ description: 'Null: all runs.' })),
   horizon_days: Type.Integer(),
   timezone: Type.String({ description: 'The time zone of the days.' }),
-  method: choice(methods, 'What so many days of history allow.'),
+  method: choice(methods, 'The model that told the cost best in the backtest.'),
   quality: choice(qualities, 'How much there was to go by, for looking so far ahead.'),
+  coverage: Type.Number({ description: 'How many of the days to come should lie within their band.' }),
   history: closed({
     from: nullable(
       Type.String({ description: 'The first day with a run, as `YYYY-MM-DD`. Null without history.' }),
@@ -92,9 +97,10 @@ export const CapacityForecastView = closed({
     runs: Type.Number({ minimum: 0 }),
     tokens: Type.Number({ minimum: 0 }),
   }),
+  total_band: closed({ cost_usd: projectedUsd, runs: projectedCount, tokens: projectedCount }),
   days: Type.Array(
     closed({
-      date: Type.String({ description: 'As `YYYY-MM-DD`.' }),
+      date,
       cost_usd: projectedUsd,
       runs: projectedCount,
       tokens: projectedCount,

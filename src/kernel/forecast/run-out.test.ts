@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { dayOfRunningOut, daysAhead, daysOfPacksRunningOut } from './run-out.ts';
+
+const estimate = (expected: number, low: number | null, high: number | null) => ({ expected, low, high });
+
+test('sums become days, and of today only what is left of it', () => {
+  const days = daysAhead([estimate(10, 6, 20), estimate(20, 14, 38), estimate(30, 12, 60)], 0.25);
+  expect(days.expected).toEqual([2.5, 10, 10]);
+  expect(days.high).toEqual([5, 18, 22]);
+  // The lower end of a sum may fall back; a day does not give anything back.
+  expect(days.low).toEqual([1.5, 8, 0]);
+});
+
+test('without a band the ends are what is expected', () => {
+  expect(daysAhead([estimate(4, null, null)], 1)).toEqual({ expected: [4], low: [4], high: [4] });
+});
+
+describe('a limit', () => {
+  const month = (length: number) => Array<number>(length).fill(1);
+
+  test('runs out on the day that wants more than is left, and not when it is just enough', () => {
+    expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(4) }, [10, 10, 1, 0])).toBe(2);
+    expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(2) }, [10, 10])).toBeUndefined();
+  });
+  test('begins anew with its window', () => {
+    expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 15])).toBeUndefined();
+    expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 16])).toBe(2);
+  });
+  test('that is used up already, or overspent, has run out today', () => {
+    expect(dayOfRunningOut({ capacity: 15, left: 0, windows: [1] }, [0])).toBe(0);
+    expect(dayOfRunningOut({ capacity: 15, left: -3, windows: [1] }, [0])).toBe(0);
+  });
+  test('of which nothing is wanted never does', () => {
+    expect(dayOfRunningOut({ capacity: 1, left: 1, windows: month(3) }, [0, 0, 0])).toBeUndefined();
+  });
+});
+
+describe('packs', () => {
+  test('run out one after the other', () => {
+    const packs = [
+      { left: 10, lastDay: null },
+      { left: 15, lastDay: null },
+      { left: 100, lastDay: null },
+    ];
+    expect(daysOfPacksRunningOut(packs, [10, 10, 10])).toEqual([0, 2, undefined]);
+  });
+  test('that lapse first never run out, and leave the others to be burned', () => {
+    const packs = [
+      { left: 100, lastDay: 1 },
+      { left: 10, lastDay: null },
+    ];
+    expect(daysOfPacksRunningOut(packs, [5, 5, 5, 5])).toEqual([undefined, 3]);
+  });
+  test('that are empty have run out today', () => {
+    expect(daysOfPacksRunningOut([{ left: 0, lastDay: null }], [1])).toEqual([0]);
+  });
+});
