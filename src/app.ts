@@ -31,6 +31,7 @@ import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts'
 import { residencyRoutes } from './capabilities/residency/index.ts';
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
+import { createSessions, sessionRoutes, sessionTidying, signInPages } from './capabilities/sessions/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
@@ -119,6 +120,10 @@ export function createApp(deps: AppDependencies): App {
   const failsOpen = config.edgeFailMode === 'open';
   const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
 
+  const findCredential = (token: string) => credentials.find(token);
+  const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
+  const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
+
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
   const facts = createFacts(db);
   const latenciesOf = createLatencies({ db, clock });
@@ -148,6 +153,7 @@ export function createApp(deps: AppDependencies): App {
     ...orgRoutes({ db, ids }),
     ...residencyRoutes({ db }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
+    ...sessionRoutes({ db, sessions }),
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
@@ -187,6 +193,7 @@ export function createApp(deps: AppDependencies): App {
     rootPage,
     docsPage(openApi),
     deprecationsPage(deprecations),
+    ...signInPages({ db, ids, sessions, backoff, findCredential }),
   ];
 
   const pipeline = createPipeline({
@@ -197,9 +204,11 @@ export function createApp(deps: AppDependencies): App {
     faults,
     metrics,
     tracer,
-    backoff: new AuthBackoff(config.authBackoffAttempts, clock),
+    backoff,
     settings: config,
-    findCredential: (token) => credentials.find(token),
+    findCredential,
+    sessions,
+    baseUrl,
     takeRequest: createRequestRate({
       exhaustions,
       limiter: rates,
@@ -292,12 +301,13 @@ export function createApp(deps: AppDependencies): App {
     }),
     ...processes.jobs,
     callers.job,
+    sessionTidying({ db, clock }),
   ];
   return { routes, handler, jobs, deprecations, finish: () => callers.flush() };
 }
 
 const expiredBatch = 500;
 
-function actorKind({ role }: Caller): 'operator' | 'key' {
-  return role === 'operator' ? 'operator' : 'key';
+function actorKind({ role, session }: Caller): 'operator' | 'key' | 'member' {
+  return session?.actor ?? (role === 'operator' ? 'operator' : 'key');
 }

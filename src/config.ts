@@ -163,6 +163,20 @@ const settings = {
     deprecated:
       'is deprecated since 2026-07-22: set `read_rpm` or policies of each org with `PUT /v1/admin/orgs/{org_id}/rate-limits`. Until it is removed, no earlier than two releases after that date, it holds for orgs without a `read_rpm`.',
   }),
+  sessionIdleSeconds: whole(
+    'SVC_SESSION_IDLE_SECONDS',
+    String(8 * 3_600),
+    'How long somebody who is signed in to the console may do nothing before the session is over.',
+    60,
+    31_536_000,
+  ),
+  sessionMaxSeconds: whole(
+    'SVC_SESSION_MAX_SECONDS',
+    String(7 * 24 * 3_600),
+    'How long a session of the console lasts at most, however busy it is.',
+    60,
+    31_536_000,
+  ),
   webhookAllowPrivateNetworks: flag(
     'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
     'Whether webhooks may be sent to private and local addresses, and without TLS.',

@@ -94,7 +94,10 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function createWorld(env: Record<string, string> = {}): Promise<World> {
+export async function createWorld(
+  env: Record<string, string> = {},
+  { baseUrl = 'http://localhost' }: { readonly baseUrl?: string } = {},
+): Promise<World> {
   const place = await makePlace({ migrated: true });
   const db = await openPlace(place);
   const clock = new FakeClock();
@@ -123,7 +126,7 @@ export async function createWorld(env: Record<string, string> = {}): Promise<Wor
     log,
     tracer: trace.getTracer('test'),
     faults: (point, routeId) => (world.fault ?? noFaults)(point, routeId),
-    baseUrl: () => 'http://localhost',
+    baseUrl: () => baseUrl,
     isDraining: () => false,
   });
   const router = buildRouter(app.routes, []);

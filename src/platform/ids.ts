@@ -30,7 +30,9 @@ export type IdPrefix =
   | 'det'
   | 'pol'
   | 'apr'
-  | 'rfl';
+  | 'rfl'
+  | 'ses'
+  | 'mem';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

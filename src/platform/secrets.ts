@@ -4,7 +4,7 @@
  * can read it. Every process on one database needs the same key; one that has another must not start, since it could
  * neither sign nor read what the others wrote.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Queryable } from './db/database.ts';
@@ -14,6 +14,8 @@ export interface Secrets {
   /** `context` names whom the secret belongs to, such as a subscription. */
   seal(secret: string, context: string): Buffer;
   open(sealed: Uint8Array, context: string): string;
+  /** What only a process with the same key can make of a text. `context` names what it is for. */
+  sign(text: string, context: string): Buffer;
 }
 
 export interface SecretsOptions {
@@ -30,6 +32,10 @@ export function createSecrets(key: Buffer): Secrets {
   return {
     seal: (secret, context) => seal(secret, key, context),
     open: (sealed, context) => unseal(sealed, key, context),
+    sign(text, context) {
+      const signingKey = Buffer.from(hkdfSync('sha256', key, '', `sign ${context}`, secretsKeyBytes));
+      return createHmac('sha256', signingKey).update(text).digest();
+    },
   };
 }
 

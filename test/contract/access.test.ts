@@ -8,6 +8,7 @@ import { generateKey } from '../../src/platform/http/key-format.ts';
 import type { Route } from '../../src/platform/http/route.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
+import { signIn } from '../support/sign-in.ts';
 
 const routes = declaredRoutes();
 const guarded = routes.filter(({ access }) => access.kind !== 'public');
@@ -68,6 +69,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     limit_id: await made('customer-limits', limitBodies.customerLimit),
     pack_id: await made('credit-packs', limitBodies.creditPack),
     plan_id: plan.json.id,
+    session_id: (await signIn(world, org.ownerKey, org.id)).id,
     detector_id: await made('safety-detectors', detectorBody),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),

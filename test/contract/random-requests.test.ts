@@ -19,6 +19,7 @@ import {
   randomRequest,
 } from '../support/random-requests.ts';
 import { exchange } from '../support/raw-socket.ts';
+import { signIn } from '../support/sign-in.ts';
 
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
@@ -125,6 +126,8 @@ async function newCast(): Promise<Cast> {
       words: ['a'],
       action: 'flag',
     }),
+    session_id: (await signIn(world, own.ownerKey, own.id)).id,
+    operator_session_id: (await signIn(world, operator.json.secret)).id,
     decision_id: decision.json.decision_id,
     model: 'gpt-4o',
     plan_id: await make('/v1/admin/plans', world.operatorKey, { name: own.id, overage_policy: 'allow' }),

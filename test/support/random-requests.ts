@@ -107,15 +107,20 @@ function fittingId(path: string, parameter: string): Id {
     case 'key_id':
       return { key: path.startsWith('/v1/admin/keys') ? 'spareOperator' : 'spare' };
     default:
-      return { resource: parameter };
+      return { resource: resourceFor(path, parameter) };
   }
+}
+
+/** Operators have sessions of their own, under the same name. */
+function resourceFor(path: string, parameter: string): string {
+  return path.startsWith('/v1/admin/sessions') ? `operator_${parameter}` : parameter;
 }
 
 /** Mostly one that the route can find. */
 function idFor(path: string, parameter: string): fc.Arbitrary<Id> {
   if (!['id', 'org_id', 'key_id'].includes(parameter)) {
     return fc.oneof(
-      { weight: 9, arbitrary: fc.constant({ resource: parameter }) },
+      { weight: 9, arbitrary: fc.constant({ resource: resourceFor(path, parameter) }) },
       { weight: 1, arbitrary: literalId },
     );
   }

@@ -7,7 +7,7 @@ import { enqueueEvent } from '../../platform/outbox.ts';
 import { appendAudit } from './audit.ts';
 
 export interface Actor {
-  readonly kind: 'key' | 'operator' | 'command_line' | 'service';
+  readonly kind: 'key' | 'operator' | 'member' | 'command_line' | 'service';
   readonly id: string;
   readonly at: Date;
   readonly address?: string;

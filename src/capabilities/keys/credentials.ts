@@ -6,12 +6,12 @@
  * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
  */
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
-import { type Credential, elsewhere } from '../../platform/http/access.ts';
+import { type Credential, type CredentialOrg, elsewhere } from '../../platform/http/access.ts';
 import { addressList } from '../../platform/http/address.ts';
 import { isWellFormedKey, keyDigest } from '../../platform/http/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './notices.ts';
-import { type CredentialRow, findKeyByDigest } from './queries.ts';
+import { type CredentialOrgRow, type CredentialRow, findKeyByDigest } from './queries.ts';
 
 const rememberedMax = 50_000;
 const recentMax = 1_000;
@@ -117,7 +117,6 @@ export function createCredentials(
 }
 
 function toCredential(row: CredentialRow, region: string | undefined): Credential {
-  const allowed = row.ip_allow_list ?? [];
   return {
     keyId: row.id,
     role: row.role,
@@ -126,14 +125,17 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
     expiresAt: row.expires_at,
     revoked: row.revoked_at !== null,
     endsAt: row.ends_at,
-    org:
-      row.org_id === null
-        ? null
-        : {
-            id: row.org_id,
-            suspended: row.org_status === 'suspended',
-            allowList: allowed.length === 0 ? null : addressList(allowed),
-            elsewhere: elsewhere(row.home_region, row.residency_mode ?? 'forward', region),
-          },
+    org: row.org_id === null ? null : credentialOrg(row.org_id, row, region),
+  };
+}
+
+/** What is looked at of an org at each request, whoever asks. */
+export function credentialOrg(id: string, row: CredentialOrgRow, region: string | undefined): CredentialOrg {
+  const allowed = row.ip_allow_list ?? [];
+  return {
+    id,
+    suspended: row.org_status === 'suspended',
+    allowList: allowed.length === 0 ? null : addressList(allowed),
+    elsewhere: elsewhere(row.home_region, row.residency_mode ?? 'forward', region),
   };
 }

@@ -1,8 +1,8 @@
 export { bootstrapOperator } from './bootstrap.ts';
-export { createCredentials } from './credentials.ts';
+export { createCredentials, credentialOrg } from './credentials.ts';
 export { expiringKeys } from './expiring.ts';
 export { mintKey, revokeKey, viewKey } from './keys.ts';
 export { minted, revoked } from './outcomes.ts';
-export { isSameHolder, listKeys, rolesOf } from './queries.ts';
+export { type CredentialOrgRow, isSameHolder, listKeys, rolesOf } from './queries.ts';
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';

@@ -80,14 +80,16 @@ export async function isSameHolder(
 ): Promise<boolean> {
   const firsts = await db.query<{ id: string }>(
     `WITH RECURSIVE line AS (
-       SELECT id, rotated_from FROM keys WHERE org_id = $1 AND id = ANY($2)
+       SELECT id AS asked, id, rotated_from FROM keys WHERE org_id = $1 AND id = ANY($2)
        UNION
-       SELECT keys.id, keys.rotated_from FROM keys JOIN line ON keys.id = line.rotated_from WHERE keys.org_id = $1
+       SELECT line.asked, keys.id, keys.rotated_from
+         FROM keys JOIN line ON keys.id = line.rotated_from WHERE keys.org_id = $1
      )
      SELECT id FROM line WHERE rotated_from IS NULL`,
     [orgId, [one, other]],
   );
-  return one === other || firsts.length === 1;
+  // Where one of them is no key but a person, there is one first key, or none.
+  return one === other || (firsts.length === 2 && firsts[0]?.id === firsts[1]?.id);
 }
 
 /** The roles of keys, by their ids. */
@@ -129,7 +131,10 @@ export async function markExpiring(tx: Queryable, now: Date, days: number, limit
   );
 }
 
-export interface CredentialRow extends KeyRow {
+export interface CredentialRow extends KeyRow, CredentialOrgRow {}
+
+/** All null where there is no org. */
+export interface CredentialOrgRow {
   readonly org_status: 'active' | 'suspended' | null;
   readonly ip_allow_list: readonly string[] | null;
   readonly home_region: string | null;

@@ -5,6 +5,8 @@ export const operationGroups = {
   residency: 'Where organizations are at home, and what becomes of requests elsewhere.',
   keys: "The keys of the caller's organization.",
   operator_keys: 'The keys of platform operators.',
+  sessions: 'Who is signed in to the console.',
+  operator_sessions: 'Operators who are signed in to the console.',
   budgets: 'What the runs of an organization, or of a part of it, may cost in a calendar window.',
   spend_cap: 'What all runs of an organization may cost in a day.',
   chain_budget: 'How much one chain of runs may cost, how deep it may go and how many tokens it may take.',

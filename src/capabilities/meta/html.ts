@@ -2,8 +2,10 @@
  * The frame of the documentation's pages: plain HTML. They run no script and ask no other host for anything, so they work
  * behind the strictest network.
  */
-import { createHash } from 'node:crypto';
+import { escapeHtml, htmlDocument } from '../../platform/http/html.ts';
 import type { PageAnswer } from '../../platform/http/page.ts';
+
+export { escapeHtml };
 
 const style = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: light-dark(#0b5d4a, #6fd3b8); }
@@ -23,12 +25,6 @@ h4 { margin: .8rem 0 0; font-size: .95rem; }
 @media (max-width: 56rem) { body { display: block; padding: 1rem; } nav { position: static; max-height: none; } }
 `;
 
-const styleHash = createHash('sha256').update(style).digest('base64');
-const headers = {
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`,
-  'referrer-policy': 'no-referrer',
-};
-
 export interface HtmlPage {
   readonly title: string;
   /** Read out before the menu. */
@@ -39,10 +35,8 @@ export interface HtmlPage {
 }
 
 export function htmlAnswer({ title, menuLabel, menu, main }: HtmlPage): PageAnswer {
-  const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style></head>
-<body><nav aria-label="${menuLabel}">${menu}</nav><main>${main}</main></body></html>`;
-  return { status: 200, contentType: 'text/html; charset=utf-8', body, headers };
+  const body = `<nav aria-label="${menuLabel}">${menu}</nav><main>${main}</main>`;
+  return htmlDocument({ title, style, body });
 }
 
 export function paragraphs(text: string): string {
@@ -57,12 +51,4 @@ export function inline(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll('\n\n', '<br>');
-}
-
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

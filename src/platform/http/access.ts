@@ -40,6 +40,7 @@ export type Access =
 
 /** What is known of a token that was found. Whether it may be used now is decided per request. */
 export interface Credential {
+  /** The id of the key, or of the member who is signed in. */
   readonly keyId: string;
   readonly role: Role;
   readonly scopes: ReadonlySet<string>;
@@ -51,6 +52,16 @@ export interface Credential {
   readonly endsAt: Date | null;
   /** Null for operators, who belong to no org. */
   readonly org: CredentialOrg | null;
+  /** Set where a browser is signed in, rather than a key presented. */
+  readonly session?: CallerSession | undefined;
+}
+
+export interface CallerSession {
+  readonly id: string;
+  /** Whom `keyId` names: an operator may be signed in to an org, by a link that was made for that. */
+  readonly actor: 'key' | 'operator' | 'member';
+  /** What the key or the person is called. */
+  readonly name: string;
 }
 
 export interface CredentialOrg {
@@ -97,6 +108,7 @@ export interface Caller {
   readonly scopes: ReadonlySet<string>;
   /** The caller's org, or `platform` for an operator. */
   readonly tenantId: string;
+  readonly session?: CallerSession | undefined;
 }
 
 export function outranks(role: Role, other: Role): boolean {
@@ -104,7 +116,8 @@ export function outranks(role: Role, other: Role): boolean {
   return rank(role) > rank(other);
 }
 
-function checkResidency(org: CredentialOrg | null): void {
+/** For what cannot be sent to another region: the org has to be at home here. */
+export function checkResidency(org: CredentialOrg | null): void {
   if (org?.elsewhere != null) {
     throw refuse(
       'residency_violation',
@@ -122,8 +135,8 @@ export interface AccessRequest {
   readonly now: Date;
 }
 
-/** Examines a credential in the order of the contract; the first refusal is thrown. */
-export function admitCaller({ credential, access, pathOrgId, address, now }: AccessRequest): Caller {
+/** Whether a credential may be used at all, here and now; the first refusal is thrown. */
+export function checkStanding(credential: Credential, address: string, now: Date): void {
   const { org } = credential;
   if (credential.revoked || (credential.endsAt !== null && credential.endsAt <= now)) {
     throw refuse('gone', 'The key was revoked.');
@@ -140,6 +153,12 @@ export function admitCaller({ credential, access, pathOrgId, address, now }: Acc
   if (org?.suspended === true) {
     throw refuse('org_suspended');
   }
+}
+
+/** Examines a credential in the order of the contract; the first refusal is thrown. */
+export function admitCaller({ credential, access, pathOrgId, address, now }: AccessRequest): Caller {
+  checkStanding(credential, address, now);
+  const { org } = credential;
   if (access.kind === 'org') {
     if (pathOrgId !== undefined && pathOrgId !== org?.id) {
       throw refuse('not_found');
@@ -167,5 +186,6 @@ export function admitCaller({ credential, access, pathOrgId, address, now }: Acc
     role: credential.role,
     scopes: credential.scopes,
     tenantId: org?.id ?? platformTenant,
+    session: credential.session,
   };
 }

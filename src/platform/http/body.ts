@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import { headStartOf } from './head-start.ts';
-import { parseJsonLines, parseJsonObject } from './json.ts';
+import { isStorable, parseJsonLines, parseJsonObject } from './json.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
@@ -64,7 +64,18 @@ export async function readForm(
   if (!formType.test(request.headers['content-type'] ?? '')) {
     throw refuseField('body', 'invalid_content_type', 'The content type has to be that of a form.');
   }
-  return new URLSearchParams(bytes.toString('utf8'));
+  return storableParameters(bytes.toString('utf8'));
+}
+
+/** The names and values of a form or a query, refused where one could not be stored. */
+export function storableParameters(text: string): URLSearchParams {
+  const parameters = new URLSearchParams(text);
+  for (const [name, value] of parameters) {
+    if (!isStorable(name) || !isStorable(value)) {
+      throw refuseField(isStorable(name) ? name : 'body', 'invalid_value', 'NUL is not allowed.');
+    }
+  }
+  return parameters;
 }
 
 /**

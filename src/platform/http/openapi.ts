@@ -15,6 +15,8 @@ export interface ApiInfo {
 
 type Json = Record<string, unknown>;
 
+const sessionCookie = '__Host-purser_session';
+
 export function buildOpenApi(
   routes: readonly Route[],
   { version, baseUrl, docsUrl, groups, deprecations }: ApiInfo,
@@ -41,7 +43,17 @@ export function buildOpenApi(
     paths,
     webhooks: describeWebhooks(),
     components: {
-      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie,
+          description:
+            'A session of the console. Over plain HTTP the cookie is called `purser_session`. A request that changes ' +
+            'something has to come from a page of the service itself. A bearer token wins over the cookie.',
+        },
+      },
       schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code)])),
       headers: {
         TraceId: {
@@ -72,6 +84,7 @@ export function possibleErrors(route: Route): ErrorCode[] {
   if (route.access.kind !== 'public') {
     add(
       'unauthorized',
+      'session_revoked',
       'key_expired',
       'gone',
       'ip_not_allowed',
@@ -120,7 +133,7 @@ function operation(route: Route, deprecation: Deprecation | undefined): Json {
       .filter(Boolean)
       .join('\n\n'),
     tags: [tagOf(route)],
-    security: route.access.kind === 'public' ? [] : [{ key: [] }],
+    security: route.access.kind === 'public' ? [] : [{ key: [] }, { session: [] }],
     parameters: parameters(route),
     ...(route.body !== undefined && {
       requestBody: {

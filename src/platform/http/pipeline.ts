@@ -1,10 +1,10 @@
 /**
  * The way of a request, in the order that the contract promises; the first refusal wins:
  *
- *   route → token → key standing → address → org standing → tenant → (residency → support scope) → scope → role
+ *   route → token or session → key standing → address → org standing → tenant → (residency → support scope) → scope → role
  *     → request rate → body size → parse → validation → idempotency → handler
  *
- * The steps in parentheses have their place here and no capability yet; so has a session beside the token.
+ * The steps in parentheses have their place here and no capability yet.
  *
  * Everything that leaves goes out as a `Reply`, through one function.
  */
@@ -21,10 +21,12 @@ import { type AddressList, clientAddress } from './address.ts';
 import { type AnswerRouteDependencies, admit, createAnswerRoute } from './answer-route.ts';
 import { type Ask, createAsk } from './ask.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
-import { readForm, readJsonBody } from './body.ts';
+import { readForm, readJsonBody, storableParameters } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
+import { checkNotCrossSite } from './cross-site.ts';
+import type { SessionFinder } from './found-session.ts';
 import { headStartOf } from './head-start.ts';
-import type { Visit } from './page.ts';
+import type { Page, PageAnswer, Visit } from './page.ts';
 import { logged, type Reply, refusalReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
@@ -40,6 +42,9 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly settings: PipelineSettings & AnswerRouteDependencies['settings'];
   /** Finds what belongs to a token; undefined when there is none. */
   findCredential(token: string): Promise<Credential | undefined>;
+  readonly sessions: SessionFinder;
+  /** Where browsers reach this service. */
+  baseUrl(): string;
   /** Told of every response of a route, also to a caller who was refused; gives what it carries if it is deprecated. */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
 }
@@ -51,11 +56,14 @@ export interface PipelineSettings {
 
 /** What is learned about a request on its way, for what every response carries and for the log. */
 interface Exchange {
+  readonly now: Date;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly traceId: string;
   readonly address: string;
   endpoint: Endpoint | undefined;
+  /** What the path named. */
+  params: Readonly<Record<string, string>>;
   /** Whose the token is, also when it may not do what it asks for. */
   credential: Credential | undefined;
   caller: Caller | undefined;
@@ -79,11 +87,13 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now();
     const exchange: Exchange = {
+      now: clock.now(),
       request,
       response,
       traceId: newTraceId(),
       address: clientAddress(request, settings.trustedProxies),
       endpoint: undefined,
+      params: {},
       credential: undefined,
       caller: undefined,
     };
@@ -92,7 +102,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     try {
       reply = await answer(exchange);
     } catch (error) {
-      reply = refusalReply(logged(log, error, exchange.traceId));
+      reply = replyTo(logged(log, error, exchange.traceId), exchange);
     }
     const headers = {
       ...reply.headers,
@@ -104,6 +114,17 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     sendReply(request, response, { ...reply, headers });
 
     observe(exchange, reply, span, performance.now() - startedMs);
+  }
+
+  function replyTo(refusal: Refusal, exchange: Exchange): Reply {
+    const { endpoint } = exchange;
+    if (endpoint?.kind === 'page' && endpoint.page.refused !== undefined) {
+      return { ...pageReply(endpoint.page.refused(refusal, visitOf(exchange))), code: refusal.code };
+    }
+    const reply = refusalReply(refusal);
+    return refusal.code === 'session_revoked'
+      ? { ...reply, headers: { ...reply.headers, 'set-cookie': deps.sessions.clearCookie() } }
+      : reply;
   }
 
   /** Pages are never deprecated: they are outside the promise that the signals belong to. */
@@ -149,7 +170,10 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const { request } = exchange;
     const match = router.find(request.method ?? '', request.url ?? '');
     // Before anything is refused: what is said of a route is said with a refusal too.
-    exchange.endpoint = match instanceof Refusal ? undefined : match.endpoint;
+    if (!(match instanceof Refusal)) {
+      exchange.endpoint = match.endpoint;
+      exchange.params = match.params;
+    }
     checkEnvelopeOfRequest(request);
     if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
       return { status: 204, headers: preflightHeaders, body: '' };
@@ -159,16 +183,14 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     const { endpoint } = match;
     if (endpoint.kind === 'page') {
-      const { status, contentType, body, headers } = await endpoint.page.handler(visitOf(exchange, match));
-      return { status, headers: { 'content-type': contentType, ...headers }, body };
+      return answerPage(exchange, endpoint.page, match);
     }
-    const now = clock.now();
-    const caller = await identify(exchange, endpoint.route, match, now);
+    const caller = await identify(exchange, endpoint.route, match);
     exchange.caller = caller;
     return answerRoute(endpoint, {
       address: exchange.address,
       traceId: exchange.traceId,
-      now,
+      now: exchange.now,
       match,
       caller,
       readBody: (rules) => readJsonBody(request, exchange.response, rules),
@@ -177,29 +199,24 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     });
   }
 
-  function visitOf({ request, response, address, traceId }: Exchange, match: Match): Visit {
-    return {
-      params: match.params,
-      query: new URLSearchParams(match.queryString),
-      url: request.url ?? '',
-      headers: request.headers,
-      address,
-      traceId,
-      now: clock.now(),
+  async function answerPage(exchange: Exchange, page: Page, match: Match): Promise<Reply> {
+    const { request, response } = exchange;
+    if (page.takesFormsOfOthers !== true) {
+      checkNotCrossSite(request, deps.baseUrl());
+    }
+    const visit: Visit = {
+      ...visitOf(exchange),
+      query: storableParameters(match.queryString),
       form: () => readForm(request, response, settings.bodyLimitBytes),
     };
+    return pageReply(await page.handler(visit));
   }
 
-  async function identify(
-    exchange: Exchange,
-    route: Route,
-    match: Match,
-    now: Date,
-  ): Promise<Caller | undefined> {
+  async function identify(exchange: Exchange, route: Route, match: Match): Promise<Caller | undefined> {
     if (route.access.kind === 'public') {
       return undefined;
     }
-    const credential = await deps.findCredential(bearerToken(exchange.request));
+    const credential = await findCredential(exchange);
     if (credential === undefined) {
       const retryAfterSeconds = deps.backoff.failed(exchange.address);
       throw retryAfterSeconds === undefined
@@ -211,10 +228,38 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
           );
     }
     exchange.credential = credential;
-    return admit(credential, route, match, exchange.address, now);
+    return admit(credential, route, match, exchange.address, exchange.now);
+  }
+
+  /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */
+  async function findCredential({ request, now }: Exchange): Promise<Credential | undefined> {
+    if (request.headers.authorization !== undefined) {
+      return deps.findCredential(bearerToken(request));
+    }
+    const session = await deps.sessions.find(request.headers.cookie, now);
+    switch (session.kind) {
+      case 'none':
+        throw refuse('unauthorized', 'A bearer token is required.');
+      case 'unknown':
+        return undefined;
+      case 'ended':
+        throw refuse('session_revoked');
+      case 'live':
+        checkNotCrossSite(request, deps.baseUrl());
+        return session.credential;
+    }
   }
 
   return { handle, ask: createAsk({ router, clock, log, answerRoute }) };
+}
+
+function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Visit, 'query' | 'form'> {
+  const { method = '', url = '', headers } = request;
+  return { method, url, params, headers, address, traceId, now };
+}
+
+function pageReply({ status, contentType, body, headers }: PageAnswer): Reply {
+  return { status, headers: { 'content-type': contentType, ...headers }, body };
 }
 
 /** What Node leaves to us to refuse, see `server.ts`. */

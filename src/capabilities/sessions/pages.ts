@@ -1,0 +1,165 @@
+/** Signing in with a key, and signing out. */
+import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import {
+  type Credential,
+  checkResidency,
+  checkStanding,
+  platformTenant,
+} from '../../platform/http/access.ts';
+import type { AuthBackoff } from '../../platform/http/auth-backoff.ts';
+import { escapeHtml } from '../../platform/http/html.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { recordChange } from '../audit/index.ts';
+import { end } from './ending.ts';
+import { lockSession } from './queries.ts';
+import { returnPath } from './return-path.ts';
+import type { SessionOpening, Sessions } from './sessions.ts';
+import { complaint, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
+
+export interface SignInDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly sessions: Sessions;
+  readonly backoff: AuthBackoff;
+  findCredential(token: string): Promise<Credential | undefined>;
+}
+
+export function signInPages(deps: SignInDependencies): Page[] {
+  const { db, ids, sessions, backoff, findCredential } = deps;
+
+  async function signInWithKey(visit: Visit, form: URLSearchParams): Promise<PageAnswer> {
+    const { address, now, headers } = visit;
+    const credential = await findCredential((form.get('key') ?? '').trim());
+    if (credential === undefined) {
+      const seconds = backoff.failed(address);
+      throw seconds === undefined
+        ? refuse('unauthorized', 'There is no such key.')
+        : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed keys from here.');
+    }
+    checkStanding(credential, address, now);
+    checkResidency(credential.org);
+    const opening: SessionOpening = {
+      tenantId: credential.org?.id ?? platformTenant,
+      method: 'key',
+      holder: { keyId: credential.keyId },
+      address,
+      userAgent: headers['user-agent'],
+      now,
+    };
+    const { cookie } = await db.transaction((tx) => openSession(tx, { ids, sessions }, opening, visit));
+    return redirectTo(returnPath(form.get('return_to')), { 'set-cookie': cookie });
+  }
+
+  async function signOut({ headers, now, address, traceId }: Visit): Promise<PageAnswer> {
+    const found = await sessions.find(headers.cookie, now);
+    const session = found.kind === 'live' ? found.credential.session : undefined;
+    if (found.kind === 'live' && session !== undefined) {
+      const { keyId, org } = found.credential;
+      await db.transaction(async (tx) => {
+        const row = await lockSession(tx, sessions.idleSeconds, org?.id ?? platformTenant, session.id);
+        if (row !== undefined && row.ended_at === null) {
+          const actor = { kind: session.actor, id: keyId, at: now, address, traceId };
+          await recordChange(tx, ids, actor, 'sessions.close', await end(tx, row, now));
+        }
+      });
+    }
+    return redirectTo('/console/login', { 'set-cookie': sessions.clearCookie() });
+  }
+
+  return [
+    {
+      path: '/console/login',
+      async handler({ query, headers, now }) {
+        const returnTo = returnPath(query.get('return_to'));
+        const found = await sessions.find(headers.cookie, now);
+        if (found.kind === 'live') {
+          return redirectTo(returnTo);
+        }
+        const over = found.kind === 'ended' ? 'Your session is over. Sign in again.' : undefined;
+        const forget = found.kind === 'none' ? {} : { 'set-cookie': sessions.clearCookie() };
+        return loginForm({ returnTo, problem: over, headers: forget });
+      },
+      refused: showRefusal,
+    },
+    {
+      method: 'POST',
+      path: '/console/login',
+      async handler(visit) {
+        const form = await visit.form();
+        try {
+          return await signInWithKey(visit, form);
+        } catch (error) {
+          if (!(error instanceof Refusal)) {
+            throw error;
+          }
+          return loginForm({ ...problemOf(error), returnTo: returnPath(form.get('return_to')) });
+        }
+      },
+      refused: showRefusal,
+    },
+    { method: 'POST', path: '/console/logout', handler: signOut, refused: showRefusal },
+  ];
+}
+
+/** Opens a session and writes down who signed in, in the transaction of what proved it. */
+export async function openSession(
+  tx: Transaction,
+  { ids, sessions }: Pick<SignInDependencies, 'ids' | 'sessions'>,
+  opening: SessionOpening,
+  { traceId }: Pick<Visit, 'traceId'>,
+) {
+  const opened = await sessions.open(tx, opening);
+  const { tenantId, holder, now, address, method } = opening;
+  const actor =
+    'memberId' in holder
+      ? ({ kind: 'member', id: holder.memberId } as const)
+      : ({
+          kind: tenantId === platformTenant || method === 'link' ? 'operator' : 'key',
+          id: holder.keyId,
+        } as const);
+  await recordChange(tx, ids, { ...actor, at: now, address, traceId }, 'sessions.open', {
+    tenantId,
+    target: { kind: 'session', id: opened.session.id },
+    after: { method, address, user_agent: opened.session.user_agent },
+  });
+  return opened;
+}
+
+interface LoginForm {
+  readonly status?: number;
+  readonly returnTo: string;
+  readonly problem: string | undefined;
+  readonly headers?: PageAnswer['headers'];
+}
+
+function loginForm({ status = 200, returnTo, problem, headers = {} }: LoginForm): PageAnswer {
+  return signInAnswer({
+    status,
+    title: 'Sign in',
+    headers,
+    main: `${complaint(problem)}
+<form method="post" action="/console/login">
+<input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
+<label for="key">API key</label>
+<input id="key" name="key" type="password" autocomplete="current-password" required spellcheck="false" aria-describedby="key-help">
+<p id="key-help" class="soft">Starts with <code>svc_</code>. You can do here what the key may do, until it ends.</p>
+<button>Sign in</button>
+</form>`,
+  });
+}
+
+function problemOf({ code, status, message, details }: Refusal): Omit<LoginForm, 'returnTo'> {
+  const seconds = (details as { retry_after_seconds?: number }).retry_after_seconds;
+  return {
+    // A form that was filled in wrongly; what a key's own code says of machines is not for people.
+    status: code === 'gone' ? 401 : status,
+    problem: message,
+    ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+  };
+}
+
+export function showRefusal({ status, message }: Refusal): PageAnswer {
+  return refusedAnswer(status, message);
+}

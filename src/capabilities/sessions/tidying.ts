@@ -1,0 +1,19 @@
+/** Sessions that are long over are deleted; until then an admin can see who was signed in. */
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Job } from '../../platform/jobs.ts';
+import { deleteOldSessions } from './queries.ts';
+
+const keptDays = 90;
+const batch = 500;
+
+export function sessionTidying({ db, clock }: { readonly db: Database; readonly clock: Clock }): Job {
+  return {
+    name: 'delete sessions that are long over',
+    everyMs: 3_600_000,
+    async runOnce() {
+      const before = new Date(clock.now().getTime() - keptDays * 24 * 3_600_000);
+      return (await deleteOldSessions(db, before, batch)) === batch;
+    },
+  };
+}

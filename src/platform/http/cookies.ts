@@ -1,0 +1,34 @@
+/** Cookies: reading the header, and writing one that only this service sees. */
+
+/** The first of that name; browsers send the most specific one first. */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  for (const part of header?.split(';') ?? []) {
+    const equals = part.indexOf('=');
+    if (equals !== -1 && part.slice(0, equals).trim() === name) {
+      return part.slice(equals + 1).trim();
+    }
+  }
+  return undefined;
+}
+
+export interface Cookies {
+  readonly name: string;
+  set(value: string, seconds: number): string;
+  clear(): string;
+}
+
+/**
+ * Over HTTPS the name starts with `__Host-`: browsers take such a cookie from this very host alone, over TLS alone. Plain
+ * HTTP, for trying things out, cannot have that and uses another name.
+ */
+export function cookiesNamed(bareName: string, baseUrl: string, sameSite: 'Lax' | 'None' = 'Lax'): Cookies {
+  const secure = baseUrl.startsWith('https:');
+  const name = secure ? `__Host-${bareName}` : bareName;
+  // Without TLS a cookie for other sites' forms cannot be had: browsers refuse `None` there.
+  const attributes = `Path=/; HttpOnly; SameSite=${secure ? `${sameSite}; Secure` : 'Lax'}`;
+  return {
+    name,
+    set: (value, seconds) => `${name}=${value}; ${attributes}; Max-Age=${seconds}`,
+    clear: () => `${name}=; ${attributes}; Max-Age=0`,
+  };
+}

@@ -1,0 +1,50 @@
+/** Frames of HTML pages: no script, nothing from any other host, every text escaped. */
+import { createHash } from 'node:crypto';
+import type { PageAnswer } from './page.ts';
+
+export interface HtmlDocument {
+  readonly status?: number;
+  readonly title: string;
+  readonly style: string;
+  /** HTML. */
+  readonly body: string;
+  /** More of the content security policy, such as `form-action 'self'`. */
+  readonly policy?: string;
+  readonly headers?: PageAnswer['headers'];
+}
+
+export function htmlDocument({
+  status = 200,
+  title,
+  style,
+  body,
+  policy,
+  headers,
+}: HtmlDocument): PageAnswer {
+  return {
+    status,
+    contentType: 'text/html; charset=utf-8',
+    body: `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style></head>
+<body>${body}</body></html>`,
+    headers: {
+      'content-security-policy': [
+        "default-src 'none'",
+        `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+        ...(policy === undefined ? [] : [policy]),
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+      'referrer-policy': 'no-referrer',
+      ...headers,
+    },
+  };
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
