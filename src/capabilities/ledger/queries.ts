@@ -98,11 +98,13 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
 /** Of an org's books: from when to when there is something in them. Undefined: there is nothing. */
 export async function findBounds(db: Queryable, orgId: string): Promise<TimeRange | undefined> {
   const [row] = await db.query<{ first: Date | null; last: Date | null }>(
-    `SELECT least(e.first, r.first, u.first, d.first) AS first, greatest(e.last, r.last, u.last, d.last) AS last
+    `SELECT least(e.first, r.first, u.first, d.first, t.first) AS first,
+            greatest(e.last, r.last, u.last, d.last, t.last) AS last
        FROM (SELECT min(charged_at) AS first, max(charged_at) AS last FROM ledger_entries WHERE org_id = $1) e,
             (SELECT min(charged_at) AS first, max(charged_at) AS last FROM runs WHERE org_id = $1) r,
             (SELECT min(bucket) AS first, max(bucket) AS last FROM usage_rollups WHERE org_id = $1) u,
-            (SELECT min(day) AS first, max(day) AS last FROM usage_days WHERE org_id = $1) d`,
+            (SELECT min(day) AS first, max(day) AS last FROM usage_days WHERE org_id = $1) d,
+            (SELECT min(bucket) AS first, max(bucket) AS last FROM usage_totals WHERE org_id = $1) t`,
     [orgId],
   );
   return row?.first == null || row.last == null
@@ -226,6 +228,33 @@ export async function compareDays(db: Queryable, orgId: string, { fromMs, toMs }
   );
   return {
     usd: BigInt(row?.usd ?? 0),
+    tokens: BigInt(row?.tokens ?? 0),
+    requests: BigInt(row?.requests ?? 0),
+    uncovered: 0n,
+  };
+}
+
+/** How far the sums of everything differ from what they sum up, quarter by quarter. */
+export async function compareQuarters(
+  db: Queryable,
+  orgId: string,
+  { fromMs, toMs }: TimeRange,
+): Promise<Drift> {
+  const compared = ['usd_nanos', 'requests', 'tokens'];
+  const [row] = await db.query<{ usd_nanos: string; tokens: string; requests: string }>(
+    `WITH q AS (
+       SELECT bucket, sum(usd_nanos) AS usd_nanos, sum(requests) AS requests, sum(input_tokens + output_tokens) AS tokens
+         FROM usage_rollups WHERE org_id = $1 AND bucket >= $2 AND bucket < $3 GROUP BY 1
+     ), t AS (
+       SELECT bucket, usd_nanos, requests, input_tokens + output_tokens AS tokens
+         FROM usage_totals WHERE org_id = $1 AND bucket >= $2 AND bucket < $3
+     )
+     SELECT ${compared.map((name) => `coalesce(sum(abs(coalesce(t.${name}, 0) - coalesce(q.${name}, 0))), 0) AS ${name}`).join(', ')}
+       FROM t FULL JOIN q USING (bucket)`,
+    [orgId, new Date(fromMs), new Date(toMs)],
+  );
+  return {
+    usd: BigInt(row?.usd_nanos ?? 0),
     tokens: BigInt(row?.tokens ?? 0),
     requests: BigInt(row?.requests ?? 0),
     uncovered: 0n,

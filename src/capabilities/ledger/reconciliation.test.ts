@@ -244,8 +244,9 @@ describe('books that were tampered with', () => {
     ['a run', 'runs', 'cost_nanos = cost_nanos + 1', '0.000000002'],
     ['a correction of a run', 'runs', 'adjusted_nanos = 1', '0.000000002'],
     ['what credits did not cover', 'runs', 'uncovered_nanos = 5', '0.00000001'],
-    // Quarters of an hour differ from the entries, and from the days.
-    ['usage', 'usage_rollups', 'usd_nanos = usd_nanos - 3', '0.000000012'],
+    // Quarters of an hour differ from the entries, from the days and from the sums of everything.
+    ['usage', 'usage_rollups', 'usd_nanos = usd_nanos - 3', '0.000000018'],
+    ['usage of everything', 'usage_totals', 'usd_nanos = usd_nanos - 3', '0.000000003'],
     ['usage by day', 'usage_days', 'usd_nanos = usd_nanos - 3', '0.000000006'],
     ['whose usage a day was', 'usage_days', `digest = digest || '!'`, '6'],
     ['a tally', 'limit_tallies', 'settled = settled + 7', '0.000000007'],
@@ -275,8 +276,11 @@ describe('books that were tampered with', () => {
     expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
     await tamper('usage_rollups', 'requests = requests - 1');
     expect(await reconcile()).toMatchObject({ balanced: true });
-    await tamper('usage_days', 'output_tokens = output_tokens + 1');
-    expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
+    for (const table of ['usage_days', 'usage_totals']) {
+      await tamper(table, 'output_tokens = output_tokens + 1');
+      expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
+      await tamper(table, 'output_tokens = output_tokens - 1');
+    }
   });
 
   test.runIf(engine === 'postgres')('a counter, in what is settled and what is held', async () => {

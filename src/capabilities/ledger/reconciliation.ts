@@ -20,6 +20,7 @@ import {
   addDrift,
   addTotals,
   compareDays,
+  compareQuarters,
   findBounds,
   findKinds,
   findTallies,
@@ -85,6 +86,7 @@ async function tryToReconcile(
     });
     await inPieces(bounds, 'days', async (piece) => {
       totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
+      totals = totals && addDrift(totals, await compareQuarters(db, orgId, piece));
     });
   }
 

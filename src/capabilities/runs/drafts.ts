@@ -84,7 +84,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
     priceVersion,
-    usage: usageOf(body, body.status ?? 'succeeded'),
+    usage: usageOf(body, body.status ?? 'succeeded', body.tags ?? null),
     run: {
       row: {
         id: runId,
@@ -149,7 +149,7 @@ export function draftCompletion(
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
     priceVersion: null,
-    usage: { ...usageOf(said, status), valueNanos: valued.value_nanos ?? 0n },
+    usage: { ...usageOf(said, status, run.tags), valueNanos: valued.value_nanos ?? 0n },
     run: {
       row: {
         ...run,
@@ -190,7 +190,8 @@ export function draftAdjustment(
       cacheWriteTokens: 0n,
       outputTokens: 0n,
       valueNanos: 0n,
-      latencyMs: 0n,
+      latencyMs: null,
+      tags: run.tags,
     },
     run: { row: run },
   };
@@ -277,7 +278,7 @@ function measuredColumns(body: Measured, counts: TokenCounts) {
   };
 }
 
-function usageOf(body: Measured, status: string): Booking['usage'] {
+function usageOf(body: Measured, status: string, tags: RunRow['tags']): Booking['usage'] {
   const counts = countsOf(body);
   return {
     status,
@@ -286,6 +287,7 @@ function usageOf(body: Measured, status: string): Booking['usage'] {
     cacheWriteTokens: counts.cacheWriteTokens,
     outputTokens: counts.outputTokens,
     valueNanos: body.value_usd === undefined ? 0n : (parseUsd(body.value_usd) ?? 0n),
-    latencyMs: BigInt(body.latency_ms ?? 0),
+    latencyMs: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
+    tags,
   };
 }

@@ -5,6 +5,7 @@ import { insertEach, type Queryable, type Transaction } from '../../platform/db/
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Booked } from '../../platform/ledger/booking.ts';
 import type { PaidSoFar } from '../../platform/ledger/decider.ts';
+import { tagsWith } from '../../platform/ledger/scope.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 
 export interface RunRow {
@@ -272,11 +273,7 @@ export async function listRuns(
   orgId: string,
   query: Static<typeof RunFilters>,
 ): Promise<PageOf<RunRow>> {
-  const separator = query.tag?.indexOf('=') ?? 0;
-  const tag =
-    query.tag === undefined
-      ? undefined
-      : JSON.stringify({ [query.tag.slice(0, separator)]: query.tag.slice(separator + 1) });
+  const tag = query.tag === undefined ? undefined : tagsWith(query.tag);
   return selectPage<RunRow>(db, {
     select: `SELECT ${columnNames} FROM runs`,
     where: [

@@ -10,7 +10,7 @@ import {
   timestamp,
   usd,
 } from '../../platform/http/schemas.ts';
-import { estimate, label, scopeFields, tokens } from '../../platform/ledger/scope.ts';
+import { estimate, label, scopeFields, tagCondition, tokens } from '../../platform/ledger/scope.ts';
 import { contentCharactersMax } from '../safety/index.ts';
 
 const tags = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 200 }), {
@@ -173,9 +173,7 @@ export const RunFilters = listParameters(runSorts, {
   external_id: filter,
   key_id: filter,
   decision_id: filter,
-  tag: Type.Optional(
-    Type.String({ minLength: 3, maxLength: 300, pattern: '^[^=]+=', description: 'As `name=value`.' }),
-  ),
+  tag: Type.Optional(tagCondition),
   flagged: Type.Optional(Type.Boolean({ description: 'Whether a safety detector flagged it.' })),
   flagged_by: Type.Optional(
     Type.String({ minLength: 1, maxLength: 200, description: 'The name of a detector that flagged it.' }),

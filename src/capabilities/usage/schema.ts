@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { pageParameters } from '../../platform/http/list.ts';
-import { closed, nullable, timestamp } from '../../platform/http/schemas.ts';
-import { label } from '../../platform/ledger/scope.ts';
+import { choice, closed, nullable, timestamp } from '../../platform/http/schemas.ts';
+import { label, tagCondition } from '../../platform/ledger/scope.ts';
 
 /** Columns of the usage sums. */
 export const fields = [
@@ -20,8 +20,9 @@ export type Field = (typeof fields)[number];
 export const spans = ['hour', 'day', 'month'] as const;
 export type Span = (typeof spans)[number];
 
-export type Dimension = Field | Span;
-export const dimensions: readonly Dimension[] = [...fields, ...spans];
+/** In front of the name of a tag that is grouped by. */
+export const tagPrefix = 'tag:';
+export const dimensions: readonly string[] = [...fields, `${tagPrefix}<name>`, ...spans];
 export const dimensionsMax = 2;
 
 function each<Name extends string, Schema>(names: readonly Name[], schema: Schema) {
@@ -31,8 +32,9 @@ function each<Name extends string, Schema>(names: readonly Name[], schema: Schem
 export const UsageQuery = closed({
   group_by: Type.Optional(
     Type.String({
-      maxLength: 100,
+      maxLength: 200,
       description: `Up to ${dimensionsMax} of ${dimensions.join(', ')}, separated by a comma. Without it there is one row.`,
+      examples: ['model', 'tag:environment,day'],
     }),
   ),
   from: Type.Optional(
@@ -46,30 +48,76 @@ export const UsageQuery = closed({
     Type.String({ ...timestamp, description: 'Not included. At most 366 days after `from`. Default: now.' }),
   ),
   ...each(fields, Type.Optional(label)),
+  tag: Type.Optional(tagCondition),
+  compare: Type.Optional(
+    choice(
+      ['previous'],
+      'Also what it was before: in as many months or days where the range is made of whole ones, else in the same time.',
+    ),
+  ),
   ...pageParameters,
 });
 export type UsageQuery = Static<typeof UsageQuery>;
 
+const ratio = Type.Number({
+  description: 'Rounded to 6 decimals; null where there is nothing to divide by.',
+});
 const sums = {
   runs: Type.Integer(),
+  failed_runs: Type.Integer(),
+  failure_rate: nullable(ratio),
   input_tokens: Type.Integer(),
   cached_input_tokens: Type.Integer(),
   cache_write_tokens: Type.Integer(),
   output_tokens: Type.Integer(),
   cost_usd: Type.String({ description: 'With later corrections.' }),
   value_usd: Type.String(),
+  return_usd: Type.String({ description: '`value_usd` less `cost_usd`.' }),
+  return_ratio: nullable(
+    Type.Number({ description: '`return_usd` by `cost_usd`, rounded to 6 decimals; null without cost.' }),
+  ),
+  latency_p50_ms: nullable(
+    Type.Integer({
+      description: 'Within 5 %, like the other percentiles. Null: no run said how long it took.',
+    }),
+  ),
+  latency_p90_ms: nullable(Type.Integer()),
+  latency_p95_ms: nullable(Type.Integer()),
+  latency_p99_ms: nullable(Type.Integer()),
+};
+const UsageSums = closed(sums);
+export type UsageSums = Static<typeof UsageSums>;
+
+/** Only where it was asked for. */
+const compared = {
+  previous: Type.Optional(UsageSums),
+  change: Type.Optional(
+    closed({
+      runs: Type.Integer(),
+      runs_ratio: nullable(ratio),
+      cost_usd: Type.String(),
+      cost_ratio: nullable(ratio),
+    }),
+  ),
 };
 
 export const UsageRow = closed({
   ...each(fields, Type.Optional(nullable(Type.String({ description: 'Null: the runs did not say.' })))),
+  tags: Type.Optional(
+    Type.Record(Type.String(), nullable(Type.String()), {
+      description:
+        'The tags grouped by. Null: the runs had none; `*`: values beyond those that are told apart.',
+    }),
+  ),
   hour: Type.Optional(Type.String({ format: 'date-time', description: 'The instant it begins.' })),
   day: Type.Optional(Type.String({ description: 'As `YYYY-MM-DD`.' })),
   month: Type.Optional(Type.String({ description: 'As `YYYY-MM`.' })),
   ...sums,
+  ...compared,
 });
 export type UsageRow = Static<typeof UsageRow>;
 
-export const UsageTotal = closed(sums);
+export const UsageTotal = closed({ ...sums, ...compared });
 export type UsageTotal = Static<typeof UsageTotal>;
 
 export const UsageView = closed({
@@ -79,6 +127,7 @@ export const UsageView = closed({
   }),
   to: Type.String({ ...timestamp, description: 'Where they end: `to`, up to the quarter of an hour.' }),
   timezone: Type.String({ description: 'The time zone of hours, days and months.' }),
+  previous: Type.Optional(closed({ from: timestamp, to: timestamp })),
   total: UsageTotal,
   data: Type.Array(UsageRow),
   next_cursor: Type.Unsafe<string | null>({

@@ -28,6 +28,24 @@ export function beginnings(span: Span, timeZone: string, { fromMs, toMs }: TimeR
   return starts;
 }
 
+/**
+ * What lies just before: as many months or days where the range is made of whole ones, which need not be as long, and
+ * else the same time.
+ */
+export function previousRange({ fromMs, toMs }: TimeRange, timeZone: string): TimeRange {
+  for (const period of ['month', 'day'] as const) {
+    const begins = (ms: number) => calendarWindow(period, timeZone, ms).startMs === ms;
+    if (begins(fromMs) && begins(toMs)) {
+      const before = beginnings(period, timeZone, { fromMs, toMs }).reduce(
+        (startMs) => calendarWindow(period, timeZone, startMs - 1).startMs,
+        fromMs,
+      );
+      return { fromMs: before, toMs: fromMs };
+    }
+  }
+  return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
+}
+
 /** Counted from the beginning of the day, so a day that daylight saving changes has 23 or 25. */
 function hoursOf(startMs: number, endMs: number): number[] {
   return Array.from(

@@ -3,6 +3,7 @@ import { createWorld, type TestOrg, type World } from '../../../test/harness.ts'
 import { Random } from '../../../test/support/ledger-values.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
+import { readMigrations } from '../../platform/db/migrate.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -52,12 +53,20 @@ describe('sums', () => {
     const org = await world.createOrg();
     const nothing = {
       runs: 0,
+      failed_runs: 0,
+      failure_rate: null,
       input_tokens: 0,
       cached_input_tokens: 0,
       cache_write_tokens: 0,
       output_tokens: 0,
       cost_usd: '0',
       value_usd: '0',
+      return_usd: '0',
+      return_ratio: null,
+      latency_p50_ms: null,
+      latency_p90_ms: null,
+      latency_p95_ms: null,
+      latency_p99_ms: null,
     };
     const { json } = await usage(org, '');
     expect(json).toEqual({
@@ -89,8 +98,19 @@ describe('sums', () => {
       body: { amount_usd: '-0.04', reason: 'r' },
     });
     const { json } = await usage(org, '?group_by=workflow');
+    const untimed = {
+      latency_p50_ms: null,
+      latency_p90_ms: null,
+      latency_p95_ms: null,
+      latency_p99_ms: null,
+    };
     const w = {
+      ...untimed,
       runs: 2,
+      failed_runs: 0,
+      failure_rate: 0,
+      return_usd: '2.939999999',
+      return_ratio: 48.999999,
       input_tokens: 200,
       cached_input_tokens: 40,
       cache_write_tokens: 20,
@@ -99,7 +119,12 @@ describe('sums', () => {
       value_usd: '3',
     };
     const none = {
+      ...untimed,
       runs: 1,
+      failed_runs: 1,
+      failure_rate: 1,
+      return_usd: '-2',
+      return_ratio: -1,
       input_tokens: 0,
       cached_input_tokens: 0,
       cache_write_tokens: 0,
@@ -111,7 +136,15 @@ describe('sums', () => {
       { workflow: null, ...none },
       { workflow: 'w', ...w },
     ]);
-    expect(json.total).toEqual({ ...w, runs: 3, cost_usd: '2.060000001' });
+    expect(json.total).toEqual({
+      ...w,
+      runs: 3,
+      failed_runs: 1,
+      failure_rate: 0.333333,
+      cost_usd: '2.060000001',
+      return_usd: '0.939999999',
+      return_ratio: 0.456311,
+    });
     const brief = async (query: string) =>
       (await usage(org, query)).json.data.map(({ runs, cost_usd, ...rest }: Row) => {
         const { model, status, customer_id, key_id } = rest;
@@ -126,6 +159,134 @@ describe('sums', () => {
     expect(await brief('?group_by=model&workflow=w&customer_id=c')).toEqual([['m', 1, '0.06']]);
     expect(await brief('?status=failed')).toEqual([[1, '2']]);
     expect(await brief('?model=nobody')).toEqual([[0, '0']]);
+  });
+
+  test('by tag, alone, with another dimension and as a filter', async () => {
+    const org = await world.createOrg();
+    const tagged = (cost_usd: string, tags: object | undefined, model = 'm') =>
+      run(org, { cost_usd, model, ...(tags && { tags }) });
+    await tagged('1', { env: 'prod', release: 'v1' });
+    const corrected = await tagged('2', { release: 'v2', env: 'prod' });
+    await tagged('4', { env: 'test' }, 'n');
+    await tagged('8', undefined);
+    const { json: open } = await run(org, {
+      status: 'running',
+      estimated_cost_usd: '16',
+      tags: { env: 'prod' },
+    });
+    await world.request('POST', `/v1/runs/${open.id}/complete`, {
+      key: org.ownerKey,
+      body: { cost_usd: '16' },
+    });
+    await world.request('POST', `/v1/runs/${corrected.json.id}/adjustments`, {
+      key: org.ownerKey,
+      body: { amount_usd: '-0.5', reason: 'r' },
+    });
+    const brief = async (query: string) =>
+      (await allRows(org, query, 2)).map(({ tags, model, cost_usd }: Row) => [tags, model, cost_usd]);
+    expect(await brief('?group_by=tag:env')).toEqual([
+      [{ env: 'prod' }, undefined, '18.5'],
+      [{ env: null }, undefined, '8'],
+      [{ env: 'test' }, undefined, '4'],
+    ]);
+    expect(await brief('?group_by=model,tag:env')).toEqual([
+      [{ env: 'prod' }, 'm', '18.5'],
+      [{ env: null }, 'm', '8'],
+      [{ env: 'test' }, 'n', '4'],
+    ]);
+    expect(await brief('?group_by=tag:release,tag:env&tag=env%3Dprod')).toEqual([
+      [{ env: 'prod', release: null }, undefined, '16'],
+      [{ env: 'prod', release: 'v2' }, undefined, '1.5'],
+      [{ env: 'prod', release: 'v1' }, undefined, '1'],
+    ]);
+    expect((await usage(org, '?tag=env%3Dprod')).json.total).toMatchObject({ runs: 3, cost_usd: '18.5' });
+    expect((await usage(org, '?group_by=tag:nobody')).json.data).toMatchObject([
+      { tags: { nobody: null }, runs: 5 },
+    ]);
+  });
+
+  test('tell how long runs took, of any group and range, within five percent', async () => {
+    const org = await world.createOrg();
+    const random = new Random(5);
+    const runs = Array.from({ length: 600 }, (_, index) => ({
+      started_at: new Date(Date.parse('2026-11-01T00:00:00Z') + random.int(10 * 86_400_000)).toISOString(),
+      cost_usd: '0.1',
+      model: `m${index % 3}`,
+      latency_ms: Math.ceil(10 ** (random.int(5_000) / 1_000)),
+    }));
+    await record(org, runs);
+    await run(org, { cost_usd: '1', model: 'untimed' });
+    const off = (row: Row, of: typeof runs) => {
+      const sorted = of.map(({ latency_ms }) => latency_ms).sort((a, b) => a - b);
+      return [50, 90, 95, 99].map((part) => {
+        const exact = sorted[Math.ceil((part / 100) * sorted.length) - 1] ?? 0;
+        return Math.abs(Number(row[`latency_p${part}_ms`]) - exact) / exact;
+      });
+    };
+    const ranges = ['from=2026-11-01T00:00:00Z', 'from=2026-11-02T13:45:00Z&to=2026-11-08T07:15:00Z'];
+    for (const range of ranges) {
+      const [fromMs = 0, toMs = Number.POSITIVE_INFINITY] = range
+        .split('&')
+        .map((part) => Date.parse(part.split('=')[1] ?? ''));
+      const inside = runs.filter(({ started_at }) => {
+        const atMs = Date.parse(started_at);
+        return fromMs <= atMs && atMs < toMs;
+      });
+      const { json } = await usage(org, `?${range}&group_by=model&limit=1`);
+      const errors = [
+        ...off(json.total, inside),
+        ...off((await usage(org, `?${range}`)).json.total, inside),
+        ...(await allRows(org, `?${range}&group_by=model`, 2)).flatMap((row) =>
+          row.model === 'untimed'
+            ? []
+            : off(
+                row,
+                inside.filter(({ model }) => model === row.model),
+              ),
+        ),
+        ...(await allRows(org, `?${range}&group_by=day,model&model=m1`, 3)).flatMap((row) =>
+          off(
+            row,
+            inside.filter(
+              ({ model, started_at }) => model === 'm1' && started_at.startsWith(String(row.day)),
+            ),
+          ),
+        ),
+      ];
+      expect(errors.length).toBeGreaterThan(40);
+      expect(Math.max(...errors)).toBeLessThan(0.05);
+    }
+    const { json } = await usage(org, '?group_by=model&model=untimed');
+    expect(json.data[0].latency_p50_ms).toBeNull();
+  });
+
+  test('many batches of one scope keep their percentiles, and little room', async () => {
+    const org = await world.createOrg();
+    const latencies = Array.from({ length: 40 }, (_, batch) =>
+      Array.from({ length: 12 }, (_, i) => Math.ceil(1.3 ** ((batch * 7 + i * 5) % 40))),
+    );
+    for (const batch of latencies) {
+      await record(
+        org,
+        batch.map((latency_ms) => ({ latency_ms, cost_usd: '0' })),
+      );
+    }
+    const sorted = latencies.flat().sort((a, b) => a - b);
+    const { latency_p50_ms, latency_p99_ms } = (await usage(org, '?group_by=model')).json.data[0];
+    for (const [told, part] of [
+      [latency_p50_ms, 0.5],
+      [latency_p99_ms, 0.99],
+    ]) {
+      const exact = sorted[Math.ceil(part * sorted.length) - 1] ?? 0;
+      expect(Math.abs(told - exact)).toBeLessThanOrEqual(exact * 0.05 + 0.5);
+    }
+    for (const table of ['usage_rollups', 'usage_days', 'usage_totals']) {
+      const [row] = await world.db.query<{ bytes: number }>(
+        `SELECT max(octet_length(latencies)) AS bytes FROM ${table} WHERE org_id = $1`,
+        [org.id],
+      );
+      expect(row?.bytes, table).toBeLessThanOrEqual(1_024);
+    }
   });
 
   test('of another org are its own', async () => {
@@ -330,6 +491,81 @@ describe('time', () => {
   });
 });
 
+test('what was booked before there were latencies and sums of everything is carried over, once', async () => {
+  const org = await world.createOrg();
+  const random = new Random(3);
+  await record(
+    org,
+    Array.from({ length: 200 }, (_, index) => ({
+      started_at: new Date(Date.parse('2026-11-01T00:00:00Z') + random.int(3 * 86_400_000)).toISOString(),
+      cost_usd: formatUsd(BigInt(random.int(1_000_000_000))),
+      workflow: `w${index % 3}`,
+      status: index % 7 === 0 ? 'failed' : 'succeeded',
+      latency_ms: 1 + random.int(60_000),
+    })),
+  );
+  const answers = () =>
+    Promise.all(
+      ['?group_by=workflow', '?group_by=hour&limit=200', '?from=2026-11-01T10:00:00Z&group_by=workflow'].map(
+        async (query) => (await usage(org, query)).json,
+      ),
+    );
+  const before = await answers();
+  for (const table of ['usage_rollups', 'usage_days']) {
+    await world.db.query(`UPDATE ${table} SET latencies = '' WHERE org_id = $1`, [org.id]);
+  }
+  await world.db.query('DELETE FROM usage_totals WHERE org_id = $1', [org.id]);
+  expect(await answers()).not.toEqual(before);
+  const migration = (await readMigrations()).find(({ name }) => name === '0017_usage_insight.sql');
+  for (let time = 0; time < 2; time += 1) {
+    await world.db.query(migration?.sql ?? '');
+    expect(await answers()).toEqual(before);
+  }
+});
+
+describe('compared with what was before', () => {
+  test('as many months, days or hours, group by group', async () => {
+    const org = await orgIn('Europe/Berlin');
+    await record(org, [
+      // September has 30 days, October 31 and an hour; both begin at 22:00 UTC the evening before.
+      { started_at: '2026-08-31T22:00:00Z', cost_usd: '1', workflow: 'a' },
+      { started_at: '2026-09-02T10:00:00Z', cost_usd: '1', workflow: 'gone', latency_ms: 50 },
+      { started_at: '2026-09-30T22:00:00Z', cost_usd: '3', workflow: 'a' },
+      { started_at: '2026-10-02T10:00:00Z', cost_usd: '1', workflow: 'new' },
+    ]);
+    const october = 'from=2026-09-30T22:00:00Z&to=2026-10-31T23:00:00Z&compare=previous';
+    const { json } = await usage(org, `?group_by=workflow&${october}`);
+    expect(json.previous).toEqual({ from: '2026-08-31T22:00:00.000Z', to: '2026-09-30T22:00:00.000Z' });
+    expect(json.total).toMatchObject({
+      cost_usd: '4',
+      previous: { cost_usd: '2', runs: 2, latency_p50_ms: expect.closeTo(50, -1) },
+      change: { runs: 0, runs_ratio: 0, cost_usd: '2', cost_ratio: 1 },
+    });
+    expect(json.data).toMatchObject([
+      { workflow: 'a', previous: { cost_usd: '1' }, change: { cost_usd: '2', cost_ratio: 2, runs: 0 } },
+      {
+        workflow: 'new',
+        previous: { runs: 0 },
+        change: { cost_usd: '1', cost_ratio: null, runs: 1, runs_ratio: null },
+      },
+    ]);
+    const days = (await usage(org, `?group_by=day&${october}`)).json.data;
+    expect(days.map((row: { day: string; previous: Row }) => [row.day, row.previous.cost_usd])).toEqual([
+      ['2026-10-01', '1'],
+      ['2026-10-02', '1'],
+    ]);
+    const ranges: [string, string][] = [
+      // Two days, of which one has 25 hours.
+      ['from=2026-10-24T22:00:00Z&to=2026-10-26T23:00:00Z', '2026-10-22T22:00:00.000Z'],
+      ['from=2026-10-24T22:00:00Z&to=2026-10-26T22:00:00Z', '2026-10-22T22:00:00.000Z'],
+      ['from=2026-10-24T10:00:00Z&to=2026-10-24T16:00:00Z', '2026-10-24T04:00:00.000Z'],
+    ];
+    for (const [range, from] of ranges) {
+      expect((await usage(org, `?${range}&compare=previous`)).json.previous.from, range).toBe(from);
+    }
+  });
+});
+
 describe('pages', () => {
   test('go by cost, the largest first, and by value where that is equal', async () => {
     const org = await world.createOrg();
@@ -379,6 +615,13 @@ test.each([
   ['?from=2199-12-31T00:00:00Z&to=2199-12-31T23:59:59Z', 'to out_of_range'],
   ['?to=1900-01-02T00:00:00Z', 'to out_of_range'],
   ['?from=yesterday', 'from invalid_format'],
+  ['?group_by=tag:', 'group_by invalid_value'],
+  ['?group_by=tag:a,tag:a', 'group_by invalid_value'],
+  ['?tag=a', 'tag out_of_range'],
+  ['?tag=a%3D', 'tag out_of_range'],
+  ['?tag=abc', 'tag invalid_format'],
+  ['?compare=last', 'compare invalid_value'],
+  ['?compare=previous&from=1900-01-02T00:00:00Z&to=1900-01-06T00:00:00Z', 'compare out_of_range'],
   ['?limit=0', 'limit out_of_range'],
   ['?limit=201', 'limit out_of_range'],
   ['?colour=red', 'colour unknown_field'],

@@ -1,25 +1,25 @@
 /** What was used, summed over time and by what the runs were about. */
 import { refuseField } from '../../contract/refusal.ts';
-import { formatUsd } from '../../kernel/money.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.ts';
 import { isInstant } from '../../platform/http/validation.ts';
 import { bucketMs } from '../../platform/ledger/counters.ts';
-import { findTimezone, type GroupBy, type Measures, sumUsage, type UsageGroup } from './queries.ts';
+import { tagsWith } from '../../platform/ledger/scope.ts';
+import { findTimezone, type Sums, sumUsage, type UsageRequest, type UsageSums } from './queries.ts';
 import { dayMs } from './rollups.ts';
+import type { GroupBy } from './rows.ts';
 import {
-  type Dimension,
   dimensions,
   dimensionsMax,
   fields,
   spans,
+  tagPrefix,
   type UsageQuery,
-  type UsageRow,
-  type UsageTotal,
   type UsageView,
 } from './schema.ts';
-import { beginnings, labelOf, type TimeRange } from './time-spans.ts';
+import { beginnings, previousRange, type TimeRange } from './time-spans.ts';
+import { viewCompared, viewGroup } from './view.ts';
 
 const defaultRangeMs = 30 * dayMs;
 const rangeMaxDays = 366;
@@ -33,48 +33,106 @@ export async function readUsage(
   const wanted = dimensionsOf(query.group_by);
   const timezone = await findTimezone(db, orgId);
   const range = rangeOf(query, timezone, now);
-  const groupBy = wanted.map((name): GroupBy => {
-    const span = spans.find((one) => one === name);
-    return span === undefined
-      ? { kind: 'field', name: name as (typeof fields)[number] }
-      : { kind: 'span', name: span, startsMs: beginnings(span, timezone, range) };
-  });
+  const groupBy = wanted.map((one) => placed(one, timezone, range));
   const limit = query.limit ?? pageSize.fallback;
-  const order = wanted.join();
-  const { total, groups } = await sumUsage(db, {
+  const order = wanted.map(({ kind, name }) => `${kind} ${name}`).join();
+  const request: UsageRequest = {
     orgId,
     range,
     now,
     filters: Object.fromEntries(
       fields.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
     ),
+    tags: query.tag === undefined ? undefined : tagsWith(query.tag),
     groupBy,
     after: query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy),
     limit: limit + 1,
-  });
+    latencies: true,
+  };
+  const { total, groups } = await sumUsage(db, request);
   const page = groups.slice(0, limit);
   const last = page.at(-1);
   const more = groups.length > limit && last !== undefined;
+  const before = query.compare === undefined ? undefined : previousRange(range, timezone);
+  if (before !== undefined && !isTold(before.fromMs)) {
+    throw refuseField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
+  }
+  const previous =
+    before === undefined ? undefined : await sumPrevious(db, request, { range: before, timezone, page });
+  const previousOf = (values: readonly string[]) =>
+    previous && (previous.byValues.get(JSON.stringify(values)) ?? nothing);
   return {
     from: new Date(range.fromMs).toISOString(),
     to: new Date(range.toMs).toISOString(),
     timezone,
-    total: viewSums(total),
-    data: page.map((group) => viewGroup(group, groupBy, timezone)),
+    ...(before && {
+      previous: { from: new Date(before.fromMs).toISOString(), to: new Date(before.toMs).toISOString() },
+    }),
+    total: viewCompared(total, previous?.total),
+    data: page.map((group) => viewGroup(group, groupBy, timezone, previousOf(group.values))),
     next_cursor: more ? encodeCursor(order, JSON.stringify(last.rank), '') : null,
   };
 }
 
-function dimensionsOf(text: string | undefined): Dimension[] {
+const nothing: Sums = {
+  runs: '0',
+  failed_runs: '0',
+  input_tokens: '0',
+  cached_input_tokens: '0',
+  cache_write_tokens: '0',
+  output_tokens: '0',
+  usd_nanos: '0',
+  value_nanos: '0',
+  latencies: new Map(),
+};
+
+/** The same of an earlier range, of the groups of a page. The first day is compared with the first, and so on. */
+async function sumPrevious(
+  db: Queryable,
+  request: UsageRequest,
+  { range, timezone, page }: { range: TimeRange; timezone: string; page: UsageSums['groups'] },
+): Promise<{ total: Sums; byValues: ReadonlyMap<string, Sums> }> {
+  const { total, groups } = await sumUsage(db, {
+    ...request,
+    range,
+    groupBy: request.groupBy.map((one) => placed(one, timezone, range)),
+    after: undefined,
+    only: page.map(({ values }) => values),
+    limit: page.length,
+  });
+  return { total, byValues: new Map(groups.map((group) => [JSON.stringify(group.values), group])) };
+}
+
+/** A dimension as it is asked for, before it is known when. */
+type Wanted = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
+
+function placed(one: Wanted, timezone: string, range: TimeRange): GroupBy {
+  return one.kind === 'span' ? { ...one, startsMs: beginnings(one.name, timezone, range) } : one;
+}
+
+function dimensionsOf(text: string | undefined): Wanted[] {
   const names = text === undefined || text === '' ? [] : text.split(',').map((name) => name.trim());
-  const wanted = dimensions.filter((name) => names.includes(name));
-  if (wanted.length < names.length) {
+  const wanted = names.map(dimensionOf);
+  if (wanted.includes(undefined) || new Set(names).size < names.length) {
     throw refuseField('group_by', 'invalid_value', `Each of these, at most once: ${dimensions.join(', ')}.`);
   }
   if (names.length > dimensionsMax) {
     throw refuseField('group_by', 'too_many', `At most ${dimensionsMax}.`);
   }
-  return wanted;
+  return wanted as Wanted[];
+}
+
+function dimensionOf(text: string): Wanted | undefined {
+  const field = fields.find((one) => one === text);
+  const span = spans.find((one) => one === text);
+  if (field !== undefined) {
+    return { kind: 'field', name: field };
+  }
+  if (span !== undefined) {
+    return { kind: 'span', name: span };
+  }
+  const name = text.startsWith(tagPrefix) ? text.slice(tagPrefix.length) : '';
+  return name === '' ? undefined : { kind: 'tag', name };
 }
 
 /** In whole quarters of an hour, which is as finely as usage is summed. */
@@ -121,26 +179,4 @@ function rankIn(cursor: string, order: string, groupBy: readonly GroupBy[]): str
     // Falls through to the refusal: whatever it was, we did not make it.
   }
   throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for these groups.');
-}
-
-function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezone: string): UsageRow {
-  const values = groupBy.map((one, index) => {
-    const value = group.values[index] ?? '';
-    return one.kind === 'field'
-      ? [one.name, value === '' ? null : value]
-      : [one.name, labelOf(one.name, timezone, one.startsMs[Number(value) - 1] ?? 0)];
-  });
-  return { ...Object.fromEntries(values), ...viewSums(group) };
-}
-
-function viewSums(sums: Measures): UsageTotal {
-  return {
-    runs: Number(sums.runs),
-    input_tokens: Number(sums.input_tokens),
-    cached_input_tokens: Number(sums.cached_input_tokens),
-    cache_write_tokens: Number(sums.cache_write_tokens),
-    output_tokens: Number(sums.output_tokens),
-    cost_usd: formatUsd(BigInt(sums.usd_nanos)),
-    value_usd: formatUsd(BigInt(sums.value_nanos)),
-  };
 }

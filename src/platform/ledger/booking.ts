@@ -4,6 +4,7 @@ import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { Raised } from '../../kernel/settlement.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Hold } from './hold.ts';
+import type { Tags } from './usage-tags.ts';
 
 /** Numbers of a run that only usage shows. */
 export interface UsageFacts {
@@ -13,7 +14,9 @@ export interface UsageFacts {
   readonly cacheWriteTokens: bigint;
   readonly outputTokens: bigint;
   readonly valueNanos: bigint;
-  readonly latencyMs: bigint;
+  /** Null where nobody said. */
+  readonly latencyMs: bigint | null;
+  readonly tags: Tags | null;
 }
 
 export interface Booking<Run = unknown> {

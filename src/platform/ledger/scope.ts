@@ -8,6 +8,20 @@ import { holdSecondsMax } from './ledger.ts';
 export const label = Type.String({ minLength: 1, maxLength: 200 });
 export const tokens = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
 
+/** A condition on a tag, in a query string. */
+export const tagCondition = Type.String({
+  minLength: 3,
+  maxLength: 300,
+  pattern: '^[^=]+=',
+  description: 'As `name=value`.',
+});
+
+/** As the database compares it with the tags of a row. */
+export function tagsWith(condition: string): string {
+  const separator = condition.indexOf('=');
+  return JSON.stringify({ [condition.slice(0, separator)]: condition.slice(separator + 1) });
+}
+
 export const scopeFields = {
   provider: Type.Optional(label),
   action: Type.Optional(label),

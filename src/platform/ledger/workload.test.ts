@@ -1018,7 +1018,7 @@ class Workload {
       uncovered: sum(({ uncovered }) => uncovered),
       prepaid: sum(({ prepaid }) => prepaid?.[1] ?? 0n),
     });
-    for (const table of ['usage_rollups', 'usage_days']) {
+    for (const table of ['usage_rollups', 'usage_days', 'usage_totals']) {
       const [usage] = await db.query<Record<string, bigint>>(
         `SELECT coalesce(sum(usd_nanos), 0)::int8 AS usd, coalesce(sum(input_tokens + output_tokens), 0)::int8 AS tokens
            FROM ${table} WHERE org_id = $1`,

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { otherValues, TagMemory, tagBounds } from './usage-tags.ts';
+
+const day = 20_000;
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const distinct = (all: readonly object[]) => new Set(all.map((one) => JSON.stringify(one))).size;
+
+test('a set is the same whatever its order', () => {
+  const memory = new TagMemory();
+  const kept = [
+    { b: '1', a: '2' },
+    { a: '2', b: '1' },
+  ].map((tags) => memory.keep('o', day, tags));
+  expect(kept.map((tags) => JSON.stringify(tags))).toEqual(Array(2).fill('{"a":"2","b":"1"}'));
+});
+
+test('a tag that is different for every run does not take the others along', () => {
+  const memory = new TagMemory();
+  const kept = range(5_000).map((i) => memory.keep('o', day, { request: `${i}`, env: `${i % 3}` }));
+  expect(kept.map(({ env }) => env)).toEqual(range(5_000).map((i) => `${i % 3}`));
+  expect(kept.at(-1)?.request).toBe(otherValues);
+  expect(distinct(kept)).toBe(tagBounds.valuesPerName + 3);
+});
+
+test('sets, and names, are bounded too', () => {
+  const memory = new TagMemory();
+  const sets = range(20_000).map((i) =>
+    memory.keep('o', day, { a: `${i % 99}`, b: `${i % 97}`, c: `${i % 95}` }),
+  );
+  expect(distinct(sets)).toBe(tagBounds.setsPerDay + 1);
+  const names = range(100).map((i) => memory.keep('other', day, { [`n${i}`]: 'v' }));
+  expect(distinct(names)).toBe(tagBounds.namesPerDay + 1);
+});
+
+test('another org and another day have bounds of their own', () => {
+  const memory = new TagMemory();
+  for (const i of range(5_000)) {
+    memory.keep('o', day, { request: `${i}` });
+  }
+  expect(memory.keep('o', day, { request: 'x' })).toEqual({ request: otherValues });
+  expect(memory.keep('o', day + 1, { request: 'x' })).toEqual({ request: 'x' });
+  expect(memory.keep('p', day, { request: 'x' })).toEqual({ request: 'x' });
+});
