@@ -28,7 +28,7 @@ import {
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts';
-import { residencyRoutes } from './capabilities/residency/index.ts';
+import { createRegions, residencyRoutes } from './capabilities/residency/index.ts';
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import { createSessions, sessionRoutes, sessionTidying, signInPages } from './capabilities/sessions/index.ts';
@@ -112,7 +112,9 @@ export function createApp(deps: AppDependencies): App {
   const refusals = createRefusals({ db, ids, clock });
   const safety = createSafety(db);
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
+  const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics(db, (registry) => {
+    regions?.register(registry);
     registerLedgerMetrics(registry, { db, ledger, drift });
     registerWebhookMetrics(registry, db, deliveries);
     signals.register(registry);
@@ -120,7 +122,8 @@ export function createApp(deps: AppDependencies): App {
   const failsOpen = config.edgeFailMode === 'open';
   const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
 
-  const findCredential = (token: string) => credentials.find(token);
+  const findCredential = async (token: string) =>
+    (await credentials.find(token)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
 
@@ -194,6 +197,7 @@ export function createApp(deps: AppDependencies): App {
     docsPage(openApi),
     deprecationsPage(deprecations),
     ...signInPages({ db, ids, sessions, backoff, findCredential }),
+    ...(regions?.pages ?? []),
   ];
 
   const pipeline = createPipeline({
@@ -209,6 +213,7 @@ export function createApp(deps: AppDependencies): App {
     findCredential,
     sessions,
     baseUrl,
+    regions,
     takeRequest: createRequestRate({
       exhaustions,
       limiter: rates,
@@ -300,6 +305,7 @@ export function createApp(deps: AppDependencies): App {
       userAgent: `Purser/${version}`,
     }),
     ...processes.jobs,
+    ...(regions?.jobs ?? []),
     callers.job,
     sessionTidying({ db, clock }),
   ];

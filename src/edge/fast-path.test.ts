@@ -45,7 +45,7 @@ async function decide(answer: () => Promise<HoldResult>) {
       expiresAt: null,
       revoked: false,
       endsAt: null,
-      org: { id: 'org_1', suspended: false, allowList: null, elsewhere: null },
+      org: { id: 'org_1', suspended: false, allowList: null, residency: null },
     }),
   });
   let headStart: HeadStart | undefined;

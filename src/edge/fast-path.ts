@@ -15,6 +15,7 @@ import { onBroken } from '../platform/http/body.ts';
 import { giveHeadStart } from '../platform/http/head-start.ts';
 import { parsePlainObject } from '../platform/http/json.ts';
 import type { RequestHandler } from '../platform/http/pipeline.ts';
+import { forwardHeader } from '../platform/http/regions.ts';
 import type { Route } from '../platform/http/route.ts';
 import { newTraceId } from '../platform/http/trace-id.ts';
 import { compileBody } from '../platform/http/validation.ts';
@@ -206,6 +207,7 @@ function isUsual({ headers, rawHeaders }: IncomingMessage, bytesMax: number): bo
     headers.origin !== undefined ||
     headers['content-encoding'] !== undefined ||
     headers['idempotency-key'] !== undefined ||
+    headers[forwardHeader] !== undefined ||
     !(Number(headers['content-length']) <= bytesMax)
   ) {
     return false;

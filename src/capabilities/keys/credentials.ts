@@ -6,7 +6,7 @@
  * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
  */
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
-import { type Credential, type CredentialOrg, elsewhere } from '../../platform/http/access.ts';
+import { type Credential, type CredentialOrg, residencyIn } from '../../platform/http/access.ts';
 import { addressList } from '../../platform/http/address.ts';
 import { isWellFormedKey, keyDigest } from '../../platform/http/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
@@ -136,6 +136,6 @@ export function credentialOrg(id: string, row: CredentialOrgRow, region: string 
     id,
     suspended: row.org_status === 'suspended',
     allowList: allowed.length === 0 ? null : addressList(allowed),
-    elsewhere: elsewhere(row.home_region, row.residency_mode ?? 'forward', region),
+    residency: residencyIn(region, row.home_region, row.residency_mode ?? 'forward'),
   };
 }

@@ -22,10 +22,13 @@ export interface OrgRow {
 
 const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at`;
 
+/** Other regions take what is later for what is newer, so it never stands still; asked under the row's lock. */
+const laterThanBefore = `greatest(clock_timestamp(), directory_changed_at + interval '1 microsecond')`;
+
 /** False when the slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
   const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN $5::text IS NOT NULL THEN now() END)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN $5::text IS NOT NULL THEN clock_timestamp() END)
                      ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
   const inserted = await tx.query(statement, [
     org.id,
@@ -58,7 +61,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   await tx.query(
     `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, residency_mode = $6, status = $7,
                      suspension_reason = $8, ip_allow_list = $9, updated_at = $10,
-                     directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN now()
+                     directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN ${laterThanBefore}
                                                  ELSE directory_changed_at END
       WHERE id = $1`,
     [
@@ -79,7 +82,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
 /** Something changed that other regions have to be told of, if the org has a home region. */
 export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
   await tx.query(
-    'UPDATE orgs SET directory_changed_at = now() WHERE id = $1 AND directory_changed_at IS NOT NULL',
+    `UPDATE orgs SET directory_changed_at = ${laterThanBefore} WHERE id = $1 AND directory_changed_at IS NOT NULL`,
     [orgId],
   );
 }

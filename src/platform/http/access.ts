@@ -69,23 +69,27 @@ export interface CredentialOrg {
   readonly suspended: boolean;
   /** Null when any address may call. */
   readonly allowList: AddressList | null;
-  /** Set when the org is at home in another region than this process's. */
-  readonly elsewhere: Elsewhere | null;
+  /** Null while residency is off, and for an org that is at home everywhere. */
+  readonly residency: CredentialResidency | null;
 }
 
-export interface Elsewhere {
+export interface CredentialResidency {
   readonly homeRegion: string;
-  /** Whether a request is sent home, or refused. */
+  /** Whether a request that arrives elsewhere is sent home, or refused. */
   readonly mode: 'forward' | 'strict';
+  /** Whether this process runs in the home region. */
+  readonly isHere: boolean;
 }
 
-/** An org without a home region is at home everywhere, and so is every org while residency is off. */
-export function elsewhere(
-  homeRegion: string | null,
-  mode: Elsewhere['mode'],
+/** `region` is the one that this process runs in; undefined: residency is off. */
+export function residencyIn(
   region: string | undefined,
-): Elsewhere | null {
-  return region === undefined || homeRegion === null || homeRegion === region ? null : { homeRegion, mode };
+  homeRegion: string | null,
+  mode: CredentialResidency['mode'],
+): CredentialResidency | null {
+  return region === undefined || homeRegion === null
+    ? null
+    : { homeRegion, mode, isHere: homeRegion === region };
 }
 
 /** The request belongs into the org's home region. Whoever cannot send it there refuses. */
@@ -118,11 +122,25 @@ export function outranks(role: Role, other: Role): boolean {
 
 /** For what cannot be sent to another region: the org has to be at home here. */
 export function checkResidency(org: CredentialOrg | null): void {
-  if (org?.elsewhere != null) {
-    throw refuse(
-      'residency_violation',
-      `The organization is at home in ${org.elsewhere.homeRegion}; it cannot be served here.`,
-    );
+  if (org?.residency?.isHere === false) {
+    throw refuseHere(org.residency);
+  }
+}
+
+function refuseHere({ homeRegion }: CredentialResidency): Refusal {
+  return refuse(
+    'residency_violation',
+    `The organization is at home in ${homeRegion}; what arrives elsewhere is refused.`,
+  );
+}
+
+/** A strict org is refused at home too if its request came by way of another region, which knew no better. */
+function checkRegion(residency: CredentialResidency | null, arrivedElsewhere: boolean): void {
+  if (residency?.mode === 'forward' && !residency.isHere) {
+    throw new AtHomeElsewhere(residency.homeRegion);
+  }
+  if (residency?.mode === 'strict' && (!residency.isHere || arrivedElsewhere)) {
+    throw refuseHere(residency);
   }
 }
 
@@ -133,6 +151,8 @@ export interface AccessRequest {
   readonly pathOrgId: string | undefined;
   readonly address: string;
   readonly now: Date;
+  /** Another region has sent it here. */
+  readonly arrivedElsewhere?: boolean | undefined;
 }
 
 /** Whether a credential may be used at all, here and now; the first refusal is thrown. */
@@ -156,17 +176,21 @@ export function checkStanding(credential: Credential, address: string, now: Date
 }
 
 /** Examines a credential in the order of the contract; the first refusal is thrown. */
-export function admitCaller({ credential, access, pathOrgId, address, now }: AccessRequest): Caller {
+export function admitCaller({
+  credential,
+  access,
+  pathOrgId,
+  address,
+  now,
+  arrivedElsewhere = false,
+}: AccessRequest): Caller {
   checkStanding(credential, address, now);
   const { org } = credential;
   if (access.kind === 'org') {
     if (pathOrgId !== undefined && pathOrgId !== org?.id) {
       throw refuse('not_found');
     }
-    if (org?.elsewhere?.mode === 'forward') {
-      throw new AtHomeElsewhere(org.elsewhere.homeRegion);
-    }
-    checkResidency(org);
+    checkRegion(org?.residency ?? null, arrivedElsewhere);
     if (!credential.scopes.has(access.scope)) {
       throw refuseWith('missing_scope', { required: access.scope });
     }

@@ -1,6 +1,6 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
 import { Refusal, refuseFields } from '../../contract/refusal.ts';
-import { admitCaller, type Caller, type Credential } from './access.ts';
+import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
 import { parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply } from './reply.ts';
@@ -101,9 +101,8 @@ export function admit(
   credential: Credential,
   { access, path }: Route,
   { params }: Match,
-  address: string,
-  now: Date,
+  whence: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
 ): Caller | undefined {
   const pathOrgId = path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
-  return access.kind === 'public' ? undefined : admitCaller({ credential, access, pathOrgId, address, now });
+  return access.kind === 'public' ? undefined : admitCaller({ credential, access, pathOrgId, ...whence });
 }

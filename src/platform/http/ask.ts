@@ -48,7 +48,7 @@ export function createAsk({ router, clock, log, answerRoute }: AskDependencies):
         traceId,
         now,
         match,
-        caller: admit(credential, endpoint.route, match, address, now),
+        caller: admit(credential, endpoint.route, match, { address, now }),
         // By way of its text, so that it is held against the same rules.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],

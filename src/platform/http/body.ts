@@ -109,6 +109,11 @@ export function breakBody(request: Breakable, refusal: Refusal): void {
   request[whenBroken]?.();
 }
 
+/** What is to be answered for a body that broke. */
+export function breakageOf(request: IncomingMessage): Refusal | undefined {
+  return broken.get(request);
+}
+
 export function isBroken(request: IncomingMessage): boolean {
   return broken.has(request);
 }

@@ -1,10 +1,11 @@
 /**
  * The way of a request, in the order that the contract promises; the first refusal wins:
  *
- *   route → token or session → key standing → address → org standing → tenant → (residency → support scope) → scope → role
+ *   route → token or session → key standing → address → org standing → tenant → residency → (support scope) → scope → role
  *     → request rate → body size → parse → validation → idempotency → handler
  *
- * The steps in parentheses have their place here and no capability yet.
+ * The step in parentheses has its place here and no capability yet. What belongs into another region is sent there before
+ * its body is read.
  *
  * Everything that leaves goes out as a `Reply`, through one function.
  */
@@ -16,7 +17,7 @@ import type { DeprecationHeaders } from '../../contract/deprecation-headers.ts';
 import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
 import type { Clock } from '../clock.ts';
 import type { RequestMetrics } from '../metrics.ts';
-import type { Caller, Credential } from './access.ts';
+import { AtHomeElsewhere, type Caller, type Credential } from './access.ts';
 import { type AddressList, clientAddress } from './address.ts';
 import { type AnswerRouteDependencies, admit, createAnswerRoute } from './answer-route.ts';
 import { type Ask, createAsk } from './ask.ts';
@@ -27,10 +28,11 @@ import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
 import { headStartOf } from './head-start.ts';
 import type { Page, PageAnswer, Visit } from './page.ts';
-import { logged, type Reply, refusalReply } from './reply.ts';
+import type { Regions } from './regions.ts';
+import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
-import { sendReply } from './send.ts';
+import { sendReply, sendStream } from './send.ts';
 import { newTraceId } from './trace-id.ts';
 
 export interface PipelineDependencies extends AnswerRouteDependencies {
@@ -45,6 +47,8 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly sessions: SessionFinder;
   /** Where browsers reach this service. */
   baseUrl(): string;
+  /** The other regions; undefined while residency is off. */
+  readonly regions?: Regions | undefined;
   /** Told of every response of a route, also to a caller who was refused; gives what it carries if it is deprecated. */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
 }
@@ -61,6 +65,8 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly traceId: string;
   readonly address: string;
+  /** The region that has sent it here; undefined: the client has. */
+  readonly sentBy: string | undefined;
   endpoint: Endpoint | undefined;
   /** What the path named. */
   params: Readonly<Record<string, string>>;
@@ -86,19 +92,21 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now();
+    const sent = deps.regions?.received(request);
     const exchange: Exchange = {
       now: clock.now(),
       request,
       response,
-      traceId: newTraceId(),
-      address: clientAddress(request, settings.trustedProxies),
+      traceId: sent?.traceId ?? newTraceId(),
+      address: sent?.address ?? clientAddress(request, settings.trustedProxies),
+      sentBy: sent?.from,
       endpoint: undefined,
       params: {},
       credential: undefined,
       caller: undefined,
     };
     const span = tracer.startSpan(request.method ?? '', { kind: SpanKind.SERVER });
-    let reply: Reply;
+    let reply: Reply | StreamedReply;
     try {
       reply = await answer(exchange);
     } catch (error) {
@@ -106,12 +114,16 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     const headers = {
       ...reply.headers,
-      ...deprecationOf(exchange),
+      ...('servedBy' in reply ? undefined : deprecationOf(exchange)),
       ...corsHeaders(request, settings.corsOrigins),
       'x-svc-trace-id': exchange.traceId,
       'x-content-type-options': 'nosniff',
     };
-    sendReply(request, response, { ...reply, headers });
+    if (typeof reply.body === 'string') {
+      sendReply(request, response, { ...reply, body: reply.body, headers });
+    } else {
+      sendStream(request, response, { ...reply, body: reply.body, headers });
+    }
 
     observe(exchange, reply, span, performance.now() - startedMs);
   }
@@ -133,7 +145,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   /** What is left of a request once it is answered: a metric, a span, a line in the log. */
-  function observe(exchange: Exchange, reply: Reply, span: Span, durationMs: number): void {
+  function observe(exchange: Exchange, reply: Reply | StreamedReply, span: Span, durationMs: number): void {
     const { request } = exchange;
     const route = exchange.endpoint?.template ?? 'unmatched';
     metrics.observe(request.method ?? '', route, reply.status, durationMs / 1_000);
@@ -160,13 +172,15 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
         tenant: exchange.caller?.tenantId,
         key: exchange.caller?.keyId,
         address: exchange.address,
+        sentBy: exchange.sentBy,
+        servedBy: 'servedBy' in reply ? reply.servedBy : undefined,
         ms: Math.round(durationMs * 100) / 100,
       },
       'request',
     );
   }
 
-  async function answer(exchange: Exchange): Promise<Reply> {
+  async function answer(exchange: Exchange): Promise<Reply | StreamedReply> {
     const { request } = exchange;
     const match = router.find(request.method ?? '', request.url ?? '');
     // Before anything is refused: what is said of a route is said with a refusal too.
@@ -185,7 +199,15 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     if (endpoint.kind === 'page') {
       return answerPage(exchange, endpoint.page, match);
     }
-    const caller = await identify(exchange, endpoint.route, match);
+    let caller: Caller | undefined;
+    try {
+      caller = await identify(exchange, endpoint.route, match);
+    } catch (error) {
+      if (error instanceof AtHomeElsewhere && deps.regions !== undefined) {
+        return deps.regions.forward(error.homeRegion, exchange);
+      }
+      throw error;
+    }
     exchange.caller = caller;
     return answerRoute(endpoint, {
       address: exchange.address,
@@ -228,7 +250,8 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
           );
     }
     exchange.credential = credential;
-    return admit(credential, route, match, exchange.address, exchange.now);
+    const { address, now, sentBy } = exchange;
+    return admit(credential, route, match, { address, now, arrivedElsewhere: sentBy !== undefined });
   }
 
   /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */

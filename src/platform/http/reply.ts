@@ -1,4 +1,5 @@
 /** Answers as values, and the one place that makes them out of whatever was thrown. */
+import type { Readable } from 'node:stream';
 import { Refusal, refuse } from '../../contract/refusal.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
 import type { Log } from '../log.ts';
@@ -9,6 +10,13 @@ export interface Reply {
   readonly body: string;
   /** The error code, for logs and metrics. */
   readonly code?: string;
+}
+
+/** An answer whose body comes bit by bit. If that fails half way the connection is cut: half an answer must not look whole. */
+export interface StreamedReply extends Omit<Reply, 'body'> {
+  readonly body: Readable;
+  /** The region that made it, and said all that is to be said of the route. */
+  readonly servedBy?: string;
 }
 
 const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };

@@ -5,7 +5,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isBroken } from './body.ts';
-import type { Reply } from './reply.ts';
+import type { Reply, StreamedReply } from './reply.ts';
 
 /** How long a connection is kept for a client that was answered while sending, and has gone silent since. */
 const lingerMs = 10_000;
@@ -24,6 +24,30 @@ export function sendReply(request: IncomingMessage, response: ServerResponse, re
   } else {
     answerLast(request, response, { ...reply, headers });
   }
+}
+
+/** The same for a body that is still being made. What it is made from is ended with the connection. */
+export function sendStream(request: IncomingMessage, response: ServerResponse, reply: StreamedReply): void {
+  const { status, headers, body } = reply;
+  if (response.destroyed || response.headersSent) {
+    body.destroy();
+    return;
+  }
+  const isLast = isStillSending(request) && !mayBeReused(request);
+  response.writeHead(status, isLast ? { ...headers, connection: 'close' } : headers);
+  body.once('error', () => response.destroy());
+  response.once('close', () => body.destroy());
+  body.pipe(response, { end: false });
+  body.once('end', () => {
+    if (isLast) {
+      request.resume();
+      closeAfter(response, request.socket);
+    } else if (isStillSending(request)) {
+      endWithRequest(request, response);
+    } else {
+      response.end();
+    }
+  });
 }
 
 function isStillSending({ complete, readableEnded, headers }: IncomingMessage): boolean {
@@ -49,6 +73,10 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, reply: 
   response.writeHead(reply.status, reply.headers);
   response.flushHeaders();
   response.write(reply.body);
+  endWithRequest(request, response);
+}
+
+function endWithRequest(request: IncomingMessage, response: ServerResponse): void {
   request.once('end', () => response.end());
   // Only silence is cut off here; how long a request may take as a whole is the server's to bound.
   const cut = setTimeout(() => request.socket.destroy(), lingerMs);

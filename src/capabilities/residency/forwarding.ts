@@ -1,0 +1,152 @@
+/**
+ * Sends requests to the home region of their org, before their body is read. Bodies go through in both directions as they
+ * come, and no faster than the slower side takes them; nothing is kept.
+ *
+ * The home region does all checks itself. It learns the client's address and the trace id from a signed header, and does
+ * not believe them without. A request that carries the header, whoever has written it, is not sent on: regions that do not
+ * agree where an org is at home, or on their secret, would send it round and round.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Counter, type Registry } from 'prom-client';
+import { Refusal, refuse } from '../../contract/refusal.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { forwardHeader, type Regions, type ToSend } from '../../platform/http/regions.ts';
+import type { StreamedReply } from '../../platform/http/reply.ts';
+import type { Log } from '../../platform/log.ts';
+import { createPeerAgents, sendOn } from './sending.ts';
+import { type Statement, sha256, sign, verify } from './signatures.ts';
+
+export interface ForwardingDependencies {
+  readonly region: string;
+  /** Where each other region is reached. */
+  readonly peers: ReadonlyMap<string, string>;
+  readonly secret: string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Forwarding extends Regions {
+  register(metrics: Registry): void;
+}
+
+/** So many at once are enough; each has two connections. */
+const underWayMax = 1_000;
+
+const purpose = 'forward';
+
+interface ForwardStatement extends Statement {
+  readonly address: string;
+  readonly traceId: string;
+}
+
+export function createForwarding({ region, peers, secret, clock, log }: ForwardingDependencies): Forwarding {
+  const agents = createPeerAgents();
+  const counts = new Map<string, number>();
+  let underWay = 0;
+
+  function count(homeRegion: string, outcome: 'answered' | 'refused'): void {
+    // Only configured regions become labels: any name can be an org's home.
+    const name = `${peers.has(homeRegion) ? homeRegion : 'unknown'} ${outcome}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+
+  async function send(homeRegion: string, { request, response, address, traceId }: ToSend) {
+    if (request.headers[forwardHeader] !== undefined) {
+      throw unavailable('The regions do not agree where the organization is at home.');
+    }
+    const origin = peers.get(homeRegion);
+    if (origin === undefined || secret === undefined) {
+      throw unavailable(`This region does not know how to reach ${homeRegion}.`);
+    }
+    if (underWay >= underWayMax) {
+      throw unavailable('Too many requests are under way to other regions.');
+    }
+    const statement: ForwardStatement = {
+      from: region,
+      to: homeRegion,
+      atMs: clock.now().getTime(),
+      address,
+      traceId,
+    };
+    const mark = sign(secret, purpose, statement, partsOf(request));
+    underWay += 1;
+    const answer = await sendOn(agents, { request, response, origin, mark, onEnd: () => (underWay -= 1) });
+    const answeredTrace = answer.headers['x-svc-trace-id'];
+    if (answeredTrace === undefined) {
+      // A proxy on the way, most likely, and none of our envelopes.
+      answer.destroy();
+      throw new Error(`something that is no Purser answered ${answer.statusCode}`);
+    }
+    if (answeredTrace !== traceId) {
+      log.warn({ traceId, answeredTrace, homeRegion }, 'a region did not believe what this one signed');
+    }
+    return answer;
+  }
+
+  return {
+    received(request) {
+      const signed = request.headers[forwardHeader];
+      if (typeof signed !== 'string' || secret === undefined) {
+        return undefined;
+      }
+      const at = { region, nowMs: clock.now().getTime() };
+      return verify<ForwardStatement>(secret, purpose, signed, partsOf(request), at);
+    },
+    async forward(homeRegion, toSend): Promise<StreamedReply> {
+      try {
+        const answer = await send(homeRegion, toSend);
+        count(homeRegion, 'answered');
+        return {
+          status: answer.statusCode ?? 0,
+          headers: headersOf(answer),
+          body: answer,
+          servedBy: homeRegion,
+        };
+      } catch (error) {
+        count(homeRegion, 'refused');
+        if (error instanceof Refusal) {
+          throw error;
+        }
+        log.warn({ traceId: toSend.traceId, homeRegion, reason: String(error) }, 'a region is away');
+        throw unavailable(`The home region, ${homeRegion}, cannot be reached.`);
+      }
+    },
+    register(metrics) {
+      new Counter({
+        name: 'svc_region_forwards_total',
+        help: 'Requests that belong into another region, by that region and whether it answered.',
+        labelNames: ['region', 'outcome'],
+        registers: [metrics],
+        collect() {
+          this.reset();
+          for (const [name, value] of counts) {
+            const [to = '', outcome = ''] = name.split(' ');
+            this.inc({ region: to, outcome }, value);
+          }
+        },
+      });
+    },
+  };
+}
+
+/** The token is among them, so that a mark cannot be moved to a request of somebody else. */
+function partsOf({ method = '', url = '', headers }: IncomingMessage): string[] {
+  return [method, url, sha256(headers.authorization ?? ''), sha256(headers.cookie ?? '')];
+}
+
+function unavailable(message: string): Refusal {
+  return refuse('service_unavailable', message);
+}
+
+/** About one connection only, or this region's own to say. */
+const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'vary']);
+
+function headersOf({ headers }: IncomingMessage): Record<string, string | string[]> {
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !ownHeaders.has(name) && !name.startsWith('access-control-')) {
+      kept[name] = value;
+    }
+  }
+  return kept;
+}

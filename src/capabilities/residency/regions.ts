@@ -1,0 +1,57 @@
+/** Everything that a process in one of several regions has to do with the others; undefined while residency is off. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Credential } from '../../platform/http/access.ts';
+import type { Page } from '../../platform/http/page.ts';
+import type { Regions } from '../../platform/http/regions.ts';
+import type { Job } from '../../platform/jobs.ts';
+import type { Log } from '../../platform/log.ts';
+import { createDirectory } from './directory.ts';
+import { directoryPage } from './directory-page.ts';
+import { createDirectorySync } from './directory-sync.ts';
+import { createForwarding } from './forwarding.ts';
+
+export interface RegionsDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: {
+    readonly region: string | undefined;
+    readonly regionPeers: ReadonlyMap<string, string>;
+    readonly regionPeerSecret: string | undefined;
+  };
+}
+
+export interface OwnAndOtherRegions extends Regions {
+  /** What is known of a token that belongs to an org of another region. */
+  findCredential(token: string): Promise<Credential | undefined>;
+  readonly pages: readonly Page[];
+  readonly jobs: readonly Job[];
+  register(metrics: Registry): void;
+}
+
+export function createRegions({
+  db,
+  clock,
+  log,
+  settings,
+}: RegionsDependencies): OwnAndOtherRegions | undefined {
+  const { region, regionPeers: peers, regionPeerSecret: secret } = settings;
+  if (region === undefined) {
+    return undefined;
+  }
+  const forwarding = createForwarding({ region, peers, secret, clock, log });
+  const sync =
+    secret === undefined ? undefined : createDirectorySync({ db, clock, log, region, peers, secret });
+  return {
+    ...forwarding,
+    findCredential: createDirectory(db).find,
+    pages: [directoryPage({ db, clock, region, secret })],
+    jobs: sync?.jobs ?? [],
+    register(metrics) {
+      forwarding.register(metrics);
+      sync?.register(metrics);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+/** One request, passed on to another server while it arrives. */
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
+import { breakageOf, onBroken } from '../../platform/http/body.ts';
+import { headStartOf } from '../../platform/http/head-start.ts';
+import { forwardHeader } from '../../platform/http/regions.ts';
+
+const connectWithinMs = 5_000;
+/** How long a peer may neither take nor give a byte, once it is its turn. */
+const silenceMs = 30_000;
+const socketsPerPeerMax = 256;
+/** Well below the time after which a peer closes an idle connection, so that none is used in that moment. */
+const idleMs = 15_000;
+
+export interface PeerAgents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+}
+
+export function createPeerAgents(): PeerAgents {
+  const options = { keepAlive: true, maxSockets: socketsPerPeerMax, timeout: idleMs };
+  return { http: new HttpAgent(options), https: new HttpsAgent(options) };
+}
+
+export interface Passage {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly origin: string;
+  /** What this region vouches for. */
+  readonly mark: string;
+  /** Called once, when nothing more goes in either direction. */
+  onEnd(): void;
+}
+
+/** Resolves with the answer as soon as its head is there; throws if there is none. */
+export function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMessage> {
+  const { request, response, onEnd } = passage;
+  return new Promise((resolve, reject) => {
+    const outgoing = open(agents, passage);
+    const giveUp = (error: Error) => {
+      // What the client still sends is read and thrown away, so that it gets to read its answer.
+      request.unpipe(outgoing);
+      request.resume();
+      outgoing.destroy();
+      reject(error);
+    };
+    outgoing.once('close', onEnd);
+    outgoing.on('error', giveUp);
+    outgoing.once('response', (answer: IncomingMessage) => {
+      // The body that the client was never asked for does not come.
+      answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
+      resolve(answer);
+    });
+    giveUpOnSilence(outgoing, request, giveUp);
+    // A client that has gone away takes its request along.
+    response.once('close', () => {
+      if (!response.writableFinished) {
+        outgoing.destroy();
+      }
+    });
+    onBroken(request, () => giveUp(breakageOf(request) ?? new Error('the body broke off')));
+    passBody(passage, outgoing);
+  });
+}
+
+function open(agents: PeerAgents, { request, origin, mark }: Passage): ClientRequest {
+  const url = new URL(origin);
+  const isSecure = url.protocol === 'https:';
+  return (isSecure ? httpsRequest : httpRequest)({
+    ...urlToHttpOptions(url),
+    agent: isSecure ? agents.https : agents.http,
+    method: request.method,
+    path: request.url,
+    headers: headersFor(request, url.host, mark),
+    timeout: silenceMs,
+  });
+}
+
+/** About one connection only, or said by the mark. */
+const dropped = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'forwarded',
+  'x-forwarded-for',
+  forwardHeader,
+]);
+
+/** Line by line as they were sent: a header that was sent twice is for the home region to refuse. */
+function headersFor(request: IncomingMessage, host: string, mark: string): string[] {
+  const lines = ['host', host, forwardHeader, mark];
+  const { rawHeaders } = request;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]];
+    if (!dropped.has(name.toLowerCase())) {
+      lines.push(name, value);
+    }
+  }
+  if (request.headers['transfer-encoding'] !== undefined) {
+    lines.push('transfer-encoding', 'chunked');
+  }
+  return lines;
+}
+
+function passBody({ request, response }: Passage, outgoing: ClientRequest): void {
+  const read = headStartOf(request)?.body;
+  if (read !== undefined) {
+    outgoing.end(read);
+  } else if (request.headers.expect === undefined) {
+    request.pipe(outgoing);
+  } else {
+    // The client waits for permission to send its body, which is the home region's to give.
+    outgoing.flushHeaders();
+    outgoing.once('continue', () => {
+      response.writeContinue();
+      delete request.headers.expect;
+      request.pipe(outgoing);
+    });
+  }
+}
+
+function giveUpOnSilence(
+  outgoing: ClientRequest,
+  request: IncomingMessage,
+  giveUp: (error: Error) => void,
+): void {
+  const connecting = setTimeout(() => giveUp(new Error('it took too long to connect')), connectWithinMs);
+  outgoing.once('close', () => clearTimeout(connecting));
+  outgoing.once('socket', (socket) => {
+    if (socket.connecting) {
+      socket.once('connect', () => clearTimeout(connecting));
+    } else {
+      clearTimeout(connecting);
+    }
+  });
+  outgoing.on('timeout', () => {
+    // A client that is slow to send is not the peer's fault, and the server's own to bound.
+    if (request.complete || outgoing.writableNeedDrain) {
+      giveUp(new Error('it has gone silent'));
+    }
+  });
+}
