@@ -1,5 +1,5 @@
 /**
- * The direction of imports: main → commands → service → app → capabilities → platform → contract.
+ * The direction of imports: main → commands → service → app → capabilities | console → platform → contract.
  * `kernel` imports nothing outside itself. Capabilities meet only through each other's index.ts.
  */
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
@@ -35,6 +35,12 @@ module.exports = {
       'A capability knows the platform, the contract and the kernel; not how it is wired.',
       { path: '^src/capabilities/' },
       { path: '^src/', pathNot: '^src/(capabilities|platform|contract|kernel)/|^test/' },
+    ),
+    forbid(
+      'the-console-is-a-client',
+      'The console asks the API like everybody else; it knows no capability.',
+      { path: '^src/console/' },
+      { path: '^src/', pathNot: '^src/(console|platform|contract|kernel)/|^test/' },
     ),
     forbid(
       'capabilities-meet-through-index',

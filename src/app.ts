@@ -31,7 +31,14 @@ import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts'
 import { createRegions, residencyRoutes } from './capabilities/residency/index.ts';
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
-import { createSessions, sessionRoutes, sessionTidying, signInPages } from './capabilities/sessions/index.ts';
+import {
+  createSessions,
+  returnPath,
+  sessionRoutes,
+  sessionTidying,
+  signInPages,
+  visitorOf,
+} from './capabilities/sessions/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
@@ -42,6 +49,7 @@ import {
   webhookRoutes,
 } from './capabilities/webhooks/index.ts';
 import type { Config } from './config.ts';
+import { consolePages } from './console/console.ts';
 import { DeprecationRegistry } from './contract/deprecations.ts';
 import { createDegraded, createFastPath, edgeRoutes } from './edge/index.ts';
 import type { Parts } from './parts.ts';
@@ -198,6 +206,11 @@ export function createApp(deps: AppDependencies): App {
     deprecationsPage(deprecations),
     ...signInPages({ db, ids, sessions, backoff, findCredential }),
     ...(regions?.pages ?? []),
+    ...consolePages({
+      ask: (question) => pipeline.ask(question),
+      visitorOf: (visit) => visitorOf(sessions, visit),
+      returnPath,
+    }),
   ];
 
   const pipeline = createPipeline({

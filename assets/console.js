@@ -1,0 +1,102 @@
+/*
+ * Makes the pages nicer; none of them needs it. Loaded from a file of our own, because the content security policy allows
+ * nothing else.
+ */
+// @ts-nocheck: it runs in browsers, whose types the rest of the project does not have.
+
+document.documentElement.classList.add('has-script');
+
+/** Copies a secret that is shown once. */
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-copy]');
+  if (button === null || button === undefined) {
+    return;
+  }
+  const text = document.getElementById(button.dataset.copy)?.textContent ?? '';
+  navigator.clipboard.writeText(text).then(
+    () => {
+      button.textContent = 'Copied';
+    },
+    () => {
+      button.textContent = 'Select and copy it by hand';
+    },
+  );
+});
+
+/** Shows that something is under way, and keeps an impatient click from sending a form twice. */
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (form.dataset.sent === 'true') {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = 'true';
+  const button = event.submitter;
+  // After the form's data were taken, which a disabled button would be missing from.
+  setTimeout(() => {
+    button?.setAttribute('aria-busy', 'true');
+    document.documentElement.classList.add('is-waiting');
+  });
+});
+
+/** Coming back by the browser's own way, the page is as it was left; it waits for nothing any more. */
+window.addEventListener('pageshow', () => {
+  document.documentElement.classList.remove('is-waiting');
+  for (const form of document.querySelectorAll('form[data-sent]')) {
+    delete form.dataset.sent;
+  }
+  for (const button of document.querySelectorAll('[aria-busy]')) {
+    button.removeAttribute('aria-busy');
+  }
+});
+
+/** One open question at a time; Escape closes it and gives the focus back. */
+document.addEventListener(
+  'toggle',
+  (event) => {
+    if (event.target.matches?.('details.ask[open]')) {
+      for (const other of document.querySelectorAll('details.ask[open]')) {
+        if (other !== event.target) {
+          other.open = false;
+        }
+      }
+    }
+  },
+  true,
+);
+document.addEventListener('keydown', (event) => {
+  const open = event.key === 'Escape' ? document.querySelector('details.ask[open]') : null;
+  if (open !== null) {
+    open.open = false;
+    open.querySelector('summary').focus();
+  }
+});
+
+/** A page that shows work under way asks for itself again until that is done; the focus stays where it is. */
+const refresh = document.querySelector('[data-refresh-seconds]');
+if (refresh !== null) {
+  const again = async () => {
+    try {
+      const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+      const fresh = new DOMParser()
+        .parseFromString(await answer.text(), 'text/html')
+        .querySelector('[data-refresh-seconds]');
+      if (fresh === null) {
+        location.reload();
+        return;
+      }
+      refresh.innerHTML = fresh.innerHTML;
+    } catch {
+      // The network is away for a moment; the next turn tries again.
+    }
+    setTimeout(again, refresh.dataset.refreshSeconds * 1000);
+  };
+  setTimeout(again, refresh.dataset.refreshSeconds * 1000);
+}
+
+/** Filters apply as soon as one is chosen. */
+document.addEventListener('change', (event) => {
+  if (event.target.matches?.('form[data-submit-on-change] select')) {
+    event.target.form.requestSubmit();
+  }
+});

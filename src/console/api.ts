@@ -1,0 +1,75 @@
+/** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
+import type { Credential } from '../platform/http/access.ts';
+import type { Ask, Question } from '../platform/http/ask.ts';
+
+/** An answer that is no success, as the envelope tells it. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, code: string, message: string, details: Readonly<Record<string, unknown>>) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+
+  /** The offending fields of `validation_failed`; none for other codes. */
+  get fields(): readonly FieldFault[] {
+    return this.code === 'validation_failed' ? (this.details.fields as FieldFault[]) : [];
+  }
+}
+
+export interface FieldFault {
+  readonly field: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface Listed<Item> {
+  readonly data: readonly Item[];
+  readonly next_cursor: string | null;
+}
+
+export interface Api {
+  /** For what the page cannot do without: a refusal is thrown, and shown as a page of its own. */
+  get<Answer>(path: string): Promise<Answer>;
+  /** For a part of the page that may be missing. */
+  tryGet<Answer>(path: string): Promise<Answer | Refused>;
+  send<Answer>(method: Question['method'], path: string, body?: object): Promise<Answer | Refused>;
+}
+
+export interface Visitor {
+  readonly credential: Credential;
+  readonly address: string;
+  readonly traceId: string;
+}
+
+export function apiFor(ask: Ask, visitor: Visitor): Api {
+  async function send<Answer>(
+    method: Question['method'],
+    path: string,
+    body?: object,
+  ): Promise<Answer | Refused> {
+    const reply = await ask({ ...visitor, method, path, ...(body !== undefined && { body }) });
+    const answer = reply.body === '' ? {} : JSON.parse(reply.body);
+    if (reply.status < 400) {
+      return answer as Answer;
+    }
+    const { code, message, details } = answer.error;
+    return new Refused(reply.status, code, message, details);
+  }
+
+  return {
+    send,
+    tryGet: (path) => send('GET', path),
+    async get<Answer>(path: string): Promise<Answer> {
+      const answer = await send<Answer>('GET', path);
+      if (answer instanceof Refused) {
+        throw answer;
+      }
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** Bars along time or categories, each made of parts on top of one another. */
+import { type Html, html } from '../html.ts';
+import { chart } from './frame.ts';
+import { plane, slotAt } from './plane.ts';
+import { round } from './scale.ts';
+
+export interface BarPart {
+  readonly name: string;
+  readonly className: string;
+  /** One for each label. */
+  readonly values: readonly number[];
+}
+
+export interface BarChart {
+  readonly id: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly labels: readonly string[];
+  readonly parts: readonly BarPart[];
+  formatTick(value: number): string;
+  format(value: number): string;
+}
+
+const gapShare = 0.28;
+
+export function barChart({ id, title, summary, labels, parts, formatTick, format }: BarChart): Html {
+  const slot = slotAt(labels.length);
+  const sums = labels.map((_, index) => parts.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
+  const area = plane(Math.max(0, ...sums), labels, slot.middle, formatTick);
+  const barWidth = round(slot.width * (1 - gapShare));
+  const bars = labels.map((label, index) => {
+    let below = 0;
+    return parts.map(({ name, className, values }) => {
+      const value = values[index] ?? 0;
+      const y = area.y(below + value);
+      const height = round(area.y(below) - y);
+      below += value;
+      return (
+        height > 0 &&
+        html`<rect class="${className}" x="${round(slot.middle(index) - barWidth / 2)}" y="${y}" width="${barWidth}" height="${height}"><title>${label}, ${name}: ${format(value)}</title></rect>`
+      );
+    });
+  });
+  return chart({
+    id,
+    title,
+    summary,
+    width: area.width,
+    height: area.height,
+    drawing: [area.axes, bars],
+    legend: parts.length > 1 ? parts : [],
+    columns: ['', ...parts.map(({ name }) => name)],
+    rows: labels.map((label, index) => [label, ...parts.map(({ values }) => format(values[index] ?? 0))]),
+  });
+}

@@ -1,0 +1,103 @@
+/** Lines over time, with a band of what is likely and marks for what must not be exceeded. */
+import { type Html, html, type Part } from '../html.ts';
+import { chart } from './frame.ts';
+import { plane, pointAt } from './plane.ts';
+import { round } from './scale.ts';
+
+export interface Line {
+  readonly name: string;
+  /** Of the stylesheet: `series-1` and so on. */
+  readonly className: string;
+  readonly dashed?: true;
+  /** One for each label; null where the line is not drawn. */
+  readonly values: readonly (number | null)[];
+}
+
+export interface Band {
+  readonly name: string;
+  readonly low: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+}
+
+export interface Mark {
+  readonly name: string;
+  readonly value: number;
+}
+
+export interface LineChart {
+  readonly id: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly labels: readonly string[];
+  readonly lines: readonly Line[];
+  readonly band?: Band | undefined;
+  readonly marks?: readonly Mark[];
+  /** Along the axis, short. */
+  formatTick(value: number): string;
+  /** In the table. */
+  format(value: number): string;
+}
+
+export function lineChart(input: LineChart): Html {
+  const { id, title, summary, labels, lines, band, marks = [], formatTick, format } = input;
+  const x = pointAt(labels.length);
+  const values = [...lines.flatMap((line) => line.values), ...(band?.high ?? [])].map((value) => value ?? 0);
+  const largest = Math.max(0, ...values, ...marks.map((mark) => mark.value));
+  const area = plane(largest, labels, x, formatTick);
+  const drawing: Part = [
+    area.axes,
+    band && html`<path class="band" d="${bandPath(band, x, area.y)}"/>`,
+    marks.map(
+      ({ name, value }) =>
+        html`<line class="mark" x1="${area.left}" x2="${area.right}" y1="${area.y(value)}" y2="${area.y(value)}"/><text class="mark-name end" x="${area.right}" y="${area.y(value) - 5}">${name}</text>`,
+    ),
+    lines.map(
+      ({ className, dashed, values: points }) =>
+        html`<path class="line ${className}${dashed === true ? ' dashed' : ''}" d="${linePath(points, x, area.y)}"/>`,
+    ),
+  ];
+  const cell = (value: number | null | undefined) =>
+    value === null || value === undefined ? '–' : format(value);
+  return chart({
+    id,
+    title,
+    summary,
+    width: area.width,
+    height: area.height,
+    drawing,
+    legend: [
+      ...lines.map(({ name, className }) => ({ name, className })),
+      ...(band === undefined ? [] : [{ name: band.name, className: 'band' }]),
+    ],
+    columns: ['', ...lines.map(({ name }) => name), ...(band === undefined ? [] : ['Low', 'High'])],
+    rows: labels.map((label, index) => [
+      label,
+      ...lines.map((line) => cell(line.values[index])),
+      ...(band === undefined ? [] : [cell(band.low[index]), cell(band.high[index])]),
+    ]),
+  });
+}
+
+type Place = (value: number) => number;
+
+function linePath(values: readonly (number | null)[], x: Place, y: Place): string {
+  let isDrawing = false;
+  return values
+    .map((value, index) => {
+      if (value === null) {
+        isDrawing = false;
+        return '';
+      }
+      const command = isDrawing ? 'L' : 'M';
+      isDrawing = true;
+      return `${command}${round(x(index))} ${y(value)}`;
+    })
+    .join('');
+}
+
+function bandPath({ low, high }: Band, x: Place, y: Place): string {
+  const points = (values: readonly (number | null)[]) =>
+    values.flatMap((value, index) => (value === null ? [] : [`${round(x(index))} ${y(value)}`]));
+  const outline = [...points(high), ...points(low).reverse()];
+  return outline.length < 3 ? '' : `M${outline.join('L')}Z`;
+}

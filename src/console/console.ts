@@ -1,0 +1,125 @@
+/**
+ * The console: server-rendered pages for those who would rather look than read. It is a client of the API, in this process
+ * and as whoever is signed in, so what a person may see and do is decided where it is decided for keys.
+ */
+import type { Refusal } from '../contract/refusal.ts';
+import type { Credential } from '../platform/http/access.ts';
+import type { Ask } from '../platform/http/ask.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
+import { type Api, apiFor, Refused } from './api.ts';
+import { readAssets } from './assets.ts';
+import { refusalBody, refusalTitle } from './errors.ts';
+import { plainPage, signedInPage } from './layout.ts';
+import { operatorMenu, orgMenu } from './navigation.ts';
+import { doneText } from './outcomes.ts';
+import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
+import { screens } from './screens.ts';
+import { themeOf, themePage } from './theme.ts';
+
+export interface ConsoleDependencies {
+  readonly ask: Ask;
+  /** Who is signed in, or the way to the sign-in page. */
+  visitorOf(visit: Visit): Promise<{ readonly credential: Credential } | PageAnswer>;
+  /** Where a form asks to lead back to, if that is a page of the console. */
+  returnPath(asked: string | null): string;
+}
+
+export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies): Page[] {
+  const assets = readAssets();
+
+  function pageOf(screen: Screen): Page {
+    return {
+      ...(screen.method !== undefined && { method: screen.method }),
+      path: screen.path,
+      async handler(visit) {
+        const visitor = await visitorOf(visit);
+        return 'credential' in visitor ? show(screen, visit, visitor.credential) : visitor;
+      },
+      refused,
+    };
+  }
+
+  /** Something that was wrong before it was known who asks, or that nobody expected. */
+  function refused(
+    { code, status, message }: Refusal,
+    visit: Pick<Visit, 'headers' | 'traceId'>,
+  ): PageAnswer {
+    return plainPage({
+      assets,
+      theme: themeOf(visit.headers.cookie),
+      title: refusalTitle(code),
+      status,
+      body: refusalBody(new Refused(status, code, message, {}), visit.traceId),
+    });
+  }
+
+  async function show(screen: Screen, visit: Visit, credential: Credential): Promise<PageAnswer> {
+    const api = apiFor(ask, { credential, address: visit.address, traceId: visit.traceId });
+    // The form is read before anything else is waited for, so that the browser is not kept sending.
+    const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
+    const org = await visitedOrg(api, credential);
+    const answer = await answerOf(screen, { ...visit, form, api, credential, org });
+    switch (answer.kind) {
+      case 'see_other':
+        return redirectTo(answer.location);
+      case 'download':
+        return {
+          status: 200,
+          contentType: answer.contentType,
+          body: answer.body,
+          headers: {
+            'cache-control': 'no-store',
+            'content-disposition': `attachment; filename="${answer.fileName}"`,
+          },
+        };
+      case 'view':
+        return signedInPage({
+          assets,
+          theme: themeOf(visit.headers.cookie),
+          title: answer.title,
+          body: answer.body,
+          status: answer.status,
+          menu: credential.org === null ? operatorMenu : orgMenu,
+          url: visit.url,
+          orgName: org.name,
+          role: credential.role,
+          done: doneText(visit.query.get('done')),
+        });
+    }
+  }
+
+  return [...assets.pages, themePage(returnPath), ...screens.map(pageOf)];
+}
+
+async function answerOf(
+  { audience, handler }: Screen,
+  visit: Parameters<Screen['handler']>[0] & Pick<Visit, 'traceId'>,
+): Promise<ScreenAnswer> {
+  try {
+    if (!isFor(audience, visit.credential)) {
+      throw new Refused(404, 'not_found', 'There is no such page.', {});
+    }
+    return await handler(visit);
+  } catch (error) {
+    if (!(error instanceof Refused)) {
+      throw error;
+    }
+    return view(refusalTitle(error.code), refusalBody(error, visit.traceId), error.status);
+  }
+}
+
+function isFor(audience: Audience, { org }: Credential): boolean {
+  return audience === 'everyone' || (audience === 'org') === (org !== null);
+}
+
+/** Its name and time zone, where the visitor may know them. */
+async function visitedOrg(api: Api, { org }: Credential): Promise<VisitedOrg> {
+  if (org === null) {
+    return { id: '', name: 'Operators', timezone: 'UTC', path: '/v1/admin' };
+  }
+  const path = `/v1/orgs/${org.id}`;
+  const read = await api.tryGet<{ name: string; timezone: string }>(path);
+  return read instanceof Refused
+    ? { id: org.id, name: org.id, timezone: 'UTC', path }
+    : { id: org.id, name: read.name, timezone: read.timezone, path };
+}

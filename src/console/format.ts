@@ -1,0 +1,126 @@
+/** How amounts, counts and times are written for people. Exact values are never rounded where they matter: see `exactUsd`. */
+import { type Html, html } from './html.ts';
+
+const wholeDollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const fine = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+const counts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const shortCounts = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** Rounded for reading: to cents, large sums to dollars, tiny ones to three digits. */
+export function usd(amount: string | number | null | undefined): string {
+  if (amount === null || amount === undefined) {
+    return '–';
+  }
+  const value = Number(amount);
+  const size = Math.abs(value);
+  const sign = value < 0 ? '−' : '';
+  if (size >= 100_000) {
+    return `${sign}$${wholeDollars.format(size)}`;
+  }
+  return `${sign}$${size !== 0 && size < 0.01 ? fine.format(size) : cents.format(size)}`;
+}
+
+/** To the last digit that was given. */
+export function exactUsd(amount: string | null | undefined): string {
+  if (amount === null || amount === undefined) {
+    return '–';
+  }
+  const [, sign = '', whole = '0', rest = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
+  return `${sign === '' ? '' : '−'}$${counts.format(BigInt(whole))}.${rest.padEnd(2, '0')}`;
+}
+
+export function shortUsd(amount: number): string {
+  const sign = amount < 0 ? '−' : '';
+  const size = Math.abs(amount);
+  return size >= 1_000 ? `${sign}$${shortCounts.format(size)}` : usd(amount);
+}
+
+export function count(value: number | string | null | undefined): string {
+  return value === null || value === undefined ? '–' : counts.format(Number(value));
+}
+
+export function shortCount(value: number): string {
+  return shortCounts.format(value);
+}
+
+/** In the unit of a limit. */
+export function inUnit(unit: string, amount: string | number): string {
+  return unit === 'usd' ? usd(amount) : `${count(amount)} ${unit}`;
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
+export function seconds(value: number): string {
+  if (value < 120) {
+    return `${Math.round(value)} s`;
+  }
+  return value < 7_200 ? `${Math.round(value / 60)} min` : `${Math.round(value / 3_600)} h`;
+}
+
+export function milliseconds(value: number | null | undefined): string {
+  if (value === null || value === undefined) {
+    return '–';
+  }
+  return value < 1_000 ? `${value} ms` : `${(value / 1_000).toFixed(1)} s`;
+}
+
+const dateFormats = new Map<string, Intl.DateTimeFormat>();
+
+function dateFormat(timezone: string, style: 'minute' | 'day'): Intl.DateTimeFormat {
+  const name = `${timezone} ${style}`;
+  let format = dateFormats.get(name);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-GB', {
+      timeZone: timezone,
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      ...(style === 'minute' && { hour: '2-digit', minute: '2-digit' }),
+    });
+    dateFormats.set(name, format);
+  }
+  return format;
+}
+
+/** An instant in the org's time zone, with the exact one behind it. */
+export function time(instant: string | null | undefined, timezone: string): Html {
+  return instant === null || instant === undefined
+    ? html`–`
+    : html`<time datetime="${instant}" title="${instant}">${dateFormat(timezone, 'minute').format(new Date(instant))}</time>`;
+}
+
+export function day(instant: string | null | undefined, timezone: string): Html {
+  return instant === null || instant === undefined
+    ? html`–`
+    : html`<time datetime="${instant}" title="${instant}">${dateFormat(timezone, 'day').format(new Date(instant))}</time>`;
+}
+
+const spans = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+
+/** Such as “3 hours ago”, “in 2 days”. */
+export function ago(instant: string | null | undefined, now: Date): Html {
+  if (instant === null || instant === undefined) {
+    return html`never`;
+  }
+  const away = (Date.parse(instant) - now.getTime()) / 1_000;
+  const [unit, size] = spans.find(([, length]) => Math.abs(away) >= length) ?? ['second', 1];
+  const text = Math.abs(away) < 60 ? 'just now' : relative.format(Math.round(away / size), unit);
+  return html`<time datetime="${instant}" title="${instant}">${text}</time>`;
+}
+
+/** `not_yet_valid` as people say it. */
+export function words(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

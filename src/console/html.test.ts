@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { html, link, path, render } from './html.ts';
+
+describe('what is put into a template', () => {
+  test.each([
+    ['<script>alert(1)</script>', '&lt;script&gt;alert(1)&lt;/script&gt;'],
+    ['" onmouseover="x', '&quot; onmouseover=&quot;x'],
+    ["' onmouseover='x", '&#39; onmouseover=&#39;x'],
+    ['&amp;', '&amp;amp;'],
+  ])('is escaped: %s', (text, escaped) => {
+    expect(render(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${escaped}">${escaped}</p>`);
+  });
+
+  test('leaves no character that could begin or end markup, whatever it was', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(render(html`${text}`)).not.toMatch(/[<>"']/);
+      }),
+    );
+  });
+
+  test('may be templates, also in lists, and these are kept', () => {
+    const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`);
+    expect(render(html`<ul>${items}</ul>`)).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>');
+  });
+
+  test('is nothing where there is nothing, and zero where there is zero', () => {
+    expect(render(html`${null}${undefined}${false}${true}${0}${''}${[]}`)).toBe('0');
+  });
+
+  test('is no markup because it says so: nothing that was parsed can pretend to be a template', () => {
+    const pretender = JSON.parse('{"text": "<script>", "html": "<script>", "Symbol(html)": "<script>"}');
+    expect(() => render(html`${pretender}`)).toThrow();
+  });
+});
+
+describe('addresses', () => {
+  test('keep their parts to themselves', () => {
+    expect(path`/console/runs/${'../keys?x=1#y'}/a`).toBe('/console/runs/..%2Fkeys%3Fx%3D1%23y/a');
+  });
+
+  test('leave out what has no value', () => {
+    expect(link('/console/runs', { model: 'a b&c', status: undefined, team: '' })).toBe(
+      '/console/runs?model=a+b%26c',
+    );
+  });
+});

@@ -1,0 +1,80 @@
+/** The frame around every page: skip link, menu, who is signed in, the switch between light and dark, what was just done. */
+import type { PageAnswer } from '../platform/http/page.ts';
+import type { Assets } from './assets.ts';
+import { type Html, html, type Part, render } from './html.ts';
+import { isCurrent, type MenuGroup } from './navigation.ts';
+
+export const themes = ['auto', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+export interface Frame {
+  readonly assets: Assets;
+  readonly theme: Theme;
+  readonly title: string;
+  readonly body: Html;
+  readonly status: number;
+}
+
+export interface SignedInFrame extends Frame {
+  readonly menu: readonly MenuGroup[];
+  /** Of the page, with its query, to come back to. */
+  readonly url: string;
+  readonly orgName: string;
+  readonly role: string;
+  /** What was just done, told once. */
+  readonly done: string | undefined;
+  readonly banner?: Part;
+}
+
+/** Nothing from other hosts, nothing inline, no frame around it, and forms go nowhere else. */
+const policy =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const headersOfPages = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+};
+
+export function signedInPage(frame: SignedInFrame): PageAnswer {
+  const { menu, url, orgName, role, done, banner, body, theme } = frame;
+  return htmlPage(
+    frame,
+    html`<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
+<div class="top-end"><span class="role" title="The role you signed in with">${role}</span>${themeSwitch(theme, url)}
+<form method="post" action="/console/logout" class="inline"><button class="link">Sign out</button></form></div></header>
+${banner}
+<div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
+<main id="main" tabindex="-1">${done !== undefined && html`<p class="done" role="status">${done}</p>`}${body}</main></div>`,
+    "form-action 'self'",
+  );
+}
+
+/** For those who are not signed in. Signing in may lead to an identity provider, and browsers hold that against the form. */
+export function plainPage(frame: Frame): PageAnswer {
+  return htmlPage(
+    frame,
+    html`<main id="main" class="plain"><p class="brand">Purser</p>${frame.body}</main>`,
+    "form-action 'self' https: http:",
+  );
+}
+
+function htmlPage({ assets, theme, title, status }: Frame, body: Html, formAction: string): PageAnswer {
+  return {
+    status,
+    contentType: 'text/html; charset=utf-8',
+    body: render(html`<!doctype html>
+<html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${title} · Purser</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<link rel="icon" href="${assets.icon}" type="image/svg+xml"><link rel="stylesheet" href="${assets.stylesheet}">
+<script src="${assets.script}" defer></script></head>
+<body>${body}</body></html>`),
+    headers: { ...headersOfPages, 'content-security-policy': `${policy}; ${formAction}` },
+  };
+}
+
+const themeNames: Readonly<Record<Theme, string>> = { auto: 'System', light: 'Light', dark: 'Dark' };
+
+function themeSwitch(theme: Theme, url: string): Html {
+  return html`<form method="post" action="/console/theme" class="themes" aria-label="Colors"><input type="hidden" name="back" value="${url}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
+}

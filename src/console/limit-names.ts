@@ -1,0 +1,71 @@
+/** What a limit is called, and where it stands, in words that are the same on every page. */
+import { meter } from './charts/meter.ts';
+import { capitalized, inUnit, usd, words } from './format.ts';
+import { type Html, html } from './html.ts';
+import type { LimitView, StandingView } from './views.ts';
+
+const kindNames: Readonly<Record<string, string>> = {
+  spend_cap: 'Daily spend cap',
+  budget: 'Budget',
+  customer: 'Customer limit',
+  credits: 'Credit pack',
+  prepaid: 'Prepaid balance',
+  plan_runs: 'Plan: runs',
+  plan_tokens: 'Plan: tokens',
+  quota: 'Quota',
+  rate: 'Rate',
+  chain_cost: 'Chain cost',
+  chain_depth: 'Chain depth',
+  chain_tokens: 'Chain tokens',
+};
+
+export function kindName(kind: string): string {
+  return kindNames[kind] ?? words(kind);
+}
+
+/** Its own name where it has one; else what it is for. */
+export function limitName({ kind, name, match }: LimitView): string {
+  if (name !== null && name !== '') {
+    return name;
+  }
+  const scope = scopeName(match);
+  if (kind === 'customer') {
+    return capitalized(scope);
+  }
+  return scope === '' ? kindName(kind) : `${kindName(kind)} of ${scope}`;
+}
+
+/** What the limit counts: “workflow triage”; nothing for the whole org. */
+export function scopeName(match: LimitView['match']): string {
+  return Object.entries(match)
+    .map(([field, value]) => {
+      const name = field === 'customer_id' ? 'customer' : words(field);
+      return value === '*' ? `each ${name}` : `${name} ${value}`;
+    })
+    .join(', ');
+}
+
+export function standingMeter(limit: LimitView, standing: StandingView): Html {
+  return meter({
+    label: limitName(limit),
+    settled: Number(standing.settled),
+    held: Number(standing.held),
+    limit: Number(limit.limit),
+    format: (value) => inUnit(limit.unit, value),
+  });
+}
+
+export function leftOf(limit: LimitView, standing: StandingView): Html {
+  const held = Number(standing.held);
+  return html`${inUnit(limit.unit, standing.remaining)} left of ${limit.unit === 'usd' ? usd(limit.limit) : inUnit(limit.unit, limit.limit)}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
+}
+
+/** Which part of it is used, held included. One that allows nothing is used up. */
+export function usedShare(limit: LimitView): number {
+  const { standing } = limit;
+  if (standing === null) {
+    return 0;
+  }
+  const whole = Number(limit.limit);
+  return whole === 0 ? 1 : (Number(standing.settled) + Number(standing.held)) / whole;
+}

@@ -1,0 +1,29 @@
+/** The menu: which pages there are, for whom, under which heading. */
+
+export interface MenuEntry {
+  readonly title: string;
+  readonly path: string;
+}
+
+export interface MenuGroup {
+  readonly title: string;
+  readonly entries: readonly MenuEntry[];
+}
+
+export const orgMenu: readonly MenuGroup[] = [
+  {
+    title: 'Spend',
+    entries: [
+      { title: 'Overview', path: '/console' },
+      { title: 'Refusals', path: '/console/refusals' },
+    ],
+  },
+];
+
+export const operatorMenu: readonly MenuGroup[] = [];
+
+/** Whether an entry is the one that a page belongs to: the page itself, or one below it. */
+export function isCurrent(entry: MenuEntry, url: string): boolean {
+  const path = url.replace(/\?.*/s, '');
+  return path === entry.path || (entry.path !== '/console' && path.startsWith(`${entry.path}/`));
+}

@@ -1,0 +1,51 @@
+/** Why something was refused, in a line. */
+import { usd, words } from './format.ts';
+import { type Html, html } from './html.ts';
+import type { RefusalView } from './views.ts';
+
+const titles: Readonly<Record<string, string>> = {
+  spend_cap_exceeded: 'Daily spend cap',
+  budget_exceeded: 'Budget',
+  credits_exhausted: 'Credits',
+  quota_exhausted: 'Quota',
+  plan_limit_exceeded: 'Plan',
+  chain_budget_exceeded: 'Chain budget',
+  rate_limited: 'Rate limit',
+  policy_blocked: 'Policy',
+  policy_approval_required: 'Needs approval',
+  policy_expression_error: 'Policy failed',
+  content_safety_blocked: 'Content safety',
+  no_model_passes_eval: 'Eval bar',
+};
+
+export const refusalCodes = Object.keys(titles);
+
+export function refusalTitle(code: string): string {
+  return titles[code] ?? words(code);
+}
+
+export function refusalReason({ code, details, message }: RefusalView): Html {
+  const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
+  const money = (name: string) => usd(text(name));
+  switch (code) {
+    case 'spend_cap_exceeded':
+      return html`${money('spent_usd')} of ${money('cap_usd')} used, ${money('attempted_usd')} more asked for`;
+    case 'budget_exceeded':
+      return html`${money('spent_usd')} of ${money('limit_usd')} used in the budget of the ${text('scope_kind')}`;
+    case 'credits_exhausted':
+      return html`${money('available_usd')} of credits left, ${money('attempted_usd')} asked for`;
+    case 'plan_limit_exceeded':
+      return html`${text('used')} of ${text('limit')} ${text('limit_kind')} used this month`;
+    case 'quota_exhausted':
+      return html`${text('used')} of ${text('limit')} ${text('unit')} used (${text('quota_kind')})`;
+    case 'chain_budget_exceeded':
+      return html`${text('reason')}: ${text('current')} and ${text('attempted')} more, limit ${text('limit')}`;
+    case 'policy_blocked':
+    case 'policy_approval_required':
+      return html`${text('reason')} <span class="quiet">(${text('attempted')})</span>`;
+    case 'content_safety_blocked':
+      return html`Detector ${text('detector')} fired`;
+    default:
+      return html`${message}`;
+  }
+}

@@ -1,0 +1,65 @@
+/** What a page of the console is, and what it may ask for and answer. */
+import type { Credential } from '../platform/http/access.ts';
+import type { Api } from './api.ts';
+import type { Html } from './html.ts';
+
+export interface Screen {
+  /** GET unless it says so. */
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  /** People of an org, or operators; others are sent to their own first page. */
+  readonly audience: Audience;
+  handler(visit: ScreenVisit): Promise<ScreenAnswer>;
+}
+
+export type Audience = 'org' | 'operator' | 'everyone';
+
+export interface ScreenVisit {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Empty for a GET. */
+  readonly form: URLSearchParams;
+  readonly now: Date;
+  readonly api: Api;
+  readonly credential: Credential;
+  /** `platform`-wide for operators, who have no org. */
+  readonly org: VisitedOrg;
+}
+
+export interface VisitedOrg {
+  readonly id: string;
+  readonly name: string;
+  readonly timezone: string;
+  /** `/v1/orgs/…`, to put the rest of a path behind. */
+  readonly path: string;
+}
+
+export type ScreenAnswer = View | SeeOther | Download;
+
+export interface View {
+  readonly kind: 'view';
+  readonly status: number;
+  readonly title: string;
+  readonly body: Html;
+}
+
+export interface SeeOther {
+  readonly kind: 'see_other';
+  /** A path of the console. */
+  readonly location: string;
+}
+
+export interface Download {
+  readonly kind: 'download';
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export function view(title: string, body: Html, status = 200): View {
+  return { kind: 'view', status, title, body };
+}
+
+export function seeOther(location: string): SeeOther {
+  return { kind: 'see_other', location };
+}
