@@ -28,7 +28,8 @@ import {
 import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts';
-import { createRegions, residencyRoutes } from './capabilities/residency/index.ts';
+import { createRegions, createResidencyOf, residencyRoutes } from './capabilities/residency/index.ts';
+import { createRoutingMemory, routingRoutes } from './capabilities/routing/index.ts';
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import {
@@ -191,6 +192,20 @@ export function createApp(deps: AppDependencies): App {
     ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
     ...refusalRoutes({ db }),
+    ...routingRoutes({
+      db,
+      ids,
+      ledger,
+      orgLimits,
+      rates,
+      exhaustions,
+      prices,
+      facts,
+      policies,
+      latenciesOf,
+      residencyOf: createResidencyOf(db),
+      memory: createRoutingMemory(db),
+    }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...forecastRoutes({ db, ledger, orgLimits }),

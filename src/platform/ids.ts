@@ -32,7 +32,8 @@ export type IdPrefix =
   | 'apr'
   | 'rfl'
   | 'ses'
-  | 'mem';
+  | 'mem'
+  | 'evl';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

@@ -71,6 +71,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     plan_id: plan.json.id,
     session_id: (await signIn(world, org.ownerKey, org.id)).id,
     detector_id: await made('safety-detectors', detectorBody),
+    eval_id: await made('evals', evalBody),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
   };
@@ -98,6 +99,9 @@ async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id:
 
 const policyBody = { effect: 'require_approval', models: ['governed'], priority: 1, reason: 'a' };
 const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
+
+const evalBody = { suite: 'a', model: 'a', score: 1, samples: 1 };
+const routingBody = { candidates: ['a'], suite: 'a', min_score: 0, max_age_days: 1, objective: 'cost' };
 
 const detectorBody = { name: 'a', kind: 'words', words: ['a'], action: 'flag' };
 
@@ -267,6 +271,8 @@ function validBody(route: Route): object {
     'policies.simulate': { rules: [] },
     'approvals.approve': {},
     'approvals.deny': {},
+    'evals.create': evalBody,
+    'routing_policy.put': routingBody,
   };
   const body = bodies[route.id];
   if (body === undefined) {

@@ -46,7 +46,6 @@ const stillMissing = [
   'session_revoked',
   'support_scope_denied',
   'insufficient_cohort_size',
-  'no_model_passes_eval',
 ] as const satisfies readonly ErrorCode[];
 
 const policy = (effect: string) => ({ effect, priority: 1, reason: 'because' });
@@ -172,6 +171,19 @@ const provocations: Record<Provoked, () => Promise<TestAnswer>> = {
       model: 'm',
       cost_usd: '1',
     }),
+  async no_model_passes_eval() {
+    const { id, ownerKey } = await world.createOrg();
+    await world.request('PUT', `/v1/orgs/${id}/routing-policy`, {
+      key: ownerKey,
+      body: { candidates: ['gpt-4o'], suite: 'a', min_score: 0.9, max_age_days: 30, objective: 'cost' },
+    });
+    const answer = await world.request('POST', '/v1/routing/decisions', {
+      key: ownerKey,
+      body: { input_tokens: 1_000, max_output_tokens: 100 },
+    });
+    expect([answer.status, answer.json.error.details]).toEqual([503, {}]);
+    return answer;
+  },
   async internal() {
     world.fault = () => {
       throw new Error('SELECT secret FROM the_inside');

@@ -80,6 +80,15 @@ async function newCast(): Promise<Cast> {
     ...asOperator,
     body: { discount_percent: '10' },
   });
+  // A model of which nothing is known takes any number of tokens.
+  await world.request('PUT', '/v1/admin/models/roomy', {
+    ...asOperator,
+    body: { input_usd_per_million: '0' },
+  });
+  await world.request('PUT', `/v1/orgs/${own.id}/routing-policy`, {
+    key: own.ownerKey,
+    body: { candidates: ['roomy'], suite: 'a', min_score: 0.5, max_age_days: 30, objective: 'cost' },
+  });
   const policy_id = await make(`/v1/orgs/${own.id}/policies`, own.ownerKey, {
     effect: 'require_approval',
     models: ['governed'],
@@ -100,6 +109,12 @@ async function newCast(): Promise<Cast> {
     delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
     policy_id,
     approval_id: asked.json.error.details.approval_id,
+    eval_id: await make(`/v1/orgs/${own.id}/evals`, own.ownerKey, {
+      suite: 'a',
+      model: 'roomy',
+      score: 1,
+      samples: 1,
+    }),
     budget_id: await make(`/v1/orgs/${own.id}/budgets`, own.ownerKey, {
       name: 'a',
       scope_kind: 'org',

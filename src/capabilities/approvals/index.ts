@@ -1,4 +1,4 @@
 export { approvalExpiry, endApprovalsOfRule } from './expiry.ts';
 export { createPermits } from './permits.ts';
-export { type Approvals, createApprovals } from './requests.ts';
+export { type ApprovalRequest, type Approvals, createApprovals } from './requests.ts';
 export { approvalRoutes } from './routes.ts';

@@ -56,6 +56,24 @@ export async function findLive(
   return row;
 }
 
+/** Those that may be used, of the rules, keys and models that are asked about. */
+export async function selectApproved(
+  db: Queryable,
+  orgId: string,
+  asked: readonly Asked[],
+): Promise<ApprovalRow[]> {
+  return db.query<ApprovalRow>(
+    `SELECT ${columns} FROM approvals
+      WHERE org_id = $1 AND rule_id = ANY($2) AND key_id = ANY($3) AND model = ANY($4) AND state = 'approved'`,
+    [
+      orgId,
+      asked.map(({ ruleId }) => ruleId),
+      asked.map(({ keyId }) => keyId),
+      asked.map(({ model }) => model),
+    ],
+  );
+}
+
 /** Undefined: somebody else has asked for the same at the same time. */
 export async function insertPending(tx: Transaction, row: ApprovalRow): Promise<ApprovalRow | undefined> {
   const [inserted] = await tx.query<ApprovalRow>(

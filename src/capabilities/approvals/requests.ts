@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { recordChange } from '../audit/index.ts';
 import { approvalChange, pendingMs } from './approvals.ts';
-import { type ApprovalRow, type Asked, endOne, findLive, insertPending } from './queries.ts';
+import { type ApprovalRow, type Asked, endOne, findLive, insertPending, selectApproved } from './queries.ts';
 
 export interface ApprovalRequest extends Asked {
   readonly ruleVersion: bigint;
@@ -20,6 +20,8 @@ export interface LiveApproval {
 export interface Approvals {
   /** Finds the one that is waiting or approved, or asks for one. */
   request(request: ApprovalRequest, now: Date): Promise<LiveApproval>;
+  /** Whether each could be used now. Asks for none. All of them are of one org. */
+  findApproved(orgId: string, requests: readonly ApprovalRequest[], now: Date): Promise<boolean[]>;
 }
 
 export function createApprovals({ db, ids }: { readonly db: Database; readonly ids: Ids }): Approvals {
@@ -45,6 +47,19 @@ export function createApprovals({ db, ids }: { readonly db: Database; readonly i
   }
 
   return {
+    async findApproved(orgId, requests, now) {
+      const approved = requests.length === 0 ? [] : await selectApproved(db, orgId, requests);
+      return requests.map((request) =>
+        approved.some(
+          (row) =>
+            row.rule_id === request.ruleId &&
+            row.key_id === request.keyId &&
+            row.model === request.model &&
+            row.action === request.action &&
+            isGood(row, request, now),
+        ),
+      );
+    },
     async request(request, now) {
       for (;;) {
         const there = await findLive(db, request);

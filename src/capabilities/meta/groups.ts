@@ -30,7 +30,10 @@ export const operationGroups = {
     'Events posted to receivers of the organization: who gets which, how they are signed, what arrived.',
   usage: 'What was used, summed over time and by what it was about.',
   forecasts: 'What the days to come may cost and be worth.',
-  models: 'Models and what they cost.',
+  models: 'Models, what they cost and what they can do.',
+  evals: 'How models did in evaluations: scores of suites.',
+  routing_policy: 'How an organization chooses among models.',
+  routing: 'Which model a request should go to.',
   deprecations: 'Routes that are on their way out, and who still calls them.',
   meta: 'What the service says of itself.',
 } as const;

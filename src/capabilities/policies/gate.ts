@@ -6,7 +6,7 @@ import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../kernel/policy.ts';
 import { ofRun } from '../../platform/ledger/refusals.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Approvals } from '../approvals/index.ts';
+import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
 import { type Attempt, type Facts, factsOf } from './facts.ts';
 import type { PolicyMemory } from './memory.ts';
@@ -35,11 +35,27 @@ export interface GateRequest {
 /** What the attempts that need one may use to pass, by their index. */
 export type PermitIds = ReadonlyMap<number, string>;
 
+/** What a rule has against an attempt that is only considered. */
+export interface Objection {
+  readonly code: 'policy_blocked' | 'policy_approval_required' | 'policy_expression_error';
+  readonly ruleId: string;
+  /** A run could use an approval that is there. */
+  readonly isApproved: boolean;
+}
+
+const objectionCodes = {
+  block: 'policy_blocked',
+  require_approval: 'policy_approval_required',
+  error: 'policy_expression_error',
+} as const;
+
 export interface PolicyGate {
   /** Whether there is anything to ask. */
   isGoverned(orgId: string): boolean | Promise<boolean>;
   /** Throws what refuses the first that may not pass. */
   check(request: GateRequest): Promise<PermitIds>;
+  /** What the rules have against each, undefined for nothing. Asks for no approval and tells nobody. */
+  look(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(Objection | undefined)[]>;
   /** What was approved was used up, or withdrawn, before this attempt could use it. */
   refuseSpent(request: GateRequest, index: number): Promise<Refusal>;
 }
@@ -84,21 +100,10 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
     attempt: Attempt,
     isSpent: boolean,
   ): Promise<string | Refusal> {
-    const subject = subjectOf(attempt);
-    const attempted = attemptedOf(rule, subject);
     const { reason } = rule;
-    const { id, approved } = await approvals.request(
-      {
-        orgId,
-        ruleId: rule.id,
-        ruleVersion: rule.version,
-        ruleReason: reason,
-        keyId: attempt.key_id,
-        attempted,
-        ...subject,
-      },
-      now,
-    );
+    const asked = askedOf(orgId, rule, attempt);
+    const { attempted } = asked;
+    const { id, approved } = await approvals.request(asked, now);
     return approved && !isSpent
       ? id
       : refuseWith('policy_approval_required', { reason, attempted, rule_id: rule.id, approval_id: id });
@@ -149,6 +154,33 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
       }
       return permits;
     },
+    async look(orgId, attempts, now) {
+      const [rules, timezone] = await rulesAndZone(orgId);
+      const verdicts: Verdict<CompiledRule>[] = [];
+      const othersTurn = takingTurns();
+      for (const attempt of rules.length === 0 ? [] : attempts) {
+        verdicts.push(judge(rules, attempt, timezone));
+        await othersTurn();
+      }
+      const wanting = verdicts.flatMap((verdict, index) =>
+        verdict.kind === 'require_approval' ? [{ index, rule: verdict.rule }] : [],
+      );
+      const found = await approvals.findApproved(
+        orgId,
+        wanting.map(({ index, rule }) => askedOf(orgId, rule, attempts[index] as Attempt)),
+        now,
+      );
+      const approved = new Set(wanting.filter((_, place) => found[place]).map(({ index }) => index));
+      return verdicts.map((verdict, index): Objection | undefined =>
+        verdict.kind === 'allow'
+          ? undefined
+          : {
+              code: objectionCodes[verdict.kind],
+              ruleId: verdict.rule.id,
+              isApproved: approved.has(index),
+            },
+      );
+    },
     async refuseSpent(request, index) {
       const [rules, timezone] = await rulesAndZone(request.orgId);
       const attempt = request.attempts[index] as Attempt;
@@ -158,6 +190,19 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
       const refusal = said instanceof Refusal ? said : refuse('service_unavailable');
       return request.bulk ? ofRun(refusal, index) : refusal;
     },
+  };
+}
+
+function askedOf(orgId: string, rule: CompiledRule, attempt: Attempt): ApprovalRequest {
+  const subject = subjectOf(attempt);
+  return {
+    orgId,
+    ruleId: rule.id,
+    ruleVersion: rule.version,
+    ruleReason: rule.reason,
+    keyId: attempt.key_id,
+    attempted: attemptedOf(rule, subject),
+    ...subject,
   };
 }
 

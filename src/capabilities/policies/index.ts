@@ -1,6 +1,7 @@
 export { createBlockedEvents } from './blocked-events.ts';
 export type { Attempt } from './facts.ts';
-export { createPolicyGate, type PolicyGate } from './gate.ts';
+export { createPolicyGate, type Objection, type PolicyGate } from './gate.ts';
 export { createPolicyMemory, type PolicyMemory } from './memory.ts';
 export { policyRoutes } from './routes.ts';
+export { metadata, tags } from './schema.ts';
 export type { PastRun } from './simulation.ts';

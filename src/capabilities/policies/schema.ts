@@ -99,10 +99,14 @@ export const PolicyFilters = listParameters(policySorts, {
 });
 export type PolicyFilters = Static<typeof PolicyFilters>;
 
-const tags = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 200 }), {
-  maxProperties: 20,
-});
-const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
+export const tags = Type.Record(
+  Type.String({ minLength: 1, maxLength: 64 }),
+  Type.String({ maxLength: 200 }),
+  {
+    maxProperties: 20,
+  },
+);
+export const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 const { chain_id: _, ...labels } = scopeFields;
 
 export const EvaluatePolicies = closed({

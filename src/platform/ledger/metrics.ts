@@ -5,7 +5,7 @@ import { nanosPerUsd } from '../../kernel/money.ts';
 import type { Database } from '../db/database.ts';
 import type { Ledger } from './ledger.ts';
 
-export type DecisionSurface = 'edge' | 'run';
+export type DecisionSurface = 'edge' | 'run' | 'routing';
 export type DecisionOutcome = 'allow' | 'deny';
 
 interface DecisionCount {
@@ -19,6 +19,7 @@ function createDecisionCounts() {
   const counts = new Map<DecisionSurface, Map<ErrorCode | '', DecisionCount>>([
     ['edge', new Map()],
     ['run', new Map()],
+    ['routing', new Map()],
   ]);
 
   /** `code` is that of a refusal, empty for an allow. */

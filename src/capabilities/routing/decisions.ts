@@ -1,0 +1,300 @@
+/**
+ * Which model a request goes to, for one org at one moment. What the choice looks at is gathered first: prices, facts, results,
+ * policies, and what the limits would say, of which nothing is taken. The kernel chooses. Where a hold is asked for it is taken
+ * of the best; if a limit refuses it by then, the choice is made anew with that known, so the next best is tried.
+ */
+import { createHash } from 'node:crypto';
+import { refuse, refuseWith } from '../../contract/refusal.ts';
+import { formatUsd } from '../../kernel/money.ts';
+import {
+  type Candidate,
+  obstacleOf,
+  type Routed,
+  type RoutedRequest,
+  route,
+  type Weights,
+} from '../../kernel/routing.ts';
+import { canonicalJson } from '../../platform/canonical-json.ts';
+import type { Exhaustions } from '../../platform/ledger/exhaustion.ts';
+import type { Held, Ledger } from '../../platform/ledger/ledger.ts';
+import { decisionCounts } from '../../platform/ledger/metrics.ts';
+import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
+import { refuseDenial } from '../../platform/ledger/refusals.ts';
+import { defaultHoldSeconds } from '../../platform/ledger/scope.ts';
+import { takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
+import type { RateLimiter } from '../../platform/rates/rate-limiter.ts';
+import type { ResidencyOf } from '../residency/index.ts';
+import type { RoutingMemory } from './memory.ts';
+import { type Option, type OptionDependencies, type Options, optionsOf, type RouteCall } from './options.ts';
+import type { RoutingPolicyRow } from './queries.ts';
+import { type MoneyRefusal, refusalOf } from './refusals.ts';
+import type { RouteDecision, reasons } from './schema.ts';
+import { scoreOf } from './scores.ts';
+
+export interface DecisionDependencies extends OptionDependencies {
+  readonly memory: RoutingMemory;
+  readonly ledger: Ledger;
+  readonly orgLimits: OrgLimitsCache;
+  readonly rates: RateLimiter;
+  readonly exhaustions: Exhaustions;
+  readonly residencyOf: ResidencyOf;
+}
+
+const dayMs = 86_400_000;
+
+/** Answers with the text itself, which an `Idempotency-Key` keeps as long as the hold is open. */
+export async function decideRoute(
+  deps: DecisionDependencies,
+  call: RouteCall,
+  key: string | undefined,
+): Promise<string> {
+  const { body, caller } = call;
+  const holdKey = key === undefined || body.hold !== true ? undefined : holdKeyOf(call, key);
+  const earlier = holdKey && (await deps.ledger.replay(caller.tenantId, holdKey));
+  if (earlier !== undefined) {
+    return answered(earlier);
+  }
+  const text = await choose(deps, call, holdKey);
+  decisionCounts.count('routing', 'allow', '');
+  return text;
+}
+
+type HoldKey = ReturnType<typeof holdKeyOf>;
+
+async function choose(
+  deps: DecisionDependencies,
+  call: RouteCall,
+  holdKey: HoldKey | undefined,
+): Promise<string> {
+  const orgId = call.caller.tenantId;
+  const { policy, evaluated } = await deps.memory(orgId);
+  if (policy === undefined) {
+    throw refuse('conflict', 'The organization has no routing policy: put one first.');
+  }
+  const request = await requestOf(deps, call);
+  const drawn = await optionsOf(deps, call, policy, evaluated);
+  const refusals = new Map<string, MoneyRefusal>();
+  await lookAtMoney(deps, orgId, request, drawn, refusals);
+  const notChecked = await notCheckedOf(deps, call);
+  for (;;) {
+    const candidateOf = ({ candidate }: Option): Candidate => ({
+      ...candidate,
+      moneyRefusal: refusals.get(candidate.model)?.refusal.code ?? null,
+    });
+    const routed = route({
+      candidates: drawn.candidates.map(candidateOf),
+      fallbacks: drawn.fallbacks.map(candidateOf),
+      request,
+      ...wishesOf(policy),
+    });
+    const chosen = optionNamed(drawn, routed.ranking[0]?.model);
+    if (chosen === undefined) {
+      const refusal = await refusalOf(deps, call, drawn, routed, refusals);
+      decisionCounts.count('routing', 'deny', refusal.code);
+      throw refusal;
+    }
+    const view = viewDecision(drawn, routed, chosen, notChecked);
+    const taken = call.body.hold === true ? await takeHold(deps, call, chosen, view, holdKey) : undefined;
+    if (taken === undefined || typeof taken === 'string') {
+      return taken ?? JSON.stringify(view);
+    }
+    refusals.set(chosen.candidate.model, taken);
+  }
+}
+
+/** One look at all limits, for every model that nothing else speaks against. */
+async function lookAtMoney(
+  { ledger, exhaustions }: DecisionDependencies,
+  orgId: string,
+  request: RoutedRequest,
+  { candidates, fallbacks }: Options,
+  refusals: Map<string, MoneyRefusal>,
+): Promise<void> {
+  const asked = [...candidates, ...fallbacks].filter(
+    ({ candidate }) => obstacleOf(candidate, request) === undefined,
+  );
+  const denials = await ledger.look(
+    orgId,
+    asked.map(({ look }) => look),
+  );
+  for (const [index, { candidate, look }] of asked.entries()) {
+    const denial = denials[index];
+    if (denial !== undefined) {
+      refusals.set(candidate.model, {
+        refusal: refuseDenial(denial, 'run'),
+        tell: () => exhaustions.refused(orgId, look.scope, denial),
+      });
+    }
+  }
+}
+
+/** The answer with the hold in it, or what refused it since it was looked at. */
+async function takeHold(
+  { ledger, orgLimits, rates, exhaustions }: DecisionDependencies,
+  { caller, now, body }: RouteCall,
+  { look, price }: Option,
+  view: RouteDecision,
+  key: HoldKey | undefined,
+): Promise<string | MoneyRefusal> {
+  const orgId = caller.tenantId;
+  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
+  const taken = takeGateRates(rates, limits, look, now.getTime());
+  const verdict = await taken?.verdict;
+  if (taken !== undefined && verdict?.allowed === false) {
+    const details = { retry_after_seconds: verdict.retryAfterSeconds };
+    return {
+      refusal: refuseWith('rate_limited', details),
+      tell: () => tellRefusal(exhaustions, orgId, look.scope, taken, verdict),
+    };
+  }
+  let isHeld = false;
+  try {
+    const answerOf = ({ hold }: Held) =>
+      JSON.stringify({
+        ...view,
+        decision_id: hold.id,
+        expires_at: new Date(hold.expiresAtMs).toISOString(),
+        held_usd: formatUsd(hold.amounts.usd),
+      } satisfies RouteDecision);
+    const result = await ledger.hold({
+      orgId,
+      ...look,
+      holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
+      priceVersion: price?.versionId ?? null,
+      ...(key !== undefined && { key: { ...key, answerOf } }),
+    });
+    isHeld = result.kind === 'held';
+    switch (result.kind) {
+      case 'held':
+        return result.hold.idempotency?.answer ?? answerOf(result);
+      case 'denied':
+        return {
+          refusal: refuseDenial(result.denial, 'run'),
+          tell: () => exhaustions.refused(orgId, look.scope, result.denial),
+        };
+      default:
+        return answered(result);
+    }
+  } finally {
+    if (!isHeld && taken !== undefined) {
+      rates.giveBack(taken.takes, now.getTime());
+    }
+  }
+}
+
+function answered(
+  replay: { readonly kind: 'replayed'; readonly answer: string } | { readonly kind: 'key_conflict' },
+): string {
+  if (replay.kind === 'key_conflict') {
+    throw refuse('idempotency_key_conflict');
+  }
+  return replay.answer;
+}
+
+/** A key belongs to this route: the same one may be used on the edge. */
+function holdKeyOf({ body, caller }: RouteCall, key: string) {
+  return {
+    digest: sha256(`routing ${key}`),
+    fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
+  };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** An org that must not leave its region takes no model that is not known to be served there. */
+async function requestOf(
+  { residencyOf }: DecisionDependencies,
+  { caller, now, body }: RouteCall,
+): Promise<RoutedRequest> {
+  const { homeRegion, mode } = await residencyOf(caller.tenantId);
+  return {
+    inputTokens: BigInt(body.input_tokens),
+    maxOutputTokens: BigInt(body.max_output_tokens),
+    capabilities: body.capabilities ?? [],
+    regions: [
+      ...(mode === 'strict' && homeRegion !== null ? [homeRegion] : []),
+      ...(body.region ? [body.region] : []),
+    ],
+    atMs: now.getTime(),
+  };
+}
+
+function wishesOf(policy: RoutingPolicyRow) {
+  return {
+    bar: {
+      minScoreMillionths: policy.min_score_millionths,
+      minSamples: policy.min_samples,
+      maxAgeMs: Number(policy.max_age_days) * dayMs,
+    },
+    preference: { objective: policy.objective, weights: weightsOf(policy) },
+  };
+}
+
+function weightsOf({ weights }: RoutingPolicyRow): Weights | null {
+  const [cost = 0n, latency = 0n, quality = 0n] = weights ?? [];
+  return weights && { cost, latency, quality };
+}
+
+/** Content is not known here, and neither is how deep in its chain the run will be. */
+async function notCheckedOf(
+  { orgLimits }: DecisionDependencies,
+  { caller, body }: RouteCall,
+): Promise<RouteDecision['not_checked']> {
+  const limits = orgLimits.peek(caller.tenantId) ?? (await orgLimits.get(caller.tenantId));
+  const isChained = body.chain_id !== undefined;
+  const chain = limits.all.some(
+    ({ kind }) =>
+      kind === 'chain_depth' || (!isChained && (kind === 'chain_cost' || kind === 'chain_tokens')),
+  );
+  return [
+    ...(limits.otherGates.includes('safety') ? (['safety'] as const) : []),
+    ...(chain ? (['chain'] as const) : []),
+  ];
+}
+
+function optionNamed({ candidates, fallbacks }: Options, model: string | undefined): Option | undefined {
+  return [...candidates, ...fallbacks].find(({ candidate }) => candidate.model === model);
+}
+
+function viewDecision(
+  drawn: Options,
+  { ranking, passedOver, isFallback }: Routed,
+  { candidate, price }: Option,
+  notChecked: RouteDecision['not_checked'],
+): RouteDecision {
+  const { expected_cost_usd, ...known } = viewKnown(candidate);
+  return {
+    model: candidate.model,
+    provider: price?.provider ?? null,
+    ...known,
+    expected_cost_usd: expected_cost_usd ?? '0',
+    fallback: isFallback,
+    considered: [
+      ...ranking.slice(1).map((other, index) => ({
+        model: other.model,
+        reason: 'not_best' as const,
+        rank: index + 2,
+        ...viewKnown(other),
+        rule_id: null,
+      })),
+      ...passedOver.map(({ candidate: other, reason }) => ({
+        model: other.model,
+        reason: reason as (typeof reasons)[number],
+        rank: null,
+        ...viewKnown(other),
+        rule_id: optionNamed(drawn, other.model)?.objection?.ruleId ?? null,
+      })),
+    ],
+    not_checked: notChecked,
+  };
+}
+
+function viewKnown({ costNanos, evaluated, latencyMs }: Candidate) {
+  return {
+    expected_cost_usd: costNanos === null ? null : formatUsd(costNanos),
+    score: evaluated === null ? null : scoreOf(evaluated.scoreMillionths),
+    latency_ms: latencyMs === null ? null : Number(latencyMs),
+  };
+}

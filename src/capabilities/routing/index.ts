@@ -1,0 +1,2 @@
+export { createRoutingMemory } from './memory.ts';
+export { routingRoutes } from './routes.ts';
