@@ -1,7 +1,14 @@
 /** The wiring: every capability, page and job, in order. Nothing happens here; it only says what is there. */
 import type { Tracer } from '@opentelemetry/api';
 import { approvalExpiry, approvalRoutes, createApprovals } from './capabilities/approvals/index.ts';
-import { recordChange } from './capabilities/audit/index.ts';
+import {
+  auditRoutes,
+  createAttempts,
+  createSigner,
+  dailyCheckpoints,
+  recordChange,
+  refusedAttempt,
+} from './capabilities/audit/index.ts';
 import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
 import { creditRoutes } from './capabilities/credits/index.ts';
@@ -120,6 +127,8 @@ export function createApp(deps: AppDependencies): App {
   const exhaustions = createExhaustions({ db, ids, clock, orgLimits });
   const refusals = createRefusals({ db, ids, clock });
   const safety = createSafety(db);
+  const attempts = createAttempts({ db, ids, clock, log });
+  const auditSigner = createSigner(db, secrets, () => clock.now());
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics(db, (registry) => {
@@ -127,6 +136,7 @@ export function createApp(deps: AppDependencies): App {
     registerLedgerMetrics(registry, { db, ledger, drift });
     registerWebhookMetrics(registry, db, deliveries);
     signals.register(registry);
+    attempts.register(registry);
   });
   const failsOpen = config.edgeFailMode === 'open';
   const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
@@ -208,6 +218,7 @@ export function createApp(deps: AppDependencies): App {
     }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
+    ...auditRoutes({ db, ids, signer: auditSigner }),
     ...forecastRoutes({ db, ledger, orgLimits }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
@@ -250,6 +261,12 @@ export function createApp(deps: AppDependencies): App {
     }),
     signalDeprecation: signals.signal,
     noteRefusal: (refusal, route, caller, body) => refusals.note(refusal, route.id, caller, body),
+    tellRefused(call) {
+      const attempt = refusedAttempt(call);
+      if (attempt !== undefined) {
+        attempts.note(attempt);
+      }
+    },
     recordChange: (tx, { caller, address, traceId, now }, action, change) =>
       recordChange(
         tx,
@@ -336,8 +353,19 @@ export function createApp(deps: AppDependencies): App {
     ...(regions?.jobs ?? []),
     callers.job,
     sessionTidying({ db, clock }),
+    attempts.job,
+    dailyCheckpoints({ db, ids, signer: auditSigner, clock }),
   ];
-  return { routes, handler, jobs, deprecations, finish: () => callers.flush() };
+  return {
+    routes,
+    handler,
+    jobs,
+    deprecations,
+    async finish() {
+      await callers.flush();
+      await attempts.flush();
+    },
+  };
 }
 
 const expiredBatch = 500;

@@ -450,6 +450,18 @@ export const eventCatalog = {
     ...routingPolicy,
     ...deleted,
   }),
+  'audit.checkpoint': kind(
+    'The end of the audit log, signed. Once a day, if something happened. Keep it: the log can be held against it later.',
+    open({ id: text, org_id: text, seq: count, hash: text, at: timestamp, token: text }),
+    {
+      id: 'chk_01hzy4t0000000000000000000',
+      org_id: 'org_01hzy4t0000000000000000000',
+      seq: 1742,
+      hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      at: '2026-11-15T12:00:00.000Z',
+      token: 'eyJhdCI6IjIwMjYtMTEtMTVUMTI6MDA6MDAuMDAwWiJ9.c2lnbmF0dXJl',
+    },
+  ),
   'webhook.disabled': kind('A subscription was disabled by the service.', Subscription, {
     id: 'whk_01hzy4t0000000000000000000',
     url: 'https://receiver.example/hook',

@@ -10,6 +10,7 @@ export type IdPrefix =
   | 'key'
   | 'evt'
   | 'aud'
+  | 'chk'
   | 'prc'
   | 'bud'
   | 'cap'

@@ -1,25 +1,9 @@
 /** Looks at what a service left in its database, from the rows alone. */
-import { type AuditEntry, chainStart, entryHash } from '../../src/capabilities/audit/chain.ts';
+import { chainStart } from '../../src/capabilities/audit/chain.ts';
+import { ChainCheck } from '../../src/capabilities/audit/chain-check.ts';
+import { type AuditRow, entryOfRow } from '../../src/capabilities/audit/queries.ts';
 import type { Queryable } from '../../src/platform/db/database.ts';
 import { openPlace, type Place } from './test-database.ts';
-
-interface AuditRow {
-  readonly tenant_id: string;
-  readonly seq: bigint;
-  readonly id: string;
-  readonly at: Date;
-  readonly actor_kind: string;
-  readonly actor_id: string;
-  readonly action: string;
-  readonly target_kind: string;
-  readonly target_id: string;
-  readonly before: object | null;
-  readonly after: object | null;
-  readonly address: string | null;
-  readonly trace_id: string | null;
-  readonly previous_hash: string;
-  readonly hash: string;
-}
 
 /** Opens the database of a service. On the embedded engine that service has to be stopped. */
 export async function readBooks<Result>(
@@ -43,41 +27,16 @@ export async function verifyChains(db: Queryable): Promise<{ tenants: string[]; 
   );
   const tenants = [...new Set([...rows, ...heads].map(({ tenant_id }) => tenant_id))];
   const faults = tenants.flatMap((tenant) => {
-    const found: string[] = [];
-    let seq = 0n;
-    let hash = chainStart;
+    const check = new ChainCheck({ start: chainStart });
     for (const row of rows.filter(({ tenant_id }) => tenant_id === tenant)) {
-      seq += 1n;
-      if (row.seq !== seq || row.previous_hash !== hash || row.hash !== entryHash(hash, toEntry(row))) {
-        found.push(`${tenant}: entry ${row.seq} does not follow from the one before`);
-      }
-      hash = row.hash;
+      check.add(entryOfRow(row));
     }
     const head = heads.find(({ tenant_id }) => tenant_id === tenant);
-    if (head?.seq !== seq || head.hash !== hash) {
-      found.push(`${tenant}: the chain's head is not its last entry`);
-    }
-    return found;
+    return check
+      .finish({ seq: Number(head?.seq ?? 0), hash: head?.hash ?? chainStart.hash })
+      .map(({ kind, seq }) => `${tenant}: ${kind} ${seq}`);
   });
   return { tenants, faults };
-}
-
-function toEntry(row: AuditRow): AuditEntry {
-  return {
-    tenantId: row.tenant_id,
-    seq: row.seq,
-    id: row.id,
-    at: row.at,
-    actorKind: row.actor_kind,
-    actorId: row.actor_id,
-    action: row.action,
-    targetKind: row.target_kind,
-    targetId: row.target_id,
-    before: row.before,
-    after: row.after,
-    address: row.address,
-    traceId: row.trace_id,
-  };
 }
 
 export interface Effects {

@@ -1,1 +1,6 @@
+export { type Attempt, type Attempts, createAttempts } from './attempts.ts';
+export { dailyCheckpoints } from './checkpoints.ts';
 export { type Actor, recordChange } from './journal.ts';
+export { refusedAttempt } from './refused-calls.ts';
+export { auditRoutes } from './routes.ts';
+export { createSigner, type Signer } from './signing.ts';

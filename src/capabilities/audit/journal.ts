@@ -7,7 +7,7 @@ import { enqueueEvent } from '../../platform/outbox.ts';
 import { appendAudit } from './audit.ts';
 
 export interface Actor {
-  readonly kind: 'key' | 'operator' | 'member' | 'command_line' | 'service';
+  readonly kind: 'key' | 'operator' | 'member' | 'support' | 'command_line' | 'service' | 'anonymous';
   readonly id: string;
   readonly at: Date;
   readonly address?: string;
@@ -21,20 +21,24 @@ export async function recordChange(
   action: string,
   change: Change,
 ): Promise<void> {
-  await appendAudit(tx, {
-    tenantId: change.tenantId,
-    id: ids.next('aud'),
-    at: actor.at,
-    actorKind: actor.kind,
-    actorId: actor.id,
-    action,
-    targetKind: change.target.kind,
-    targetId: change.target.id,
-    before: change.before ?? null,
-    after: change.after ?? null,
-    address: actor.address ?? null,
-    traceId: actor.traceId ?? null,
-  });
+  await appendAudit(tx, change.tenantId, [
+    {
+      id: ids.next('aud'),
+      at: actor.at.toISOString(),
+      actorKind: actor.kind,
+      actorId: actor.id,
+      action,
+      outcome: 'success',
+      code: null,
+      targetKind: change.target.kind,
+      targetId: change.target.id,
+      before: change.before ?? null,
+      after: change.after ?? null,
+      detail: null,
+      address: actor.address ?? null,
+      traceId: actor.traceId ?? null,
+    },
+  ]);
   // Operators' own changes belong to no org, so nobody can subscribe to them.
   if (change.event !== undefined && change.tenantId !== platformTenant) {
     await enqueueEvent(tx, {

@@ -1,61 +1,232 @@
-import type { Queryable } from '../../platform/db/database.ts';
-import { type AuditEntry, chainStart } from './chain.ts';
+import { insertMany, type Queryable } from '../../platform/db/database.ts';
+import { type AuditEntry, type AuditOutcome, type ChainPlace, chainStart } from './chain.ts';
 
-export interface ChainHead {
-  readonly seq: bigint;
-  readonly hash: string;
+export interface ChainHead extends ChainPlace {
+  readonly at: Date;
 }
 
 /** The end of a tenant's chain, locked until the transaction ends so that entries follow one another. */
 export async function lockChain(tx: Queryable, tenantId: string): Promise<ChainHead> {
   await tx.query(
     'INSERT INTO audit_chains (tenant_id, seq, hash) VALUES ($1, 0, $2) ON CONFLICT (tenant_id) DO NOTHING',
-    [tenantId, chainStart],
+    [tenantId, chainStart.hash],
   );
-  const [head] = await tx.query<ChainHead>(
-    'SELECT seq, hash FROM audit_chains WHERE tenant_id = $1 FOR UPDATE',
+  const [head] = await tx.query<HeadRow>(
+    'SELECT seq, hash, at FROM audit_chains WHERE tenant_id = $1 FOR UPDATE',
     [tenantId],
   );
   if (head === undefined) {
     throw new Error('a chain that was just made is missing');
   }
-  return head;
+  return { ...head, seq: Number(head.seq) };
+}
+
+interface HeadRow {
+  readonly seq: bigint;
+  readonly hash: string;
+  readonly at: Date;
+}
+
+export async function findHead(db: Queryable, tenantId: string): Promise<ChainPlace | undefined> {
+  const [head] = await db.query<HeadRow>('SELECT seq, hash, at FROM audit_chains WHERE tenant_id = $1', [
+    tenantId,
+  ]);
+  return head && { seq: Number(head.seq), hash: head.hash };
 }
 
 export async function moveChain(tx: Queryable, tenantId: string, head: ChainHead): Promise<void> {
-  await tx.query('UPDATE audit_chains SET seq = $2, hash = $3 WHERE tenant_id = $1', [
+  await tx.query('UPDATE audit_chains SET seq = $2, hash = $3, at = $4 WHERE tenant_id = $1', [
     tenantId,
-    head.seq,
+    BigInt(head.seq),
     head.hash,
+    head.at,
   ]);
 }
 
-export async function insertEntry(
-  tx: Queryable,
-  entry: AuditEntry,
-  previousHash: string,
-  hash: string,
-): Promise<void> {
-  await tx.query(
-    `INSERT INTO audit_log (tenant_id, seq, id, at, actor_kind, actor_id, action, target_kind, target_id,
-                            before, after, address, trace_id, previous_hash, hash)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-    [
-      entry.tenantId,
-      entry.seq,
-      entry.id,
-      entry.at,
-      entry.actorKind,
-      entry.actorId,
-      entry.action,
-      entry.targetKind,
-      entry.targetId,
-      entry.before === null ? null : JSON.stringify(entry.before),
-      entry.after === null ? null : JSON.stringify(entry.after),
-      entry.address,
-      entry.traceId,
-      previousHash,
-      hash,
-    ],
+const insertedColumns = {
+  tenant_id: 'text',
+  seq: 'int8',
+  id: 'text',
+  at: 'timestamptz',
+  actor_kind: 'text',
+  actor_id: 'text',
+  action: 'text',
+  outcome: 'text',
+  code: 'text',
+  target_kind: 'text',
+  target_id: 'text',
+  before: 'jsonb',
+  after: 'jsonb',
+  detail: 'jsonb',
+  address: 'text',
+  trace_id: 'text',
+  salt: 'text',
+  commitment: 'text',
+  previous_hash: 'text',
+  hash: 'text',
+} as const;
+
+export async function insertEntries(tx: Queryable, entries: readonly AuditEntry[]): Promise<void> {
+  await insertMany(
+    tx,
+    'audit_log',
+    insertedColumns,
+    entries.map((entry) => ({
+      tenant_id: entry.tenantId,
+      seq: BigInt(entry.seq),
+      id: entry.id,
+      at: new Date(entry.at),
+      actor_kind: entry.actorKind,
+      actor_id: entry.actorId,
+      action: entry.action,
+      outcome: entry.outcome,
+      code: entry.code,
+      target_kind: entry.targetKind,
+      target_id: entry.targetId,
+      before: entry.before,
+      after: entry.after,
+      detail: entry.detail,
+      address: entry.address,
+      trace_id: entry.traceId,
+      salt: entry.salt,
+      commitment: entry.commitment,
+      previous_hash: entry.previousHash,
+      hash: entry.hash,
+    })),
   );
+}
+
+export interface AuditRow {
+  readonly tenant_id: string;
+  readonly seq: bigint;
+  readonly id: string;
+  readonly at: Date;
+  readonly actor_kind: string;
+  readonly actor_id: string;
+  readonly action: string;
+  readonly outcome: AuditOutcome;
+  readonly code: string | null;
+  readonly target_kind: string;
+  readonly target_id: string;
+  readonly before: object | null;
+  readonly after: object | null;
+  readonly detail: object | null;
+  readonly address: string | null;
+  readonly trace_id: string | null;
+  readonly salt: string | null;
+  readonly commitment: string | null;
+  readonly redacted_by: bigint | null;
+  readonly previous_hash: string;
+  readonly hash: string;
+}
+
+export const selectEntries = `SELECT ${[...Object.keys(insertedColumns), 'redacted_by'].join(', ')} FROM audit_log`;
+
+export function entryOfRow(row: AuditRow): AuditEntry {
+  return {
+    tenantId: row.tenant_id,
+    seq: Number(row.seq),
+    id: row.id,
+    at: row.at.toISOString(),
+    actorKind: row.actor_kind,
+    actorId: row.actor_id,
+    action: row.action,
+    outcome: row.outcome,
+    code: row.code,
+    targetKind: row.target_kind,
+    targetId: row.target_id,
+    before: row.before,
+    after: row.after,
+    detail: row.detail,
+    address: row.address,
+    traceId: row.trace_id,
+    salt: row.salt,
+    commitment: row.commitment,
+    redactedBy: row.redacted_by === null ? null : Number(row.redacted_by),
+    previousHash: row.previous_hash,
+    hash: row.hash,
+  };
+}
+
+/** The entries behind `after`, in the order of the chain. */
+export async function readEntries(
+  db: Queryable,
+  tenantId: string,
+  after: number,
+  limit: number,
+): Promise<AuditEntry[]> {
+  const rows = await db.query<AuditRow>(
+    `${selectEntries} WHERE tenant_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+    [tenantId, BigInt(after), limit],
+  );
+  return rows.map(entryOfRow);
+}
+
+export interface StoredToken extends ChainPlace {
+  readonly token: string;
+}
+
+/** The last entry that retention removed. */
+export async function findAnchor(db: Queryable, tenantId: string): Promise<StoredToken | undefined> {
+  const [row] = await db.query<HeadRow & { token: string }>(
+    'SELECT seq, hash, token FROM audit_anchors WHERE tenant_id = $1',
+    [tenantId],
+  );
+  return row && { seq: Number(row.seq), hash: row.hash, token: row.token };
+}
+
+export interface CheckpointRow {
+  readonly tenant_id: string;
+  readonly seq: bigint;
+  readonly id: string;
+  readonly hash: string;
+  readonly at: Date;
+  readonly token: string;
+}
+
+export async function insertCheckpoint(tx: Queryable, row: CheckpointRow): Promise<void> {
+  await tx.query(
+    'INSERT INTO audit_checkpoints (tenant_id, seq, id, hash, at, token) VALUES ($1, $2, $3, $4, $5, $6)',
+    [row.tenant_id, row.seq, row.id, row.hash, row.at, row.token],
+  );
+}
+
+export async function findCheckpoint(
+  db: Queryable,
+  tenantId: string,
+  seq: number,
+): Promise<CheckpointRow | undefined> {
+  const [row] = await db.query<CheckpointRow>(
+    'SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints WHERE tenant_id = $1 AND seq = $2',
+    [tenantId, BigInt(seq)],
+  );
+  return row;
+}
+
+/** The latest ones, in the order of the chain. */
+export async function latestCheckpoints(
+  db: Queryable,
+  tenantId: string,
+  limit: number,
+): Promise<CheckpointRow[]> {
+  const rows = await db.query<CheckpointRow>(
+    `SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints WHERE tenant_id = $1
+      ORDER BY seq DESC LIMIT $2`,
+    [tenantId, limit],
+  );
+  return rows.reverse();
+}
+
+/** Tenants whose chain has grown since the last checkpoint, or since it began, and that is long ago. */
+export async function findUncheckpointed(db: Queryable, before: Date, limit: number): Promise<string[]> {
+  const rows = await db.query<{ tenant_id: string }>(
+    `SELECT c.tenant_id FROM audit_chains c
+       LEFT JOIN LATERAL (
+         SELECT seq, at FROM audit_checkpoints k WHERE k.tenant_id = c.tenant_id ORDER BY seq DESC LIMIT 1) k ON true
+      WHERE c.seq > coalesce(k.seq, 0)
+        AND coalesce(k.at, (SELECT at FROM audit_log l WHERE l.tenant_id = c.tenant_id ORDER BY seq LIMIT 1)) <= $1
+      ORDER BY c.tenant_id LIMIT $2`,
+    [before, limit],
+  );
+  return rows.map(({ tenant_id }) => tenant_id);
 }

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import type { Credential } from './access.ts';
 import { type AnswerRoute, admit } from './answer-route.ts';
 import { parseJsonObject } from './json.ts';
+import type { TellRefused } from './refused-call.ts';
 import { logged, type Reply, refusalReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Router } from './router.ts';
@@ -29,12 +30,13 @@ export interface AskDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly answerRoute: AnswerRoute;
+  readonly tellRefused: TellRefused;
 }
 
-export function createAsk({ router, clock, log, answerRoute }: AskDependencies): Ask {
+export function createAsk({ router, clock, log, answerRoute, tellRefused }: AskDependencies): Ask {
   return async ({ credential, address, traceId, method, path, body }) => {
+    const match = router.find(method, path);
     try {
-      const match = router.find(method, path);
       if (match instanceof Refusal) {
         throw match;
       }
@@ -54,7 +56,12 @@ export function createAsk({ router, clock, log, answerRoute }: AskDependencies):
         keyLines: [],
       });
     } catch (error) {
-      return refusalReply(logged(log, error, traceId));
+      const refusal = logged(log, error, traceId);
+      if (!(match instanceof Refusal) && match.endpoint.kind === 'route') {
+        const { route } = match.endpoint;
+        tellRefused({ refusal, route, params: match.params, credential, address, traceId, at: clock.now() });
+      }
+      return refusalReply(refusal);
     }
   };
 }

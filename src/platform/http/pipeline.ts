@@ -29,6 +29,7 @@ import type { SessionFinder } from './found-session.ts';
 import { headStartOf } from './head-start.ts';
 import type { Page, PageAnswer, Visit } from './page.ts';
 import type { Regions } from './regions.ts';
+import type { TellRefused } from './refused-call.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
@@ -51,6 +52,8 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly regions?: Regions | undefined;
   /** Told of every response of a route, also to a caller who was refused; gives what it carries if it is deprecated. */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
+  /** Told of every call of a route that was refused to somebody who is known. Never waits, never throws. */
+  readonly tellRefused: TellRefused;
 }
 
 export interface PipelineSettings {
@@ -110,7 +113,13 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     try {
       reply = await answer(exchange);
     } catch (error) {
-      reply = replyTo(logged(log, error, exchange.traceId), exchange);
+      const refusal = logged(log, error, exchange.traceId);
+      const { endpoint, credential, params, traceId, address } = exchange;
+      if (endpoint?.kind === 'route' && credential !== undefined) {
+        const { route } = endpoint;
+        deps.tellRefused({ refusal, route, params, credential, address, traceId, at: clock.now() });
+      }
+      reply = replyTo(refusal, exchange);
     }
     const headers = {
       ...reply.headers,
@@ -273,7 +282,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
   }
 
-  return { handle, ask: createAsk({ router, clock, log, answerRoute }) };
+  return { handle, ask: createAsk({ router, clock, log, answerRoute, tellRefused: deps.tellRefused }) };
 }
 
 function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Visit, 'query' | 'form'> {

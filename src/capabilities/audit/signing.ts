@@ -1,0 +1,117 @@
+/**
+ * Signed places of chains, so that somebody who can write to the database still cannot pretend: the Ed25519 key that signs
+ * is stored encrypted under the key of all secrets, which is not in the database. A token holds what is signed and the
+ * signature, `base64url(json).base64url(signature)`; whoever keeps one can have it checked years later, also without us.
+ */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import { canonicalJson } from '../../platform/canonical-json.ts';
+import type { Queryable } from '../../platform/db/database.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+
+/** What is signed: that the chain of a tenant had this hash at this place. */
+export interface Statement {
+  /** An anchor is the last entry that retention removed. */
+  readonly kind: 'checkpoint' | 'anchor';
+  readonly org_id: string;
+  readonly seq: number;
+  readonly hash: string;
+  readonly at: string;
+  readonly key_id: string;
+}
+
+export interface PublicKey {
+  readonly id: string;
+  /** SPKI in PEM. */
+  readonly pem: string;
+}
+
+export interface Signer {
+  sign(
+    statement: Omit<Statement, 'key_id'>,
+  ): Promise<{ readonly statement: Statement; readonly token: string }>;
+  publicKey(): Promise<PublicKey>;
+}
+
+const context = 'audit_signing_key';
+
+/** The key is made when it is first needed; processes that do so at once agree on one. */
+export function createSigner(db: Queryable, secrets: Secrets, now: () => Date): Signer {
+  let known: Promise<KeyObject> | undefined;
+
+  async function load(): Promise<KeyObject> {
+    const stored = (await readSealed(db)) ?? (await makeKey());
+    return createPrivateKey(secrets.open(stored, context));
+  }
+
+  async function makeKey(): Promise<Uint8Array> {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    await db.query(
+      'INSERT INTO audit_signing_keys (sealed, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+      [secrets.seal(pem, context), now()],
+    );
+    const sealed = await readSealed(db);
+    if (sealed === undefined) {
+      throw new Error('the signing key that was just made is missing');
+    }
+    return sealed;
+  }
+
+  function key(): Promise<KeyObject> {
+    known ??= load().catch((error) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  }
+
+  return {
+    async sign(said) {
+      const privateKey = await key();
+      const statement: Statement = { ...said, key_id: publicKeyOf(privateKey).id };
+      const bytes = Buffer.from(canonicalJson(statement));
+      const signature = sign(null, bytes, privateKey);
+      return {
+        statement,
+        token: `${bytes.toString('base64url')}.${signature.toString('base64url')}`,
+      };
+    },
+    async publicKey() {
+      return publicKeyOf(await key());
+    },
+  };
+}
+
+async function readSealed(db: Queryable): Promise<Uint8Array | undefined> {
+  const [row] = await db.query<{ sealed: Uint8Array }>('SELECT sealed FROM audit_signing_keys', []);
+  return row?.sealed;
+}
+
+function publicKeyOf(key: KeyObject): PublicKey {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  const der = publicKey.export({ type: 'spki', format: 'der' });
+  return {
+    id: createHash('sha256').update(der).digest('hex').slice(0, 16),
+    pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+}
+
+/** What a token states; undefined when it is none, or this key did not sign it. */
+export function openToken(token: string, pem: string): Statement | undefined {
+  const [body = '', signature = ''] = token.split('.');
+  const bytes = Buffer.from(body, 'base64url');
+  try {
+    const genuine = verify(null, bytes, createPublicKey(pem), Buffer.from(signature, 'base64url'));
+    return genuine ? (JSON.parse(bytes.toString('utf8')) as Statement) : undefined;
+  } catch {
+    return undefined;
+  }
+}
