@@ -4,7 +4,6 @@ import { approvalExpiry, approvalRoutes, createApprovals } from './capabilities/
 import {
   auditRoutes,
   createAttempts,
-  createSigner,
   dailyCheckpoints,
   recordChange,
   refusedAttempt,
@@ -109,7 +108,7 @@ export interface App {
 
 export function createApp(deps: AppDependencies): App {
   const { config, db, clock, ids, log, tracer, faults, parts, baseUrl, isDraining } = deps;
-  const { ledger, orgLimits, prices, rates, processes, secrets } = parts;
+  const { ledger, orgLimits, prices, rates, processes, secrets, auditSigner } = parts;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = () =>
     buildOpenApi(routes, {
@@ -128,7 +127,6 @@ export function createApp(deps: AppDependencies): App {
   const refusals = createRefusals({ db, ids, clock });
   const safety = createSafety(db);
   const attempts = createAttempts({ db, ids, clock, log });
-  const auditSigner = createSigner(db, secrets, () => clock.now());
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics(db, (registry) => {
@@ -218,7 +216,7 @@ export function createApp(deps: AppDependencies): App {
     }),
     ...usageRoutes({ db }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
-    ...auditRoutes({ db, ids, signer: auditSigner }),
+    ...auditRoutes({ db, ids, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ledger, orgLimits }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,

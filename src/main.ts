@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 /** The command line. */
+import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
 import { configCommand } from './commands/config.ts';
 import { initCommand } from './commands/init.ts';
@@ -18,6 +19,7 @@ const program = new Command('purser')
   .addCommand(initCommand())
   .addCommand(migrateCommand())
   .addCommand(keysCommand())
+  .addCommand(auditCommand())
   .addCommand(configCommand())
   .addCommand(checkCommand())
   .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');

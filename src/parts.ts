@@ -1,5 +1,6 @@
 /** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
 import { createPermits } from './capabilities/approvals/index.ts';
+import { openSigner, type Signer } from './capabilities/audit/index.ts';
 import { createPrices, type Prices, seedFacts, seedModels } from './capabilities/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
 import { openWantedEvents } from './capabilities/webhooks/index.ts';
@@ -32,6 +33,7 @@ export interface Parts {
   readonly rates: RateLimiter;
   readonly processes: Processes;
   readonly secrets: Secrets;
+  readonly auditSigner: Signer;
   close(): Promise<void>;
 }
 
@@ -44,6 +46,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
   const orgLimits = createOrgLimits(db);
   const { dataDir, holdsMax, redisUrl } = config;
   const secrets = await openSecrets(db, { dataDir, key: config.secretsKey });
+  const auditSigner = await openSigner(db, secrets, clock.now());
   const events = await openWantedEvents(db);
   const runEvents = { ids, wanted: (orgId: string) => events.wants(orgId, 'run.finished') };
   const ledger = await openLedger<RunDraft>({
@@ -69,6 +72,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
     rates,
     processes,
     secrets,
+    auditSigner,
     async close() {
       await ledger.close();
       await rates.close();

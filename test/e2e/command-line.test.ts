@@ -1,7 +1,9 @@
 /** The command line as it is shipped: every command does what its help says. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type ChainPlace, chained, chainStart } from '../../src/capabilities/audit/chain.ts';
+import { ndjsonLine } from '../../src/capabilities/audit/export-lines.ts';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
 import { readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
@@ -41,7 +43,7 @@ async function complaint(...args: string[]): Promise<string> {
 describe.runIf(engine === 'embedded')('without a database', () => {
   test('--help names every command, and each command explains itself', async () => {
     const help = await purser('--help');
-    for (const command of ['serve', 'init', 'migrate', 'keys', 'config', 'check']) {
+    for (const command of ['serve', 'init', 'migrate', 'keys', 'audit', 'config', 'check']) {
       expect(help).toMatch(new RegExp(`^ +${command}\\b.* \\w+`, 'm'));
       expect(await purser(command, '--help')).toMatch(new RegExp(`^Usage: purser ${command}`));
     }
@@ -49,6 +51,19 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     expect(await purser('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await complaint('embezzle')).toMatch(/no command embezzle/);
     expect(await complaint('keys', 'create', '--role', 'viewer')).toMatch(/--org/);
+  });
+
+  test('audit verify tells a whole export from one that was changed', async () => {
+    await useNewPlace(false);
+    const file = join(place?.dataDir ?? '', 'export.ndjson');
+    const write = (lines: readonly string[]) =>
+      writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+    const lines = exportOf(3);
+    write(lines);
+    expect(await purser('audit', 'verify', file)).toMatch(/^valid: 3 entries, 1 to 3; 0 checkpoints agree\n/);
+    write(lines.map((line) => line.replace('"bud_2"', '"bud_3"')));
+    expect(await complaint('audit', 'verify', file)).toMatch(/not valid\n +entry_changed, entry 2: /);
+    expect(await complaint('audit', 'verify', `${file}.missing`)).toMatch(/ENOENT/);
   });
 
   test('config shows every setting, with secrets masked', async () => {
@@ -162,5 +177,30 @@ async function expectAudited(orgId: string): Promise<void> {
       { tenant_id: 'platform', action: 'operator_keys.revoke' },
     ]);
     expect((await verifyChains(db)).faults).toEqual([]);
+  });
+}
+
+/** Lines as the service would stream them. */
+function exportOf(entries: number): string[] {
+  let place: ChainPlace = chainStart;
+  return Array.from({ length: entries }, (_, n) => {
+    const entry = chained('org_1', place, {
+      id: `aud_${n}`,
+      at: '2026-11-15T12:00:00.000Z',
+      actorKind: 'key',
+      actorId: 'key_1',
+      action: 'budgets.create',
+      outcome: 'success',
+      code: null,
+      targetKind: 'budget',
+      targetId: `bud_${n + 1}`,
+      before: null,
+      after: {},
+      detail: null,
+      address: null,
+      traceId: null,
+    });
+    place = entry;
+    return ndjsonLine(entry);
   });
 }

@@ -23,7 +23,10 @@ export function checkAnswer(answer: Answer, route: Route | undefined, method = '
     checkEnvelope(answer, route);
   } else if (route !== undefined) {
     expect(answer.status).toBe(route.success);
-    if (route.response === undefined) {
+    if (route.contentTypes !== undefined) {
+      const [type] = String(answer.headers['content-type']).split(';');
+      expect(route.contentTypes).toContain(type);
+    } else if (route.response === undefined) {
       expect(answer.text).toBe('');
     } else {
       expect(compiled(route.response)(JSON.parse(answer.text)), 'response schema').toEqual([]);

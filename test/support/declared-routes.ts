@@ -55,6 +55,7 @@ export function declaredApp(): App {
       rates: createMemoryRateLimiter({ share: () => 1 }),
       processes: createProcesses(db),
       secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
+      auditSigner: { publicKey: { id: '', pem: '' }, sign: notUsed },
       close: async () => undefined,
     },
     log: createLog('silent'),

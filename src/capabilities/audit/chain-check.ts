@@ -77,6 +77,20 @@ export class ChainCheck {
     return [...this.#redacted.values()].reduce((sum, some) => sum + some.size, 0);
   }
 
+  /** A signed place that stands right behind its entry. */
+  compareLast(place: ChainPlace): void {
+    if (this.#last?.seq === place.seq) {
+      this.#checkpoints.set(place.seq, [place]);
+      this.#compare(this.#last);
+    } else {
+      this.#find(
+        'checkpoint_invalid',
+        place.seq,
+        'A checkpoint does not stand behind the entry that it is of.',
+      );
+    }
+  }
+
   add(entry: AuditEntry): void {
     this.#checked += 1;
     const expected = this.last === undefined ? entry.seq : this.last.seq + 1;
@@ -108,7 +122,11 @@ export class ChainCheck {
       this.#find('entry_changed', last.seq, 'The chain ends with another hash than this entry has.');
     }
     const beyond = [...this.#checkpoints.keys()].filter((seq) => seq > (last?.seq ?? 0));
-    if (beyond.length > 0 && !this.#findings.some(({ kind }) => kind === 'tail_missing')) {
+    if (
+      this.#start !== undefined &&
+      beyond.length > 0 &&
+      !this.#findings.some(({ kind }) => kind === 'tail_missing')
+    ) {
       this.#find(
         'tail_missing',
         (last?.seq ?? 0) + 1,

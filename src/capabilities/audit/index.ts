@@ -1,6 +1,7 @@
 export { type Attempt, type Attempts, createAttempts } from './attempts.ts';
 export { dailyCheckpoints } from './checkpoints.ts';
+export { checkExport } from './export-check.ts';
 export { type Actor, recordChange } from './journal.ts';
 export { refusedAttempt } from './refused-calls.ts';
 export { auditRoutes } from './routes.ts';
-export { createSigner, type Signer } from './signing.ts';
+export { openSigner, type Signer } from './signing.ts';

@@ -230,3 +230,35 @@ export async function findUncheckpointed(db: Queryable, before: Date, limit: num
   );
   return rows.map(({ tenant_id }) => tenant_id);
 }
+
+/** The places of the first and the last entry of some time. Undefined: there is none. */
+export async function findSpan(
+  db: Queryable,
+  tenantId: string,
+  from: Date,
+  to: Date,
+): Promise<{ readonly first: number; readonly last: number } | undefined> {
+  const end = async (direction: 'ASC' | 'DESC') => {
+    const [row] = await db.query<{ seq: bigint }>(
+      `SELECT seq FROM audit_log WHERE tenant_id = $1 AND at >= $2 AND at < $3
+        ORDER BY at ${direction}, seq ${direction} LIMIT 1`,
+      [tenantId, from, to],
+    );
+    return row && Number(row.seq);
+  };
+  const [first, last] = [await end('ASC'), await end('DESC')];
+  return first === undefined || last === undefined ? undefined : { first, last };
+}
+
+export async function findCheckpointsBetween(
+  db: Queryable,
+  tenantId: string,
+  firstSeq: number,
+  lastSeq: number,
+): Promise<CheckpointRow[]> {
+  return db.query<CheckpointRow>(
+    `SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints
+      WHERE tenant_id = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq`,
+    [tenantId, BigInt(firstSeq), BigInt(lastSeq)],
+  );
+}

@@ -18,7 +18,7 @@ export function refusedAttempt(call: RefusedCall): Attempt | undefined {
   if (!recorded.has(refusal.code)) {
     return undefined;
   }
-  const kind = credential.role === 'operator' ? 'operator' : 'key';
+  const kind = credential.session?.actor ?? (credential.role === 'operator' ? 'operator' : 'key');
   return {
     tenantId: credential.org?.id ?? platformTenant,
     actor: { kind, id: credential.keyId, at, address, traceId },

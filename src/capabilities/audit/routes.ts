@@ -1,14 +1,16 @@
 import type { Database } from '../../platform/db/database.ts';
-import { publicRead, type Route, read, write } from '../../platform/http/route.ts';
+import { publicRead, type Route, read, stream, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { makeCheckpoint, viewCheckpoint } from './checkpoints.ts';
+import { exportLog } from './export.ts';
 import { listCheckpoints, listEntries } from './listing.ts';
 import {
   AuditEntryView,
   AuditFilters,
   CheckpointFilters,
   CheckpointView,
+  ExportQuery,
   SigningKeyView,
   VerificationView,
   VerifyQuery,
@@ -20,12 +22,13 @@ export interface AuditDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly signer: Signer;
+  readonly softwareVersion: string;
 }
 
 const reader = { kind: 'org', scope: 'audit:read', role: 'viewer' } as const;
 const admin = { kind: 'org', scope: 'audit:write', role: 'admin' } as const;
 
-export function auditRoutes({ db, ids, signer }: AuditDependencies): Route[] {
+export function auditRoutes({ db, ids, signer, softwareVersion }: AuditDependencies): Route[] {
   return [
     read({
       id: 'audit.list',
@@ -73,13 +76,27 @@ export function auditRoutes({ db, ids, signer }: AuditDependencies): Route[] {
         return { body: viewCheckpoint(checkpoint), changes: [] };
       },
     }),
+    stream({
+      id: 'audit.export',
+      path: '/v1/orgs/{id}/audit-log/export',
+      summary: 'Export the audit log to a SIEM',
+      description:
+        'A stream of lines, oldest first: JSON as in the list with what it takes to verify it (`ndjson`), the Common Event Format ' +
+        '(`cef`), or events of the Open Cybersecurity Schema Framework 1.3.0 (`ocsf`). A stream that breaks off is not ' +
+        'complete: go on with `cursor`, the `seq` of the last line that arrived (`cn1` in CEF, `metadata.sequence` in OCSF).',
+      access: reader,
+      query: ExportQuery,
+      contentTypes: ['application/x-ndjson', 'text/plain'],
+      handler: async ({ params, query, now }) =>
+        exportLog({ db, signer, version: softwareVersion }, params.id, query, now),
+    }),
     publicRead({
       id: 'audit.signing_key',
       path: '/v1/meta/audit-signing-key',
       summary: 'Get the public key that audit checkpoints are signed with',
       response: SigningKeyView,
       async handler() {
-        const { id, pem } = await signer.publicKey();
+        const { id, pem } = signer.publicKey;
         return { id, algorithm: 'Ed25519' as const, public_key: pem };
       },
     }),

@@ -16,7 +16,7 @@ export const AuditEntryView = closed({
   actor: closed({
     kind: Type.String({
       description:
-        '`key`, `operator`, `support`, `session`, `command_line`, `service` or, where nobody was known, `anonymous`.',
+        '`key`, `operator`, `member`, `support`, `command_line`, `service` or, where nobody was known, `anonymous`.',
     }),
     id: text,
   }),
@@ -113,3 +113,31 @@ export const SigningKeyView = closed({
   algorithm: Type.Literal('Ed25519'),
   public_key: Type.String({ description: 'SPKI in PEM.' }),
 });
+
+export const exportFormats = ['ndjson', 'cef', 'ocsf'] as const;
+const instant = (example: string) =>
+  Type.String({ format: 'date-time', description: 'RFC 3339 with offset.', examples: [example] });
+
+export const ExportQuery = closed({
+  from: instant('2026-11-01T00:00:00Z'),
+  to: Type.String({
+    ...instant('2026-11-16T00:00:00Z'),
+    description: 'RFC 3339 with offset; later than `from`, and at most 90 days.',
+  }),
+  format: Type.Optional(choice(exportFormats, '`ndjson` unless it says so.')),
+  cursor: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      examples: [0],
+      description: 'The `seq` of the last line that arrived: the stream goes on behind it.',
+    }),
+  ),
+  checkpoints: Type.Optional(
+    Type.Boolean({
+      examples: [false],
+      description: 'With the signed checkpoints among the lines, and one at the end; with `ndjson`.',
+    }),
+  ),
+});
+export type ExportQuery = Static<typeof ExportQuery>;

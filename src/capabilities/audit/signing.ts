@@ -34,60 +34,40 @@ export interface PublicKey {
 }
 
 export interface Signer {
-  sign(
-    statement: Omit<Statement, 'key_id'>,
-  ): Promise<{ readonly statement: Statement; readonly token: string }>;
-  publicKey(): Promise<PublicKey>;
+  readonly publicKey: PublicKey;
+  sign(statement: Omit<Statement, 'key_id'>): string;
 }
 
 const context = 'audit_signing_key';
 
-/** The key is made when it is first needed; processes that do so at once agree on one. */
-export function createSigner(db: Queryable, secrets: Secrets, now: () => Date): Signer {
-  let known: Promise<KeyObject> | undefined;
-
-  async function load(): Promise<KeyObject> {
-    const stored = (await readSealed(db)) ?? (await makeKey());
-    return createPrivateKey(secrets.open(stored, context));
-  }
-
-  async function makeKey(): Promise<Uint8Array> {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    await db.query(
-      'INSERT INTO audit_signing_keys (sealed, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-      [secrets.seal(pem, context), now()],
-    );
-    const sealed = await readSealed(db);
-    if (sealed === undefined) {
-      throw new Error('the signing key that was just made is missing');
-    }
-    return sealed;
-  }
-
-  function key(): Promise<KeyObject> {
-    known ??= load().catch((error) => {
-      known = undefined;
-      throw error;
-    });
-    return known;
-  }
-
+/** The key is made at the first start; processes that do so at once agree on one. */
+export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Promise<Signer> {
+  const sealed = (await readSealed(db)) ?? (await makeKey(db, secrets, now));
+  const privateKey = createPrivateKey(secrets.open(sealed, context));
+  const publicKey = publicKeyOf(privateKey);
   return {
-    async sign(said) {
-      const privateKey = await key();
-      const statement: Statement = { ...said, key_id: publicKeyOf(privateKey).id };
+    publicKey,
+    sign(said) {
+      const statement: Statement = { ...said, key_id: publicKey.id };
       const bytes = Buffer.from(canonicalJson(statement));
       const signature = sign(null, bytes, privateKey);
-      return {
-        statement,
-        token: `${bytes.toString('base64url')}.${signature.toString('base64url')}`,
-      };
-    },
-    async publicKey() {
-      return publicKeyOf(await key());
+      return `${bytes.toString('base64url')}.${signature.toString('base64url')}`;
     },
   };
+}
+
+async function makeKey(db: Queryable, secrets: Secrets, now: Date): Promise<Uint8Array> {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  await db.query(
+    'INSERT INTO audit_signing_keys (sealed, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+    [secrets.seal(pem, context), now],
+  );
+  const sealed = await readSealed(db);
+  if (sealed === undefined) {
+    throw new Error('the signing key that was just made is missing');
+  }
+  return sealed;
 }
 
 async function readSealed(db: Queryable): Promise<Uint8Array | undefined> {
@@ -95,8 +75,8 @@ async function readSealed(db: Queryable): Promise<Uint8Array | undefined> {
   return row?.sealed;
 }
 
-function publicKeyOf(key: KeyObject): PublicKey {
-  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+function publicKeyOf(privateKey: KeyObject): PublicKey {
+  const publicKey = createPublicKey(privateKey);
   const der = publicKey.export({ type: 'spki', format: 'der' });
   return {
     id: createHash('sha256').update(der).digest('hex').slice(0, 16),

@@ -28,7 +28,7 @@ export async function verifyLog(
   { db, signer }: VerificationDependencies,
   { tenantId, kept, now }: VerificationRequest,
 ): Promise<VerificationView> {
-  const { pem } = await signer.publicKey();
+  const { pem } = signer.publicKey;
   const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, pem);
   for (let left = attempts - 1; ; left -= 1) {
     const anchor = await findAnchor(db, tenantId);

@@ -29,7 +29,7 @@ interface Operation {
   readonly responses: Readonly<
     Record<
       string,
-      { description: string; content?: { readonly 'application/json': { readonly schema: Schema } } }
+      { description: string; content?: { readonly 'application/json'?: { readonly schema: Schema } } }
     >
   >;
 }
@@ -102,7 +102,7 @@ function renderOperation(entry: Entry): string {
     type: '',
     text: description,
   }));
-  const success = Object.values(entry.responses)[0]?.content?.['application/json'].schema;
+  const success = Object.values(entry.responses)[0]?.content?.['application/json']?.schema;
   return `<section id="${entry.operationId}"><h3>${escapeHtml(entry.summary)}</h3>
 <p class="call"><b>${entry.method}</b> ${escapeHtml(entry.path)}${entry.deprecated === true ? ' (deprecated)' : ''}</p>
 ${paragraphs(entry.description)}

@@ -269,6 +269,8 @@ test('every event that was written is as the catalog says', async () => {
   await policyEvents(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });
   await operator('POST', '/reinstate');
+  world.clock.advanceSeconds(86_400);
+  await runJob(/sign the end of audit logs/);
 
   const all = await world.db.query<EventRow & { tenant_id: string }>(
     'SELECT tenant_id, id, type, created_at, data FROM outbox',

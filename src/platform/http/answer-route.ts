@@ -3,7 +3,7 @@ import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
 import { parseQueryString } from './query-string.ts';
-import { jsonReply, type Reply } from './reply.ts';
+import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
 import type { Call, Route } from './route.ts';
 import type { Endpoint, Match } from './router.ts';
@@ -33,7 +33,7 @@ export interface Asked {
 }
 
 export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
-export type AnswerRoute = (endpoint: RouteEndpoint, asked: Asked) => Promise<Reply>;
+export type AnswerRoute = (endpoint: RouteEndpoint, asked: Asked) => Promise<Reply | StreamedReply>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
@@ -79,14 +79,28 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     } as Call;
   }
 
+  async function answerCall(
+    route: Route,
+    call: Call,
+    keyLines: readonly string[],
+  ): Promise<Reply | StreamedReply> {
+    switch (route.run.kind) {
+      case 'read':
+        return answerRead(route, route.run.handler, call);
+      case 'stream':
+        await deps.faults('handler', route.id);
+        return streamReply(route.success, await route.run.handler(call));
+      default:
+        return answerWrite(route, route.run, call, keyLines);
+    }
+  }
+
   return async (endpoint, asked) => {
     const { route } = endpoint;
     let call: Call | undefined;
     try {
       call = await understand(endpoint, asked);
-      return route.run.kind === 'read'
-        ? await answerRead(route, route.run.handler, call)
-        : await answerWrite(route, route.run, call, asked.keyLines);
+      return await answerCall(route, call, asked.keyLines);
     } catch (error) {
       if (error instanceof Refusal && asked.caller !== undefined) {
         deps.noteRefusal(error, route, asked.caller, call?.body as object | undefined);

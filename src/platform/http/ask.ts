@@ -45,7 +45,7 @@ export function createAsk({ router, clock, log, answerRoute, tellRefused }: AskD
         throw refuse('not_found', 'There is no such route.');
       }
       const now = clock.now();
-      return await answerRoute(endpoint, {
+      const reply = await answerRoute(endpoint, {
         address,
         traceId,
         now,
@@ -55,6 +55,11 @@ export function createAsk({ router, clock, log, answerRoute, tellRefused }: AskD
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],
       });
+      if (typeof reply.body !== 'string') {
+        reply.body.destroy();
+        throw new Error('what is asked from within is held in memory, which a stream is not meant to be');
+      }
+      return { ...reply, body: reply.body };
     } catch (error) {
       const refusal = logged(log, error, traceId);
       if (!(match instanceof Refusal) && match.endpoint.kind === 'route') {

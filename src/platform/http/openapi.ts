@@ -214,6 +214,9 @@ function responses(route: Route, deprecated: boolean): Json {
       ...(route.kind === 'write' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Replayed' } }),
     },
     ...(route.response !== undefined && { content: { 'application/json': { schema: route.response } } }),
+    ...(route.contentTypes !== undefined && {
+      content: Object.fromEntries(route.contentTypes.map((type) => [type, { schema: { type: 'string' } }])),
+    }),
   };
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of possibleErrors(route)) {

@@ -28,8 +28,8 @@ import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
 import { headStartOf } from './head-start.ts';
 import type { Page, PageAnswer, Visit } from './page.ts';
-import type { Regions } from './regions.ts';
 import type { TellRefused } from './refused-call.ts';
+import type { Regions } from './regions.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
@@ -131,6 +131,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     if (typeof reply.body === 'string') {
       sendReply(request, response, { ...reply, body: reply.body, headers });
     } else {
+      reply.body.once('error', (error) =>
+        log.warn({ traceId: exchange.traceId, reason: String(error) }, 'a stream was broken off'),
+      );
       sendStream(request, response, { ...reply, body: reply.body, headers });
     }
 

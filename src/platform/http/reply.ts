@@ -1,8 +1,9 @@
 /** Answers as values, and the one place that makes them out of whatever was thrown. */
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Refusal, refuse } from '../../contract/refusal.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
 import type { Log } from '../log.ts';
+import type { StreamAnswer } from './route.ts';
 
 export interface Reply {
   readonly status: number;
@@ -26,6 +27,29 @@ export function jsonReply(status: number, body: string, headers: Record<string, 
     status,
     headers: status === 204 ? { 'cache-control': 'no-store', ...headers } : { ...json, ...headers },
     body,
+  };
+}
+
+/** Makes the first chunk: what fails until then can still be refused. */
+export async function streamReply(
+  status: number,
+  { contentType, chunks }: StreamAnswer,
+): Promise<StreamedReply> {
+  const rest = chunks[Symbol.asyncIterator]();
+  const first = await rest.next();
+  async function* all(): AsyncGenerator<string> {
+    try {
+      for (let chunk = first; chunk.done !== true; chunk = await rest.next()) {
+        yield chunk.value;
+      }
+    } finally {
+      await rest.return?.();
+    }
+  }
+  return {
+    status,
+    headers: { 'content-type': contentType, 'cache-control': 'no-store' },
+    body: Readable.from(all(), { highWaterMark: 1 }),
   };
 }
 

@@ -73,8 +73,11 @@ export interface Route {
   readonly errors: readonly ErrorCode[];
   /** Lines of JSON are taken too, as the items of this field. */
   readonly lines: string | undefined;
+  /** Of an answer that is a stream: the types that it can have. */
+  readonly contentTypes: readonly string[] | undefined;
   readonly run:
     | { readonly kind: 'read'; handler(call: Call): Promise<unknown> }
+    | { readonly kind: 'stream'; handler(call: Call): Promise<StreamAnswer> }
     | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> }
     | { readonly kind: 'booking'; handler(call: Call, seal: Seal | undefined): Promise<unknown> }
     | { readonly kind: 'decision'; handler(call: Call, key: string | undefined): Promise<string> };
@@ -82,6 +85,13 @@ export interface Route {
 
 /** Keeps the answer to an idempotent request, in the transaction that makes it true. */
 export type Seal = (tx: Transaction, body: unknown) => Promise<void>;
+
+/** An answer that is too long to be held: it is sent as it is made, and made no sooner than it can be sent. */
+export interface StreamAnswer {
+  readonly contentType: string;
+  /** The first one is made before anything is sent, so that what fails at the start is refused like anything else. */
+  readonly chunks: AsyncIterable<string>;
+}
 
 const publicAccess: Access = { kind: 'public' };
 
@@ -95,6 +105,26 @@ export function read<const Path extends string, Query extends TObject, Response 
   declaration: ReadDeclaration<Path, Query, Response>,
 ): Route {
   return { ...common(declaration), access: declaration.access, run: readRun(declaration.handler) };
+}
+
+interface StreamDeclaration<Path extends string, Query extends TObject>
+  extends Omit<Declaration<Path, Query, TSchema>, 'response'> {
+  readonly access: Exclude<Access, { kind: 'public' }>;
+  readonly contentTypes: readonly string[];
+  handler(call: Call<PathParams<Path>, Static<Query>, undefined>): Promise<StreamAnswer>;
+}
+
+/** A read whose answer is a stream. A failure in the middle ends the connection: nothing is ever appended to tell of it. */
+export function stream<const Path extends string, Query extends TObject>(
+  declaration: StreamDeclaration<Path, Query>,
+): Route {
+  const { access, contentTypes, handler } = declaration;
+  return {
+    ...common(declaration),
+    access,
+    contentTypes,
+    run: { kind: 'stream', handler: handler as unknown as (call: Call) => Promise<StreamAnswer> },
+  };
 }
 
 interface PublicReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
@@ -226,7 +256,11 @@ export function decision<const Path extends string, Body extends TObject, Respon
   };
 }
 
-function common(declaration: Declaration<string, TObject, TSchema>): Omit<Route, 'access' | 'run'> {
+type AnyDeclaration = Omit<Declaration<string, TObject, TSchema>, 'response'> & {
+  readonly response?: TSchema;
+};
+
+function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
   const { id, path, summary, description, query, response, errors } = declaration;
   return {
     kind: 'read',
@@ -239,6 +273,7 @@ function common(declaration: Declaration<string, TObject, TSchema>): Omit<Route,
     body: undefined,
     bodyOptional: true,
     lines: undefined,
+    contentTypes: undefined,
     success: 200,
     response,
     errors: errors ?? [],

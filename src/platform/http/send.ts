@@ -10,11 +10,20 @@ import type { Reply, StreamedReply } from './reply.ts';
 /** How long a connection is kept for a client that was answered while sending, and has gone silent since. */
 const lingerMs = 10_000;
 
-export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+/** A receiver that takes nothing of a stream for so long is gone. */
+const stalledMs = 120_000;
+
+/** `isWhole`: false where the length of the body is not known. */
+export function sendReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: Reply,
+  isWhole = true,
+): void {
   if (response.destroyed || response.headersSent) {
     return;
   }
-  const length = reply.status === 204 ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  const length = reply.status === 204 || !isWhole ? {} : { 'content-length': Buffer.byteLength(reply.body) };
   const headers = { ...reply.headers, ...length };
   if (!isStillSending(request)) {
     response.writeHead(reply.status, headers);
@@ -33,6 +42,13 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     body.destroy();
     return;
   }
+  if (request.method === 'HEAD') {
+    // Nobody reads it, so it need not be made.
+    body.destroy();
+    sendReply(request, response, { ...reply, body: '' }, false);
+    return;
+  }
+  response.setTimeout(stalledMs, () => response.destroy());
   const isLast = isStillSending(request) && !mayBeReused(request);
   response.writeHead(status, isLast ? { ...headers, connection: 'close' } : headers);
   body.once('error', () => response.destroy());

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createSecrets, secretsKeyBytes } from '../../platform/secrets.ts';
+import {
+  type AuditDraft,
+  type AuditEntry,
+  type ChainPlace,
+  chained,
+  chainStart,
+  redactedDigest,
+} from './chain.ts';
+import { redactAction } from './chain-check.ts';
+import { checkExport } from './export-check.ts';
+import { checkpointLine, ndjsonLine } from './export-lines.ts';
+import { openSigner, type Signer } from './signing.ts';
+
+let signer: Signer;
+let entries: AuditEntry[];
+beforeAll(async () => {
+  signer = await newSigner();
+  entries = chainOf(Array.from({ length: 6 }, (_, n) => draftOf(n + 1)));
+});
+
+/** With a key of its own, kept in a table of one row. */
+async function newSigner(): Promise<Signer> {
+  let sealed: unknown;
+  const db = {
+    async query(sql: string, params: readonly unknown[] = []) {
+      if (sql.startsWith('INSERT')) {
+        [sealed] = params;
+      }
+      return (sealed === undefined ? [] : [{ sealed }]) as never[];
+    },
+  };
+  return openSigner(db, createSecrets(randomBytes(secretsKeyBytes)), new Date());
+}
+
+function draftOf(n: number): AuditDraft {
+  return {
+    id: `aud_${n}`,
+    at: '2026-11-15T12:00:00.000Z',
+    actorKind: 'key',
+    actorId: 'key_1',
+    action: 'budgets.create',
+    outcome: 'success',
+    code: null,
+    targetKind: 'budget',
+    targetId: `bud_${n}`,
+    before: null,
+    after: { customer_id: `customer ${n}` },
+    detail: null,
+    address: null,
+    traceId: null,
+  };
+}
+
+function chainOf(drafts: readonly AuditDraft[]): AuditEntry[] {
+  let place: ChainPlace = chainStart;
+  return drafts.map((draft) => {
+    const entry = chained('org_1', place, draft);
+    place = entry;
+    return entry;
+  });
+}
+
+const signed = ({ seq, hash }: ChainPlace, by = signer, org_id = 'org_1') => {
+  const said = { org_id, seq, hash, at: '2026-11-15T12:00:00.000Z' };
+  return { ...said, token: by.sign({ kind: 'checkpoint', ...said }) };
+};
+const sealOf = (place: ChainPlace | undefined, ...more: [Signer?, string?]) =>
+  checkpointLine(signed(place ?? chainStart, ...more));
+
+async function* each(lines: readonly string[]): AsyncGenerator<string> {
+  yield* lines;
+}
+
+async function check(lines: readonly string[], kept: readonly string[] = []) {
+  const report = await checkExport(each(lines), { publicKey: signer.publicKey.pem, kept });
+  return { ...report, found: report.findings.map(({ kind, seq }) => `${kind} ${seq}`) };
+}
+
+test('a whole export with its seal leaves nothing open', async () => {
+  const lines = [...entries.map(ndjsonLine), sealOf(entries.at(-1))];
+  expect(await check(lines)).toMatchObject({
+    entries: 6,
+    firstSeq: 1,
+    lastSeq: 6,
+    checkpoints: 1,
+    isSealed: true,
+    found: [],
+    remarks: [],
+  });
+});
+
+test('some days of a log are verified by themselves', async () => {
+  const some = entries.slice(2, 5);
+  expect(await check([...some.map(ndjsonLine), sealOf(some.at(-1))])).toMatchObject({
+    firstSeq: 3,
+    lastSeq: 5,
+    found: [],
+  });
+});
+
+describe('it is found', () => {
+  const lines = () => entries.map(ndjsonLine);
+  test.each<[string, (lines: string[]) => string[], string[]]>([
+    ['a change', (all) => all.map((line) => line.replace('"bud_3"', '"bud_9"')), ['entry_changed 3']],
+    ['a deletion', (all) => all.filter((_, n) => n !== 2), ['entry_missing 3']],
+    [
+      'lines in another order',
+      (all) => [0, 2, 1, 3, 4, 5].map((n) => all[n] ?? ''),
+      ['entry_missing 2', 'entry_moved 2'],
+    ],
+    [
+      'a chain written anew',
+      () => chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' }))).map(ndjsonLine),
+      ['chain_rewritten 1'],
+    ],
+    ['a tail that was cut off', (all) => all.slice(0, 4), ['checkpoint_invalid 6']],
+  ])('%s', async (_, change, found) => {
+    expect((await check([...change(lines()), sealOf(entries.at(-1))])).found).toEqual(found);
+  });
+
+  test('a seal of somebody else, or of another log', async () => {
+    for (const seal of [sealOf(entries.at(-1), await newSigner()), sealOf(entries.at(-1), signer, 'org_2')]) {
+      expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 6']);
+    }
+  });
+
+  test('a seal that was edited', async () => {
+    const seal = sealOf(entries.at(-1)).replace('"seq":6', '"seq":5');
+    expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 5']);
+  });
+
+  test('a chain that does not agree with a checkpoint that was kept', async () => {
+    const anew = chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' })));
+    const { token } = signed(entries[3] ?? chainStart);
+    expect((await check([...anew.map(ndjsonLine), sealOf(anew.at(-1))], [token])).found).toEqual([
+      'chain_rewritten 1',
+    ]);
+  });
+});
+
+test('what this file alone cannot show is said', async () => {
+  const { token } = signed({ seq: 99, hash: '0'.repeat(64) });
+  const { found, remarks } = await check(entries.map(ndjsonLine), [token]);
+  expect([found, remarks.length]).toEqual([[], 2]);
+  const unsigned = await checkExport(each([...entries.map(ndjsonLine), sealOf(entries.at(-1))]), {});
+  expect(unsigned.remarks).toEqual([expect.stringMatching(/public key/)]);
+});
+
+test('a file that was cut off within a line is no export', async () => {
+  const lines = entries.map(ndjsonLine);
+  await expect(check([...lines.slice(0, 2), (lines[2] ?? '').slice(0, 50)])).rejects.toThrow('line 3');
+});
+
+describe('an entry that a person was erased from', () => {
+  const redacted = (entry: AuditEntry): AuditEntry => ({
+    ...entry,
+    after: { customer_id: 'erased' },
+    salt: null,
+    redactedBy: 7,
+  });
+  const withErasure = (listed: readonly (readonly [number, string])[]) => {
+    const drafts = [
+      ...entries.map((_, n) => draftOf(n + 1)),
+      { ...draftOf(7), action: redactAction, after: { redacted: listed } },
+    ];
+    return chainOf(drafts).map((entry) => (entry.seq === 2 ? redacted(entry) : entry));
+  };
+  const digest = () => redactedDigest(redacted(entries[1] as AuditEntry));
+
+  test('is whole if the erasure lists what is left of it', async () => {
+    expect((await check(withErasure([[2, digest()]]).map(ndjsonLine))).found).toEqual([]);
+  });
+
+  test('is not if it lists something else, or not this one', async () => {
+    for (const listed of [[[2, '0'.repeat(64)]], [[3, digest()]], []] as [number, string][][]) {
+      expect((await check(withErasure(listed).map(ndjsonLine))).found).toEqual(['entry_changed 2']);
+    }
+  });
+
+  test('cannot be told where the erasure is not in the file', async () => {
+    const lines = withErasure([[2, digest()]])
+      .slice(0, 5)
+      .map(ndjsonLine);
+    const { found, remarks } = await check(lines);
+    expect(found).toEqual([]);
+    expect(remarks.join()).toMatch(/1 entries had a person erased/);
+  });
+});

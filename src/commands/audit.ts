@@ -1,0 +1,61 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { Command } from 'commander';
+import { checkExport } from '../capabilities/audit/index.ts';
+import { print } from './with-database.ts';
+
+export function auditCommand(): Command {
+  const verify = new Command('verify')
+    .description(
+      'Verify an export of an audit log (NDJSON) without the service. `-` reads the standard input.',
+    )
+    .argument('<file>')
+    .option(
+      '--public-key <file>',
+      'the public key of the service, from /v1/meta/audit-signing-key (PEM, or that answer)',
+    )
+    .option('--checkpoint <token...>', 'a checkpoint that you have kept; several with blanks between them')
+    .action(verifyFile);
+  return new Command('audit').description('Look at exports of audit logs.').addCommand(verify);
+}
+
+interface VerifyOptions {
+  readonly publicKey?: string;
+  readonly checkpoint?: string[];
+}
+
+async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions): Promise<void> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  // Without a listener of ours a file that cannot be read would end the process with a stack.
+  const failed = new Promise<never>((_, reject) => input.once('error', reject));
+  failed.catch(() => undefined);
+  const report = await Promise.race([
+    failed,
+    checkExport(createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }), {
+      ...(publicKey !== undefined && { publicKey: await readPublicKey(publicKey) }),
+      ...(checkpoint !== undefined && { kept: checkpoint }),
+    }),
+  ]);
+  if (report.findings.length > 0) {
+    const found = report.findings.map(({ kind, seq, until_seq, message }) => {
+      const place = seq === until_seq ? `entry ${seq}` : `entries ${seq} to ${until_seq}`;
+      return `${kind}, ${place}: ${message}`;
+    });
+    throw new Error(`not valid\n        ${found.join('\n        ')}`);
+  }
+  const { entries, firstSeq, lastSeq, checkpoints, remarks } = report;
+  print(
+    entries === 0
+      ? 'valid: there are no entries in it'
+      : `valid: ${entries} entries, ${firstSeq} to ${lastSeq}; ${checkpoints} checkpoints agree`,
+  );
+  for (const remark of remarks) {
+    print(remark);
+  }
+}
+
+async function readPublicKey(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8');
+  return text.trimStart().startsWith('{') ? String(JSON.parse(text).public_key) : text;
+}
