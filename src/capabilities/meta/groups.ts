@@ -35,7 +35,6 @@ export const operationGroups = {
   routing_policy: 'How an organization chooses among models.',
   routing: 'Which model a request should go to.',
   audit: 'Who did what and who was refused, in a log that shows whether somebody changed it.',
-  models: 'Models and what they cost.',
   deprecations: 'Routes that are on their way out, and who still calls them.',
   meta: 'What the service says of itself.',
 } as const;
