@@ -8,6 +8,7 @@ import {
   recordChange,
   refusedAttempt,
 } from './capabilities/audit/index.ts';
+import { benchmarkRoutes } from './capabilities/benchmarks/index.ts';
 import { budgetRoutes } from './capabilities/budgets/index.ts';
 import { chainRoutes } from './capabilities/chains/index.ts';
 import { creditRoutes } from './capabilities/credits/index.ts';
@@ -215,6 +216,7 @@ export function createApp(deps: AppDependencies): App {
       memory: createRoutingMemory(db),
     }),
     ...usageRoutes({ db }),
+    ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...auditRoutes({ db, ids, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ledger, orgLimits }),

@@ -125,6 +125,13 @@ const settings = {
     1,
     100_000,
   ),
+  benchmarkFloor: whole(
+    'SVC_BENCHMARK_K_FLOOR',
+    '5',
+    'The fewest organizations that a benchmark may be about. More is more private, and answers less.',
+    2,
+    1_000,
+  ),
   edgeFailMode: oneOf(
     'SVC_EDGE_FAIL_MODE',
     'closed',

@@ -34,7 +34,8 @@ export type IdPrefix =
   | 'rfl'
   | 'ses'
   | 'mem'
-  | 'evl';
+  | 'evl'
+  | 'coh';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

@@ -72,6 +72,9 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     session_id: (await signIn(world, org.ownerKey, org.id)).id,
     detector_id: await made('safety-detectors', detectorBody),
     eval_id: await made('evals', evalBody),
+    cohort_id: (
+      await world.request('POST', '/v1/benchmarks/cohorts', { key: org.ownerKey, body: cohortBody })
+    ).json.id,
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
   };
@@ -103,6 +106,7 @@ const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
 const evalBody = { suite: 'a', model: 'a', score: 1, samples: 1 };
 const routingBody = { candidates: ['a'], suite: 'a', min_score: 0, max_age_days: 1, objective: 'cost' };
 
+const cohortBody = { name: 'a', criteria: {} };
 const detectorBody = { name: 'a', kind: 'words', words: ['a'], action: 'flag' };
 
 const limitBodies = {
@@ -254,6 +258,7 @@ function validBody(route: Route): object {
     'webhooks.change': { description: 'b' },
     'webhooks.signing.rotate': {},
     'webhooks.redeliver': { from: '2026-01-01T00:00:00Z' },
+    'benchmark_participation.put': { enabled: false },
     'safety_detectors.create': detectorBody,
     'safety_detectors.change': { enabled: false },
     'safety_detectors.test': { content: 'a' },

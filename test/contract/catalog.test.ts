@@ -20,6 +20,9 @@ const create = (body: unknown, headers: Record<string, string> = {}) =>
   world.request('POST', '/v1/admin/orgs', { key: world.operatorKey, body, headers });
 const soon = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
 
+const takePart = ({ id, ownerKey }: TestOrg, body: object) =>
+  world.request('PUT', `/v1/orgs/${id}/benchmark-participation`, { key: ownerKey, body });
+
 type Call = (path: string, body: object) => Promise<TestAnswer>;
 
 interface Limiting {
@@ -45,7 +48,6 @@ async function spending(limit: (calls: Limiting) => Promise<TestAnswer>, run: ob
 const stillMissing = [
   'session_revoked',
   'support_scope_denied',
-  'insufficient_cohort_size',
 ] as const satisfies readonly ErrorCode[];
 
 const policy = (effect: string) => ({ effect, priority: 1, reason: 'because' });
@@ -119,6 +121,29 @@ const provocations: Record<Provoked, () => Promise<TestAnswer>> = {
     const key = await world.mintKey(org, 'viewer', ['org:read']);
     await world.request('DELETE', `/v1/orgs/${org.id}/keys/${key.id}`, { key: org.ownerKey });
     return own(key.secret);
+  },
+  /** Also of a cohort that was answered a moment ago, once one of its organizations has left. */
+  async insufficient_cohort_size() {
+    const industry = 'catalog';
+    const joined = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const one = await world.createOrg();
+        await world.request('POST', '/v1/runs', { key: one.ownerKey, body: { model: 'm', cost_usd: '1' } });
+        await takePart(one, { enabled: true, industry });
+        return one;
+      }),
+    );
+    const cohort = await world.request('POST', '/v1/benchmarks/cohorts', {
+      key: org.ownerKey,
+      body: { name: 'a', criteria: { industry } },
+    });
+    const read = () =>
+      world.request('GET', `/v1/benchmarks/cohorts/${cohort.json.id}`, { key: org.ownerKey });
+    expect((await read()).status).toBe(200);
+    await takePart(joined[2] as TestOrg, { enabled: false });
+    const refused = await read();
+    expect(refused.json.error.details).toEqual({ minimum_cohort_size: 5 });
+    return refused;
   },
   payload_too_large: () => create({ name: 'x'.repeat(3_000) }),
   validation_failed: () => create({ name: 7 }),

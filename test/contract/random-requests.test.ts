@@ -45,7 +45,11 @@ const succeeded = new Set<string>();
 
 beforeAll(async () => {
   process.stdout.write(`random requests: PURSER_TEST_SEED=${seed}\n`);
-  world = await createWorld({ SVC_BODY_LIMIT_BYTES: '4096', SVC_AUTH_BACKOFF_ATTEMPTS: '1' });
+  world = await createWorld({
+    SVC_BODY_LIMIT_BYTES: '4096',
+    SVC_AUTH_BACKOFF_ATTEMPTS: '1',
+    SVC_BENCHMARK_K_FLOOR: '2',
+  });
   ({ port } = await world.listen());
 });
 afterAll(() => world.close());
@@ -104,7 +108,15 @@ async function newCast(): Promise<Cast> {
     url: 'https://receiver.example/hook',
     events: ['*'],
   });
+  for (const org of [own, foreign]) {
+    await make('/v1/runs', org.ownerKey, { model: 'gpt-4o', cost_usd: '0' });
+    await world.request('PUT', `/v1/orgs/${org.id}/benchmark-participation`, {
+      key: org.ownerKey,
+      body: { enabled: true },
+    });
+  }
   const resources = {
+    cohort_id: await make('/v1/benchmarks/cohorts', own.ownerKey, { name: 'a', criteria: {} }),
     sub_id,
     delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
     policy_id,

@@ -29,6 +29,8 @@ export const operationGroups = {
   webhooks:
     'Events posted to receivers of the organization: who gets which, how they are signed, what arrived.',
   usage: 'What was used, summed over time and by what it was about.',
+  benchmark_participation: 'Whether the figures of an organization count in benchmarks.',
+  benchmarks: 'How an organization compares with others, none of which can be told apart.',
   forecasts: 'What the days to come may cost and be worth.',
   models: 'Models, what they cost and what they can do.',
   evals: 'How models did in evaluations: scores of suites.',

@@ -1,0 +1,1 @@
+export { benchmarkRoutes } from './routes.ts';
