@@ -108,7 +108,10 @@ export async function countWaiting(db: Queryable, { week, since, wanted, most }:
 }
 
 /** In an order that is another one each week. Who is found here cannot leave before the transaction ends. */
-export async function findWaiting(tx: Transaction, { week, since, wanted, most }: Waiting): Promise<Candidate[]> {
+export async function findWaiting(
+  tx: Transaction,
+  { week, since, wanted, most }: Waiting,
+): Promise<Candidate[]> {
   const rows = await tx.query<{ org_id: string; industry: string | null; size_band: string | null }>(
     `SELECT p.org_id, p.industry, p.size_band ${waitingFrom}
       ORDER BY md5(p.org_id || $6) LIMIT $5 FOR SHARE OF p`,
