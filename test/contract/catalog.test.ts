@@ -45,10 +45,7 @@ async function spending(limit: (calls: Limiting) => Promise<TestAnswer>, run: ob
 }
 
 /** Codes whose capability does not exist yet. The last one that builds them leaves this list empty. */
-const stillMissing = [
-  'session_revoked',
-  'support_scope_denied',
-] as const satisfies readonly ErrorCode[];
+const stillMissing = ['session_revoked', 'support_scope_denied'] as const satisfies readonly ErrorCode[];
 
 const policy = (effect: string) => ({ effect, priority: 1, reason: 'because' });
 
