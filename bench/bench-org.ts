@@ -19,6 +19,7 @@ export const scopes = [
   'webhooks:read',
   'webhooks:write',
   'policies:write',
+  'routing:write',
 ];
 
 const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };

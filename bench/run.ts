@@ -25,6 +25,7 @@ import { memoryOrgs } from './rows/memory-orgs.ts';
 import { naive } from './rows/naive.ts';
 import { policies } from './rows/policies.ts';
 import { readOrg } from './rows/read-org.ts';
+import { routing } from './rows/routing.ts';
 import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
@@ -44,6 +45,7 @@ const rows: readonly Row[] = [
   webhooks,
   webhooksGrowth,
   policies,
+  routing,
   memoryOrgs,
   memoryBulk,
   safety,

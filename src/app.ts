@@ -197,7 +197,12 @@ export function createApp(deps: AppDependencies): App {
       bulkMaxRuns: config.bulkMaxRuns,
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),
-    ...policyRoutes({ db, ids, timezoneOf, lastRuns: (orgId, limit) => lastRuns(db, orgId, limit) }),
+    ...policyRoutes({
+      db,
+      ids,
+      timezoneOf,
+      lastRuns: (orgId, limit) => lastRuns({ db, ledger }, orgId, limit),
+    }),
     ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
     ...refusalRoutes({ db }),

@@ -438,6 +438,15 @@ export const eventCatalog = {
     uses_left: 1,
   }),
   'approval.denied': kind('An approval was denied.', Approval, { ...approval, ...decided, state: 'denied' }),
+  'approval.used_up': kind('A run has used an approval for the last time.', Approval, {
+    ...approval,
+    ...decided,
+    state: 'used',
+    uses: 1,
+    uses_left: 0,
+    uses_made: 1,
+    ended_at: '2026-11-15T13:30:00.000Z',
+  }),
   'approval.expired': kind(
     'An approval is over before it was decided or used up: its time is, or its rule was changed.',
     Approval,

@@ -11,7 +11,7 @@ import type { Hold } from '../platform/ledger/hold.ts';
 import type { Ledger } from '../platform/ledger/ledger.ts';
 import type { Log } from '../platform/log.ts';
 import { type Asker, type Price, questionOf } from './decision.ts';
-import type { AskDecision, Verdict } from './schema.ts';
+import { type AskDecision, otherGates, type Verdict } from './schema.ts';
 
 export interface DegradedDependencies {
   readonly ids: Ids;
@@ -91,7 +91,8 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
         held_usd: formatUsd(request.amounts.usd),
         max_output_tokens: body.max_output_tokens ?? null,
         limits: [],
-        not_checked: [],
+        // Which of them the org has cannot be asked either.
+        not_checked: [...otherGates],
         degraded: true,
       };
       return JSON.stringify(verdict);

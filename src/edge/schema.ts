@@ -10,6 +10,9 @@ export const AskDecision = closed({
 });
 export type AskDecision = Static<typeof AskDecision>;
 
+/** What a decision on the edge does not ask. */
+export const otherGates = ['policies', 'safety', 'plan', 'chain', 'credits'] as const;
+
 export const Verdict = closed({
   decision: choice(['allow']),
   decision_id: id,
@@ -31,12 +34,15 @@ export const Verdict = closed({
     }),
     { description: 'What remains of each limit that applies, with this decision held.' },
   ),
-  not_checked: Type.Array(choice(['policies', 'safety', 'plan', 'chain', 'credits']), {
+  not_checked: Type.Array(choice(otherGates), {
     description:
-      'Gates of the org that apply to this request and were not asked. `POST /v1/runs` asks them all.',
+      'Gates of the org that apply to this request and were not asked. `POST /v1/runs` asks them all. With `degraded` every ' +
+      'one that there may be.',
   }),
   degraded: Type.Optional(
-    Type.Boolean({ description: 'Given while the books could not be asked; it is counted later.' }),
+    Type.Boolean({
+      description: 'Given while the books could not be asked: no limit was checked. It is counted later.',
+    }),
   ),
 });
 export type Verdict = Static<typeof Verdict>;

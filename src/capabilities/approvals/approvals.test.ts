@@ -112,7 +112,7 @@ describe('an approval', () => {
     expect(await here.ask()).not.toBe(id);
     expect(await moves()).toEqual({
       audited: ['approvals.request', 'approvals.approve', 'approvals.use_up', 'approvals.request'],
-      told: ['approval.approved', 'approval.requested', 'approval.requested'],
+      told: ['approval.approved', 'approval.requested', 'approval.requested', 'approval.used_up'],
     });
   });
 

@@ -30,7 +30,8 @@ export function createPermits(ids: Ids): Permits {
         const after = await countUses(tx, first.orgId, approvalId, runIds, at);
         if (after?.state === 'used') {
           const actor = { kind: 'key', id: first.scope.key_id, at } as const;
-          await recordChange(tx, ids, actor, 'approvals.use_up', approvalChange(after, {}));
+          const change = approvalChange(after, { event: 'approval.used_up' });
+          await recordChange(tx, ids, actor, 'approvals.use_up', change);
         }
       }
     },

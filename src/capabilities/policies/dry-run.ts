@@ -1,11 +1,10 @@
 /** A dry run: which rules are looked at for a request, and why one of them decides. Nothing is asked for or told. */
 import { attemptedOf, lookAt, type RuleOutcome } from '../../kernel/policy.ts';
-import type { DraftRule } from './drafts.ts';
 import { type Attempt, factsOf } from './facts.ts';
-import { type CompiledRule, compileRules } from './rules.ts';
+import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';
 import type { Evaluation } from './schema.ts';
 
-export function explain(sources: readonly DraftRule[], attempt: Attempt, timezone: string): Evaluation {
+export function explain(sources: readonly SwitchedRule[], attempt: Attempt, timezone: string): Evaluation {
   const disabled = new Set(sources.filter(({ enabled }) => !enabled).map(({ id }) => id));
   const subject = { model: attempt.model, action: attempt.action ?? '' };
   const facts = factsOf(attempt, timezone);

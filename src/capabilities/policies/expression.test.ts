@@ -1,8 +1,10 @@
 /** What is accepted as a condition, and that nothing accepted can keep the process busy. */
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
+import { verdictOf } from '../../kernel/policy.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
-import { type Attempt, factsOf } from './facts.ts';
+import { type Attempt, type Facts, factsOf } from './facts.ts';
+import { type CompiledRule, compileRules } from './rules.ts';
 
 const attempt: Attempt = {
   model: 'gpt-4o',
@@ -132,5 +134,56 @@ describe('what is accepted is bounded when it is evaluated', () => {
     ['a prototype', 'metadata.constructor == 1', /No such key/],
   ])('%s fails as a value', (_, source, fault) => {
     expect(evaluate(source)).toEqual({ fault: expect.stringMatching(fault) });
+  });
+});
+
+describe('the time that rules may take together', () => {
+  const dear = `[${Array.from({ length: 100 }, (_, n) => n).join()}].all(a, [${Array.from({ length: 20 }, (_, n) => n).join()}].exists(b, b == 0))`;
+  const evaluateAfter = (source: string, ms: number) => {
+    const compiled = compileExpression(source);
+    if (isSyntaxFault(compiled)) {
+      throw new Error(compiled.message);
+    }
+    return compiled.evaluate({ ...factsOf(attempt, 'UTC'), startedMs: performance.now() - ms });
+  };
+
+  test('is over after 250 ms: what is left fails, and so refuses', () => {
+    expect(evaluateAfter(dear, 0)).toBe(true);
+    expect(evaluateAfter(dear, 251)).toEqual({ fault: 'the rules before this one took too long' });
+  });
+
+  test('is not watched for what takes no time', () => {
+    expect(evaluateAfter('true', 251)).toBe(true);
+  });
+
+  test('counts from the first rule that looks at the request, through all that follow', () => {
+    const facts = { ...factsOf(attempt, 'UTC'), startedMs: performance.now() - 249 };
+    let untilMs = 0;
+    const slow = () => {
+      untilMs = facts.startedMs + 260;
+      while (performance.now() < untilMs) {
+        // Something makes a step take far longer than it should.
+      }
+      return false;
+    };
+    const [rule] = compileRules([
+      {
+        id: 'b',
+        version: 1n,
+        effect: 'allow',
+        models: null,
+        actions: null,
+        expression: dear,
+        priority: 2n,
+        reason: '',
+      },
+    ]);
+    const rules = [{ ...(rule as CompiledRule), id: 'a', condition: slow }, rule as CompiledRule];
+    const subject = { model: 'gpt-4o', action: '' };
+    expect(verdictOf<Facts, CompiledRule>(rules, subject, () => facts)).toMatchObject({
+      kind: 'error',
+      rule: { id: 'b' },
+      fault: 'the rules before this one took too long',
+    });
   });
 });

@@ -296,6 +296,19 @@ describe('a simulation', () => {
     expect((await here.call('GET', '/approvals')).json.data).toEqual([]);
   });
 
+  test('takes of a run that goes on what it was admitted for, also once its hold has expired', async () => {
+    const running = { status: 'running', cost_usd: undefined, model: 'gpt-4o' };
+    await here.run({ ...running, estimated_cost_usd: '5', expires_in_seconds: 60 });
+    await here.run({ ...running, estimated_cost_usd: '0.5', input_tokens: 10, max_output_tokens: 90 });
+    const blocked = async (expression: string) =>
+      (await simulate({ rules: [{ ...minimal, effect: 'block', expression }] })).json.draft.block;
+    expect(await blocked('cost_usd > 1.0')).toBe(1);
+    expect(await blocked('cost_usd == 0.5 && output_tokens == 90')).toBe(1);
+    world.clock.advanceSeconds(61);
+    await world.parts.ledger.expireDue();
+    expect(await blocked('cost_usd > 1.0')).toBe(1);
+  });
+
   test('tells of rules that would fail, and is bounded', async () => {
     await here.run();
     const rules = [{ ...minimal, expression: 'tags.a == "b"' }];

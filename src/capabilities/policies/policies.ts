@@ -10,6 +10,7 @@ import { lockOrg } from '../orgs/index.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
 import { announcePolicies } from './notices.ts';
 import { insertPolicy, insertVersion, type PolicyRow, selectPolicies, updatePolicy } from './queries.ts';
+import { ruleOf } from './rules.ts';
 import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';
 
 /** Steps that all rules of an org may take together, at worst, for one request. */
@@ -58,13 +59,7 @@ export async function createPolicy(
     org_id: caller.tenantId,
     id: ids.next('pol'),
     version: 1n,
-    effect: body.effect,
-    models: body.models ?? null,
-    actions: body.actions ?? null,
-    expression: body.expression ?? null,
-    priority: BigInt(body.priority),
-    reason: body.reason,
-    enabled: body.enabled ?? true,
+    ...ruleOf(body),
     created_at: now,
     updated_at: now,
     deleted_at: null,

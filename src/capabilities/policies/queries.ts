@@ -1,67 +1,46 @@
-import type { Effect } from '../../kernel/policy.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import { type ListQuery, type PageOf, selectPage } from '../../platform/http/list.ts';
+import type { SwitchedRule } from './rules.ts';
 import { type PolicyFilters, policySorts } from './schema.ts';
 
-export interface PolicyRow {
+export interface PolicyRow extends SwitchedRule {
   readonly org_id: string;
-  readonly id: string;
-  readonly version: bigint;
-  readonly effect: Effect;
-  readonly models: readonly string[] | null;
-  readonly actions: readonly string[] | null;
-  readonly expression: string | null;
-  readonly priority: bigint;
-  readonly reason: string;
-  readonly enabled: boolean;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
 }
 
-const columns =
-  'org_id, id, version, effect, models, actions, expression, priority, reason, enabled, created_at, updated_at, deleted_at';
+/** Those that never change come first. */
+const columnNames = [
+  'org_id',
+  'id',
+  'created_at',
+  'version',
+  'effect',
+  'models',
+  'actions',
+  'expression',
+  'priority',
+  'reason',
+  'enabled',
+  'updated_at',
+  'deleted_at',
+] as const satisfies readonly (keyof PolicyRow)[];
+const columns = columnNames.join();
+const changing = columnNames.slice(columnNames.indexOf('version'));
 
 export async function insertPolicy(tx: Transaction, row: PolicyRow): Promise<void> {
   await tx.query(
-    `INSERT INTO policies (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-    [
-      row.org_id,
-      row.id,
-      row.version,
-      row.effect,
-      row.models,
-      row.actions,
-      row.expression,
-      row.priority,
-      row.reason,
-      row.enabled,
-      row.created_at,
-      row.updated_at,
-      row.deleted_at,
-    ],
+    `INSERT INTO policies (${columns}) VALUES (${columnNames.map((_, index) => `$${index + 1}`).join()})`,
+    columnNames.map((column) => row[column]),
   );
 }
 
 export async function updatePolicy(tx: Transaction, row: PolicyRow): Promise<void> {
   await tx.query(
-    `UPDATE policies SET version = $3, effect = $4, models = $5, actions = $6, expression = $7, priority = $8,
-                         reason = $9, enabled = $10, updated_at = $11, deleted_at = $12
+    `UPDATE policies SET ${changing.map((column, index) => `${column} = $${index + 3}`).join()}
       WHERE org_id = $1 AND id = $2`,
-    [
-      row.org_id,
-      row.id,
-      row.version,
-      row.effect,
-      row.models,
-      row.actions,
-      row.expression,
-      row.priority,
-      row.reason,
-      row.enabled,
-      row.updated_at,
-      row.deleted_at,
-    ],
+    [row.org_id, row.id, ...changing.map((column) => row[column])],
   );
 }
 

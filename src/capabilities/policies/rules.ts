@@ -2,6 +2,7 @@
 import { type Effect, inOrder, patternOf, type Rule } from '../../kernel/policy.ts';
 import { type Compiled, compileExpression, isSyntaxFault } from './expression.ts';
 import type { Facts } from './facts.ts';
+import type { CreatePolicy } from './schema.ts';
 
 export interface CompiledRule extends Rule<Facts> {
   readonly version: bigint;
@@ -18,6 +19,23 @@ export interface RuleSource {
   readonly expression: string | null;
   readonly priority: bigint;
   readonly reason: string;
+}
+
+export interface SwitchedRule extends RuleSource {
+  readonly enabled: boolean;
+}
+
+/** What a body says of a rule; what it leaves out has its default. */
+export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'> {
+  return {
+    effect: body.effect,
+    models: body.models ?? null,
+    actions: body.actions ?? null,
+    expression: body.expression ?? null,
+    priority: BigInt(body.priority),
+    reason: body.reason,
+    enabled: body.enabled ?? true,
+  };
 }
 
 /** Given the oldest first; returned in the order in which they are looked at. */
