@@ -19,7 +19,7 @@ import {
   deprecationRoutes,
   deprecationsPage,
 } from './capabilities/deprecations/index.ts';
-import { forecastRoutes } from './capabilities/forecasts/index.ts';
+import { exhaustionWatch, forecastRoutes } from './capabilities/forecasts/index.ts';
 import { createCredentials, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
@@ -224,7 +224,7 @@ export function createApp(deps: AppDependencies): App {
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...auditRoutes({ db, ids, signer: auditSigner, softwareVersion: version }),
-    ...forecastRoutes({ db, ledger, orgLimits }),
+    ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
@@ -342,6 +342,7 @@ export function createApp(deps: AppDependencies): App {
     blocked.job,
     approvalExpiry({ db, ids, clock }),
     expiringKeys({ db, ids, clock }),
+    exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: parts.events.wants }),
     ...webhookJobs({
       db,
       clock,

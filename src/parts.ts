@@ -3,7 +3,7 @@ import { createPermits } from './capabilities/approvals/index.ts';
 import { openSigner, type Signer } from './capabilities/audit/index.ts';
 import { createPrices, type Prices, seedFacts, seedModels } from './capabilities/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
-import { openWantedEvents } from './capabilities/webhooks/index.ts';
+import { openWantedEvents, type WantedEvents } from './capabilities/webhooks/index.ts';
 import type { Config } from './config.ts';
 import type { SharedClock } from './platform/clock.ts';
 import type { Database } from './platform/db/database.ts';
@@ -34,6 +34,7 @@ export interface Parts {
   readonly processes: Processes;
   readonly secrets: Secrets;
   readonly auditSigner: Signer;
+  readonly events: WantedEvents;
   close(): Promise<void>;
 }
 
@@ -73,6 +74,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
     processes,
     secrets,
     auditSigner,
+    events,
     async close() {
       await ledger.close();
       await rates.close();

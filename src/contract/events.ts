@@ -67,6 +67,19 @@ const Exhausted = open({
   code: Type.String({ description: 'The error code that the refused request was answered with.' }),
 });
 
+const ExhaustionForecast = open({
+  ...limitInWindow,
+  used: amount,
+  runs_out_on: Type.String({
+    description: 'The day, as `YYYY-MM-DD`, in the time zone of the organization.',
+  }),
+  earliest_on: nullable(text),
+  latest_on: nullable(text),
+  expected_at_window_end: nullable(
+    Type.String({ description: "A decimal string in the limit's unit; null without a window." }),
+  ),
+});
+
 const Run = open({
   id: text,
   external_id: nullable(text),
@@ -315,6 +328,18 @@ export const eventCatalog = {
       used: '99.99',
       scope: { key_id: key.id, model: 'gpt-4o', customer_id: null, chain_id: null },
       code: 'budget_exceeded',
+    },
+  ),
+  'limit.exhaustion_forecast': kind(
+    'A limit is expected to run out before its window ends; of what has no window, within 30 days. Once per limit and window.',
+    ExhaustionForecast,
+    {
+      ...limitExample,
+      used: '61.5',
+      runs_out_on: '2026-11-24',
+      earliest_on: '2026-11-22',
+      latest_on: '2026-11-27',
+      expected_at_window_end: '126.8',
     },
   ),
   'run.finished': kind(

@@ -35,7 +35,8 @@ export type IdPrefix =
   | 'ses'
   | 'mem'
   | 'evl'
-  | 'coh';
+  | 'coh'
+  | 'scn';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

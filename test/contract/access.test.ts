@@ -75,6 +75,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     cohort_id: (
       await world.request('POST', '/v1/benchmarks/cohorts', { key: org.ownerKey, body: cohortBody })
     ).json.id,
+    scenario_id: await made('capacity-scenarios', scenarioBody),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
   };
@@ -107,6 +108,7 @@ const evalBody = { suite: 'a', model: 'a', score: 1, samples: 1 };
 const routingBody = { candidates: ['a'], suite: 'a', min_score: 0, max_age_days: 1, objective: 'cost' };
 
 const cohortBody = { name: 'a', criteria: {} };
+const scenarioBody = { name: 'a', changes: {} };
 const detectorBody = { name: 'a', kind: 'words', words: ['a'], action: 'flag' };
 
 const limitBodies = {
@@ -259,6 +261,8 @@ function validBody(route: Route): object {
     'webhooks.signing.rotate': {},
     'webhooks.redeliver': { from: '2026-01-01T00:00:00Z' },
     'benchmark_participation.put': { enabled: false },
+    'capacity_scenarios.create': scenarioBody,
+    'capacity_scenarios.change': { name: 'b' },
     'safety_detectors.create': detectorBody,
     'safety_detectors.change': { enabled: false },
     'safety_detectors.test': { content: 'a' },

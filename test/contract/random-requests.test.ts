@@ -155,6 +155,10 @@ async function newCast(): Promise<Cast> {
     }),
     session_id: (await signIn(world, own.ownerKey, own.id)).id,
     operator_session_id: (await signIn(world, operator.json.secret)).id,
+    scenario_id: await make(`/v1/orgs/${own.id}/capacity-scenarios`, own.ownerKey, {
+      name: 'a',
+      changes: {},
+    }),
     decision_id: decision.json.decision_id,
     model: 'gpt-4o',
     plan_id: await make('/v1/admin/plans', world.operatorKey, { name: own.id, overage_policy: 'allow' }),

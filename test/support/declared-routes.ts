@@ -56,6 +56,7 @@ export function declaredApp(): App {
       processes: createProcesses(db),
       secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
       auditSigner: { publicKey: { id: '', pem: '' }, sign: notUsed },
+      events: { wants: () => false },
       close: async () => undefined,
     },
     log: createLog('silent'),

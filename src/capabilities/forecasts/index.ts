@@ -1,1 +1,2 @@
+export { exhaustionWatch } from './exhaustion-watch.ts';
 export { forecastRoutes } from './routes.ts';

@@ -32,6 +32,7 @@ export const operationGroups = {
   benchmark_participation: 'Whether the figures of an organization count in benchmarks.',
   benchmarks: 'How an organization compares with others, none of which can be told apart.',
   forecasts: 'What the days to come may cost and be worth.',
+  capacity_scenarios: 'What would be different, for capacity forecasts to be made with.',
   models: 'Models, what they cost and what they can do.',
   evals: 'How models did in evaluations: scores of suites.',
   routing_policy: 'How an organization chooses among models.',
