@@ -18,6 +18,7 @@ import { bulkEmbedded, bulkPostgres } from './rows/bulk-ingest.ts';
 import { edgeDecision } from './rows/edge-decision.ts';
 import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
+import { forecasts } from './rows/forecasts.ts';
 import { growthLimits } from './rows/growth-limits.ts';
 import { growthRuns } from './rows/growth-runs.ts';
 import { memoryBulk } from './rows/memory-bulk.ts';
@@ -49,6 +50,7 @@ const rows: readonly Row[] = [
   memoryOrgs,
   memoryBulk,
   safety,
+  forecasts,
   start,
   readOrg,
   naive,

@@ -8,6 +8,7 @@ import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/openapi.ts';
 import { version } from '../src/version.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
+import { forecastChart } from './forecast-chart.ts';
 
 const baseUrl = 'http://localhost:8080';
 const openApi = buildOpenApi(declaredRoutes(), {
@@ -20,6 +21,7 @@ const openApi = buildOpenApi(declaredRoutes(), {
 const documents: Record<string, string> = {
   'openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,
   'errors.md': errorsMarkdown(),
+  'forecasts.svg': forecastChart(),
 };
 const directory = new URL('../docs/generated/', import.meta.url);
 mkdirSync(directory, { recursive: true });

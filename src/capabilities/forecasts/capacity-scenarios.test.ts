@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { chartAnswers, chartDays } from '../../../scripts/forecast-chart.ts';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { exampleWeeks } from '../../../test/support/forecast-example.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { dayMs, daysOf, recordDays, recordRuns } from '../../../test/support/usage-history.ts';
 import { scenariosPerOrgMax } from './scenario-schema.ts';
@@ -228,6 +230,33 @@ describe('teams', () => {
     const planned = (await capacity('?deployment=d&horizon_days=7&scenario=plan')).teams;
     expect(planned.pays_up_to).toEqual(teams.pays_up_to);
     expect(planned.points.at(-1).teams).toBe(40);
+  });
+
+  test('the chart of the guide is drawn from what the two routes answer', async () => {
+    const startMs = Math.floor(world.clock.now().getTime() / dayMs) * dayMs - 26 * 7 * dayMs;
+    const runs = exampleWeeks().flatMap(({ teams, valueUsd, costUsd }, week) =>
+      Array.from({ length: teams }, (_, team) => ({
+        model: 'm',
+        status: 'succeeded',
+        deployment: 'd',
+        team: `team ${team}`,
+        cost_usd: (costUsd / teams).toFixed(2),
+        value_usd: (valueUsd / teams).toFixed(2),
+        started_at: new Date(startMs + (week * 7 + 3) * dayMs).toISOString(),
+      })),
+    );
+    await recordRuns(world, org, runs);
+    const drawn = chartAnswers();
+    expect((await capacity(`?deployment=d&horizon_days=${chartDays}`)).teams).toEqual(drawn.teams);
+    for (const { teams, returnUsd } of drawn.linear) {
+      const { json } = await world.request('GET', `/v1/forecast?deployment=d&teams=${teams}`, {
+        key: org.ownerKey,
+      });
+      expect(Number(json.return_usd)).toBeCloseTo(returnUsd, 6);
+    }
+    // Where they part: at twice the teams observed, the linear one promises twice as much, and the curve a decline.
+    const [last, line] = [drawn.teams.points.at(-1), drawn.linear.at(-1)];
+    expect(line?.returnUsd).toBeGreaterThan(1.5 * Number(last?.return_high_usd));
   });
 
   test('a team count that never differed leaves it to the prior, and says so', async () => {
