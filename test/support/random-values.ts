@@ -140,7 +140,7 @@ export function politeBody(schema: JsonSchema): fc.Arbitrary<unknown> {
 }
 
 function politeValue(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
-  return schema.items === undefined ? valid(schema, name) : fc.tuple(politeItem(schema.items, name));
+  return schema.items === undefined ? politeItem(schema, name) : fc.tuple(politeItem(schema.items, name));
 }
 
 function politeItem(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {

@@ -1,6 +1,7 @@
 /** What is told, when, and how often; and that every event is as the catalog says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { daysOf, recordDays } from '../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../contract/events.ts';
 import { denialOf } from '../../kernel/denial.ts';
 import { type Limit, windowOf } from '../../kernel/limits.ts';
@@ -267,6 +268,7 @@ test('every event that was written is as the catalog says', async () => {
   await call('POST', `${path}/keys/${key.id}/rotate`);
   await call('DELETE', `${path}/keys/${(await world.mintKey(org, 'viewer', [])).id}`);
   await policyEvents(path);
+  await forecastEvent(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });
   await operator('POST', '/reinstate');
   world.clock.advanceSeconds(86_400);
@@ -328,4 +330,23 @@ async function anotherProcess({ db, clock, parts }: World) {
       exhaustions.refused(orgId, nobody, denial);
     },
   };
+}
+
+/** Ten dollars a day, and a budget that does not last. A turn looks at a few orgs, so it may take some until it is this one's. */
+async function forecastEvent(path: string): Promise<void> {
+  await listen(['limit.exhaustion_forecast']);
+  await recordDays(
+    world,
+    org,
+    daysOf(9, () => '10'),
+    { workflow: 'forecast' },
+  );
+  const scope = { scope_kind: 'workflow', scope_id: 'forecast' };
+  await call('POST', `${path}/budgets`, { name: 'f', ...scope, period: 'year', limit_usd: '100' });
+  await expect
+    .poll(async () => {
+      await runJob(/will run out/);
+      return (await events('limit.exhaustion_forecast')).length;
+    })
+    .toBeGreaterThan(0);
 }
