@@ -2,6 +2,7 @@
 import type { Tracer } from '@opentelemetry/api';
 import { approvalExpiry, approvalRoutes, createApprovals } from './capabilities/approvals/index.ts';
 import {
+  type Actor,
   auditRoutes,
   createAttempts,
   dailyCheckpoints,
@@ -48,6 +49,7 @@ import {
   visitorOf,
 } from './capabilities/sessions/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
+import { createImpersonation, supportRoutes } from './capabilities/support/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
   createDeliveryCounts,
@@ -140,6 +142,7 @@ export function createApp(deps: AppDependencies): App {
   const failsOpen = config.edgeFailMode === 'open';
   const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
 
+  const impersonation = createImpersonation({ db, clock, ids, log, faults, region: config.region });
   const findCredential = async (token: string) =>
     (await credentials.find(token)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
@@ -173,6 +176,7 @@ export function createApp(deps: AppDependencies): App {
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...residencyRoutes({ db }),
+    ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
     ...sessionRoutes({ db, sessions }),
     ...budgetRoutes({ db, ids }),
@@ -254,7 +258,9 @@ export function createApp(deps: AppDependencies): App {
     tracer,
     backoff,
     settings: config,
-    findCredential,
+    // Not for signing in: what a support session does goes by its token alone.
+    findCredential: async (token) => (await impersonation.find(token)) ?? findCredential(token),
+    recordImpersonated: (request) => impersonation.record(request),
     sessions,
     baseUrl,
     regions,
@@ -273,13 +279,7 @@ export function createApp(deps: AppDependencies): App {
       }
     },
     recordChange: (tx, { caller, address, traceId, now }, action, change) =>
-      recordChange(
-        tx,
-        ids,
-        { kind: actorKind(caller), id: caller.keyId, address, traceId, at: now },
-        action,
-        change,
-      ),
+      recordChange(tx, ids, { ...actorOf(caller), address, traceId, at: now }, action, change),
   });
 
   const [decision] = edge;
@@ -376,6 +376,9 @@ export function createApp(deps: AppDependencies): App {
 
 const expiredBatch = 500;
 
-function actorKind({ role, session }: Caller): 'operator' | 'key' | 'member' {
-  return session?.actor ?? (role === 'operator' ? 'operator' : 'key');
+function actorOf({ keyId, role, session, support }: Caller): Pick<Actor, 'kind' | 'id'> {
+  if (support !== undefined) {
+    return { kind: 'support', id: support.operatorKeyId };
+  }
+  return { kind: session?.actor ?? (role === 'operator' ? 'operator' : 'key'), id: keyId };
 }

@@ -147,6 +147,37 @@ const org = {
   updated_at: '2026-11-15T12:00:00.000Z',
 };
 
+const SupportGrant = open({
+  id: text,
+  org_id: text,
+  scope: Type.Array(text),
+  reason: text,
+  status: text,
+  created_by: text,
+  created_at: timestamp,
+  expires_at: timestamp,
+  needs_approval: Type.Boolean(),
+  decided_by: nullable(text),
+  decided_at: nullable(timestamp),
+  revoked_by: nullable(text),
+  revoked_at: nullable(timestamp),
+});
+const supportGrant = {
+  id: 'sgr_01hzy4t0000000000000000000',
+  org_id: org.id,
+  scope: ['runs:read', 'budgets:read'],
+  reason: 'Ticket 4711: a budget refuses too early',
+  status: 'active',
+  created_by: 'key_01hzy4t0000000000000000001',
+  created_at: '2026-11-15T12:00:00.000Z',
+  expires_at: '2026-11-15T18:00:00.000Z',
+  needs_approval: false,
+  decided_by: null,
+  decided_at: null,
+  revoked_by: null,
+  revoked_at: null,
+};
+
 const spending = { id: text, period: text, limit_usd: usd, enforcement: text, updated_at: timestamp };
 const Budget = open({ ...spending, name: text, scope_kind: text, scope_id: nullable(text) });
 const CustomerLimit = open({ ...spending, customer_id: text });
@@ -398,6 +429,52 @@ export const eventCatalog = {
     'The home region of the organization, or what becomes of requests elsewhere, was changed.',
     open({ home_region: nullable(text), mode: Type.String({ description: '`forward` or `strict`.' }) }),
     { home_region: 'eu', mode: 'strict' },
+  ),
+  'support.grant_created': kind('An operator asked for support access.', SupportGrant, supportGrant),
+  'support.grant_approved': kind('A support grant was approved.', SupportGrant, {
+    ...supportGrant,
+    needs_approval: true,
+    decided_by: key.id,
+    decided_at: '2026-11-15T12:05:00.000Z',
+  }),
+  'support.grant_denied': kind('A support grant was denied.', SupportGrant, {
+    ...supportGrant,
+    status: 'denied',
+    needs_approval: true,
+    decided_by: key.id,
+    decided_at: '2026-11-15T12:05:00.000Z',
+  }),
+  'support.grant_revoked': kind('A support grant was revoked.', SupportGrant, {
+    ...supportGrant,
+    status: 'revoked',
+    revoked_by: key.id,
+    revoked_at: '2026-11-15T12:05:00.000Z',
+  }),
+  'support.session_opened': kind(
+    'An operator opened a session under a support grant.',
+    open({
+      id: text,
+      grant_id: text,
+      org_id: text,
+      scope: Type.Array(text),
+      operator_key_id: text,
+      created_at: timestamp,
+      expires_at: timestamp,
+    }),
+    {
+      id: 'sse_01hzy4t0000000000000000000',
+      grant_id: supportGrant.id,
+      org_id: org.id,
+      scope: supportGrant.scope,
+      operator_key_id: supportGrant.created_by,
+      created_at: '2026-11-15T12:00:00.000Z',
+      expires_at: supportGrant.expires_at,
+    },
+  ),
+  'support.settings_updated': kind(
+    'The organization changed whether support may be granted access.',
+    open({ allowed: Type.Boolean(), approval_required: Type.Boolean() }),
+    { allowed: true, approval_required: true },
   ),
   'budget.created': kind('A budget was created.', Budget, budget),
   'budget.updated': kind('A budget was changed.', Budget, budget),

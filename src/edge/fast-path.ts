@@ -66,7 +66,7 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     }
     try {
       const address = clientAddress(request, trustedProxies);
-      return admitCaller({ credential, access, pathOrgId: undefined, address, now });
+      return admitCaller({ credential, access, method: route.method, pathOrgId: undefined, address, now });
     } catch {
       return undefined;
     }

@@ -9,6 +9,8 @@ export type FaultPoint =
   | 'write.before_commit'
   /** The commit is done; the answer has not been sent. */
   | 'write.after_commit'
+  /** A support session's request is written to the record, which is not committed yet; nothing is served yet. */
+  | 'support.before_commit'
   /** A webhook was sent and answered; what became of it is not written yet. */
   | 'webhook.after_send';
 

@@ -36,7 +36,10 @@ export type IdPrefix =
   | 'mem'
   | 'evl'
   | 'coh'
-  | 'scn';
+  | 'scn'
+  | 'sgr'
+  | 'sse'
+  | 'sac';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

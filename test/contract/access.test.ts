@@ -76,9 +76,19 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
       await world.request('POST', '/v1/benchmarks/cohorts', { key: org.ownerKey, body: cohortBody })
     ).json.id,
     scenario_id: await made('capacity-scenarios', scenarioBody),
+    grant_id: await supportGrantOf(org),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
   };
+}
+
+async function supportGrantOf({ id }: TestOrg): Promise<string> {
+  const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const { json } = await world.request('POST', '/v1/admin/support/grants', {
+    key: world.operatorKey,
+    body: { org_id: id, scope: ['runs:read'], reason: 'a', expires_at },
+  });
+  return json.id;
 }
 
 async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: string }> {
@@ -251,6 +261,7 @@ function validBody(route: Route): object {
   const bodies: Record<string, object> = {
     'org.change': { name: 'Taken over' },
     'org.ip_allow_list.put': { cidrs: [] },
+    'support_access.settings.put': { allowed: true, approval_required: false },
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
     'keys.rotate': {},
     'runs.complete': { cost_usd: '0.1' },

@@ -115,7 +115,21 @@ async function newCast(): Promise<Cast> {
       body: { enabled: true },
     });
   }
+  const settings = `/v1/orgs/${own.id}/support-access/settings`;
+  const grant = {
+    org_id: own.id,
+    scope: ['runs:read'],
+    reason: 'a',
+    expires_at: new Date(world.clock.now().getTime() + 7 * 3_600_000).toISOString(),
+  };
+  const active_grant_id = await make('/v1/admin/support/grants', world.operatorKey, grant);
+  await world.request('PUT', settings, {
+    key: own.ownerKey,
+    body: { allowed: true, approval_required: true },
+  });
   const resources = {
+    active_grant_id,
+    grant_id: await make('/v1/admin/support/grants', world.operatorKey, grant),
     cohort_id: await make('/v1/benchmarks/cohorts', own.ownerKey, { name: 'a', criteria: {} }),
     sub_id,
     delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
@@ -234,13 +248,18 @@ async function sendInjected(request: RandomRequest): Promise<void> {
   const answer = await world.request(method, target, {
     headers,
     address,
-    ...(body !== undefined && { raw: body }),
+    ...(body !== undefined && { raw: namingOwnOrg(body) }),
   });
   noteStatus(answer);
   const route = routeOf(world.router, method, target);
   if (route !== undefined && answer.status === route.success && method !== 'HEAD') {
     succeeded.add(route.id);
   }
+}
+
+/** A body that names an org stands for one that names the own org. */
+function namingOwnOrg(body: Buffer): Buffer {
+  return Buffer.from(body.toString('latin1').replaceAll('{org_id}', cast.orgs.own), 'latin1');
 }
 
 function bytesOf(request: RandomRequest): Buffer {

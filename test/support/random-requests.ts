@@ -113,6 +113,9 @@ function fittingId(path: string, parameter: string): Id {
 
 /** Operators have sessions of their own, under the same name. */
 function resourceFor(path: string, parameter: string): string {
+  if (parameter === 'grant_id' && path.startsWith('/v1/admin')) {
+    return 'active_grant_id';
+  }
   return path.startsWith('/v1/admin/sessions') ? `operator_${parameter}` : parameter;
 }
 

@@ -72,6 +72,8 @@ const hints: Readonly<Record<string, readonly string[]>> = {
   started_at: ['2026-11-15T11:00:00Z', '2026-11-15T12:00:00+01:00', '2026-01-01T00:00:00Z', ...times],
   finished_at: ['2026-11-15T11:30:00Z', '2026-01-01T00:00:00Z', ...times],
   group_by: ['model', 'day', 'hour,team', 'status,customer_id', 'month,key_id', 'model,model', 'colour', ','],
+  /** The first is the own one, by the time it is sent. */
+  org_id: ['{org_id}', 'org_0', ''],
   tag: ['a=b', '=', 'a='],
   timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns', 'utc', 'Mars/Olympus', '+01:00', 'Etc/GMT+12'],
   cidrs: [

@@ -8,7 +8,7 @@
  */
 import { Counter, type Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import type { Log } from '../../platform/log.ts';
@@ -88,25 +88,6 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
     }
   }
 
-  function draftOf({ actor, action, outcome, code, target, detail }: Attempt): AuditDraft {
-    return {
-      id: ids.next('aud'),
-      at: actor.at.toISOString(),
-      actorKind: actor.kind,
-      actorId: actor.id,
-      action,
-      outcome,
-      code: code ?? null,
-      targetKind: target.kind,
-      targetId: target.id,
-      before: null,
-      after: null,
-      detail: detail ?? null,
-      address: actor.address ?? null,
-      traceId: actor.traceId ?? null,
-    };
-  }
-
   /** What waits, and what was only counted, as attempts of their own. */
   function take(): Attempt[] {
     const counted = [...repeated.values()].filter(({ seen }) => seen > singlyMax);
@@ -154,7 +135,13 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
       for (let next = left[0]; next !== undefined; next = left[0]) {
         const [tenantId, attempts] = next;
         const some = attempts.slice(0, entriesPerTransaction);
-        await db.transaction((tx) => appendAudit(tx, tenantId, some.map(draftOf)));
+        await db.transaction((tx) =>
+          appendAudit(
+            tx,
+            tenantId,
+            some.map((attempt) => draftOf(ids, attempt)),
+          ),
+        );
         attempts.splice(0, some.length);
         if (attempts.length === 0) {
           left.shift();
@@ -177,7 +164,7 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
   return {
     note,
     async record(attempt) {
-      await db.transaction((tx) => appendAudit(tx, attempt.tenantId, [draftOf(attempt)]));
+      await db.transaction((tx) => recordAttempt(tx, ids, attempt));
     },
     flush,
     job: {
@@ -202,6 +189,30 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
         },
       });
     },
+  };
+}
+
+/** Writes an entry in the transaction of whoever must not go on without it. */
+export async function recordAttempt(tx: Transaction, ids: Ids, attempt: Attempt): Promise<void> {
+  await appendAudit(tx, attempt.tenantId, [draftOf(ids, attempt)]);
+}
+
+function draftOf(ids: Ids, { actor, action, outcome, code, target, detail }: Attempt): AuditDraft {
+  return {
+    id: ids.next('aud'),
+    at: actor.at.toISOString(),
+    actorKind: actor.kind,
+    actorId: actor.id,
+    action,
+    outcome,
+    code: code ?? null,
+    targetKind: target.kind,
+    targetId: target.id,
+    before: null,
+    after: null,
+    detail: detail ?? null,
+    address: actor.address ?? null,
+    traceId: actor.traceId ?? null,
   };
 }
 

@@ -1,4 +1,4 @@
-export { type Attempt, type Attempts, createAttempts } from './attempts.ts';
+export { type Attempt, type Attempts, createAttempts, recordAttempt } from './attempts.ts';
 export { dailyCheckpoints } from './checkpoints.ts';
 export { checkExport } from './export-check.ts';
 export { type Actor, recordChange } from './journal.ts';

@@ -15,7 +15,9 @@ const recorded = new Set<ErrorCode>([
 /** It is kept with the org whose key it was. Undefined: not worth an entry. */
 export function refusedAttempt(call: RefusedCall): Attempt | undefined {
   const { refusal, route, params, credential, address, traceId, at } = call;
-  if (!recorded.has(refusal.code)) {
+  // What support asks for is on record already. An org of another region has its log there, and nothing of it here.
+  const isElsewhere = credential.org?.residency?.isHere === false;
+  if (!recorded.has(refusal.code) || credential.support !== undefined || isElsewhere) {
     return undefined;
   }
   const kind = credential.session?.actor ?? (credential.role === 'operator' ? 'operator' : 'key');

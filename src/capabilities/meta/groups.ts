@@ -3,6 +3,8 @@ export const operationGroups = {
   orgs: 'Organizations, as platform operators see them.',
   org: "The caller's own organization.",
   residency: 'Where organizations are at home, and what becomes of requests elsewhere.',
+  support: 'How operators get to see into an organization, and how narrowly.',
+  support_access: "What support did with the caller's organization, and may do.",
   keys: "The keys of the caller's organization.",
   operator_keys: 'The keys of platform operators.',
   sessions: 'Who is signed in to the console.',

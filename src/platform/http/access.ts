@@ -54,6 +54,16 @@ export interface Credential {
   readonly org: CredentialOrg | null;
   /** Set where a browser is signed in, rather than a key presented. */
   readonly session?: CallerSession | undefined;
+  /** Set where an operator acts for the org, under a grant. */
+  readonly support?: SupportIdentity | undefined;
+}
+
+export interface SupportIdentity {
+  readonly grantId: string;
+  readonly sessionId: string;
+  /** Who acts. */
+  readonly operatorKeyId: string;
+  readonly scope: readonly string[];
 }
 
 export interface CallerSession {
@@ -113,6 +123,7 @@ export interface Caller {
   /** The caller's org, or `platform` for an operator. */
   readonly tenantId: string;
   readonly session?: CallerSession | undefined;
+  readonly support?: SupportIdentity | undefined;
 }
 
 export function outranks(role: Role, other: Role): boolean {
@@ -147,12 +158,27 @@ function checkRegion(residency: CredentialResidency | null, arrivedElsewhere: bo
 export interface AccessRequest {
   readonly credential: Credential;
   readonly access: Exclude<Access, { kind: 'public' }>;
+  readonly method: string;
   /** The org named in the path, if the path names one. */
   readonly pathOrgId: string | undefined;
   readonly address: string;
   readonly now: Date;
   /** Another region has sent it here. */
   readonly arrivedElsewhere?: boolean | undefined;
+}
+
+/** What a support session may do is what its grant says, and never more than an admin of the org. */
+function checkSupport({ scope }: SupportIdentity, access: AccessRequest['access'], method: string): void {
+  const deny = (reason: string) => refuseWith('support_scope_denied', { reason, scope: [...scope], method });
+  if (access.kind !== 'org') {
+    throw deny('operator_only');
+  }
+  if (!scope.includes(access.scope)) {
+    throw deny('scope_not_granted');
+  }
+  if (access.role === 'owner') {
+    throw deny('owner_only');
+  }
 }
 
 /** Whether a credential may be used at all, here and now; the first refusal is thrown. */
@@ -179,6 +205,7 @@ export function checkStanding(credential: Credential, address: string, now: Date
 export function admitCaller({
   credential,
   access,
+  method,
   pathOrgId,
   address,
   now,
@@ -191,6 +218,9 @@ export function admitCaller({
       throw refuse('not_found');
     }
     checkRegion(org?.residency ?? null, arrivedElsewhere);
+    if (credential.support !== undefined) {
+      checkSupport(credential.support, access, method);
+    }
     if (!credential.scopes.has(access.scope)) {
       throw refuseWith('missing_scope', { required: access.scope });
     }
@@ -200,6 +230,9 @@ export function admitCaller({
   } else if (credential.role !== 'operator') {
     // Nothing under /v1/admin is sent to another region.
     checkResidency(org);
+    if (credential.support !== undefined) {
+      checkSupport(credential.support, access, method);
+    }
     // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
     if (access.kind === 'operator' || pathOrgId !== org?.id || outranks('admin', credential.role)) {
       throw refuse('forbidden', 'This is for platform operators.');
@@ -211,5 +244,6 @@ export function admitCaller({
     scopes: credential.scopes,
     tenantId: org?.id ?? platformTenant,
     session: credential.session,
+    support: credential.support,
   };
 }

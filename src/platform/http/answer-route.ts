@@ -113,10 +113,12 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 /** Examines a credential that was found. Undefined: the route is open to everyone. */
 export function admit(
   credential: Credential,
-  { access, path }: Route,
+  { access, method, path }: Route,
   { params }: Match,
   whence: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
 ): Caller | undefined {
   const pathOrgId = path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
-  return access.kind === 'public' ? undefined : admitCaller({ credential, access, pathOrgId, ...whence });
+  return access.kind === 'public'
+    ? undefined
+    : admitCaller({ credential, access, method, pathOrgId, ...whence });
 }

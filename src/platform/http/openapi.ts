@@ -90,6 +90,7 @@ export function possibleErrors(route: Route): ErrorCode[] {
       'ip_not_allowed',
       'org_suspended',
       'residency_violation',
+      'support_scope_denied',
       'forbidden',
       'rate_limited',
     );

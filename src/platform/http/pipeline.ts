@@ -1,11 +1,11 @@
 /**
  * The way of a request, in the order that the contract promises; the first refusal wins:
  *
- *   route → token or session → key standing → address → org standing → tenant → residency → (support scope) → scope → role
+ *   route → token or session → key standing → address → org standing → tenant → residency → support scope → scope → role
  *     → request rate → body size → parse → validation → idempotency → handler
  *
- * The step in parentheses has its place here and no capability yet. What belongs into another region is sent there before
- * its body is read.
+ * What belongs into another region is sent there before its body is read. What a support session asks is recorded before it
+ * is served.
  *
  * Everything that leaves goes out as a `Reply`, through one function.
  */
@@ -34,6 +34,7 @@ import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { sendReply, sendStream } from './send.ts';
+import type { RecordImpersonated } from './support-session.ts';
 import { newTraceId } from './trace-id.ts';
 
 export interface PipelineDependencies extends AnswerRouteDependencies {
@@ -46,6 +47,7 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   /** Finds what belongs to a token; undefined when there is none. */
   findCredential(token: string): Promise<Credential | undefined>;
   readonly sessions: SessionFinder;
+  readonly recordImpersonated: RecordImpersonated;
   /** Where browsers reach this service. */
   baseUrl(): string;
   /** The other regions; undefined while residency is off. */
@@ -263,7 +265,37 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     exchange.credential = credential;
     const { address, now, sentBy } = exchange;
-    return admit(credential, route, match, { address, now, arrivedElsewhere: sentBy !== undefined });
+    const examine = () =>
+      admit(credential, route, match, { address, now, arrivedElsewhere: sentBy !== undefined });
+    return credential.support === undefined ? examine() : recorded(exchange, route, credential, examine);
+  }
+
+  /** A support session is served only what is on record, and what it is refused is on record too. */
+  async function recorded(
+    { request, address, traceId, now }: Exchange,
+    route: Route,
+    { support, org }: Credential,
+    examine: () => Caller | undefined,
+  ): Promise<Caller | undefined> {
+    let caller: Caller | undefined;
+    let refusal: Refusal | undefined;
+    try {
+      caller = examine();
+    } catch (error) {
+      if (!(error instanceof Refusal) || error instanceof AtHomeElsewhere) {
+        // The home region is the one to record it.
+        throw error;
+      }
+      refusal = error;
+    }
+    const [path = ''] = (request.url ?? '').split('?');
+    if (support !== undefined && org !== null) {
+      await deps.recordImpersonated({ support, orgId: org.id, route, path, refusal, address, traceId, now });
+    }
+    if (refusal !== undefined) {
+      throw refusal;
+    }
+    return caller;
   }
 
   /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */

@@ -1,0 +1,2 @@
+export { createImpersonation } from './impersonation.ts';
+export { supportRoutes } from './routes.ts';
