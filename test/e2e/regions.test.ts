@@ -1,0 +1,145 @@
+/** Two regions: two processes, each with a database of its own, that know of each other what the directory says. */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
+import { makePlace, type Place } from '../support/test-database.ts';
+
+vi.setConfig(processTimeouts);
+
+/** How long it may take until a region has heard of a change in another, on a busy machine. */
+const heardWithinMs = 15_000;
+
+const places: Place[] = [];
+let eu: ServiceProcess;
+let us: ServiceProcess;
+let startUs: () => Promise<ServiceProcess>;
+/** At home in us. */
+let org: { readonly id: string; readonly key: string };
+
+beforeAll(async () => {
+  const [euPort, usPort] = [await freePort(), await freePort()];
+  const prepare = async (region: string, port: number) => {
+    const place = await makePlace({ migrated: true });
+    places.push(place);
+    return () =>
+      startPurser({
+        ...settingsOf(place),
+        SVC_PORT: String(port),
+        SVC_REGION: region,
+        SVC_REGION_PEERS: `eu=http://127.0.0.1:${euPort},us=http://127.0.0.1:${usPort}`,
+        SVC_REGION_PEER_SECRET: 'the-secret-of-both-regions-0123456789',
+        SVC_BULK_MAX_RUNS: '20000',
+      });
+  };
+  const startEu = await prepare('eu', euPort);
+  startUs = await prepare('us', usPort);
+  [eu, us] = await Promise.all([startEu(), startUs()]);
+  org = await orgInUs({ home_region: 'us' });
+});
+afterAll(async () => {
+  await endAllProcesses();
+  await Promise.all(places.map((place) => place.remove()));
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves when eu has heard of it. */
+async function orgInUs(residency: object): Promise<{ id: string; key: string }> {
+  const { json } = await us.request('POST', '/v1/admin/orgs', { body: { name: 'An org' } });
+  const minted = await us.request('POST', `/v1/admin/orgs/${json.id}/keys`, {
+    body: { name: 'k', role: 'owner', scopes: ['org:read', 'org:write', 'runs:read', 'runs:write'] },
+  });
+  const made = { id: json.id, key: minted.json.secret };
+  await us.request('PUT', `/v1/admin/orgs/${json.id}/residency`, { body: residency });
+  await vi.waitFor(async () => expect((await read(eu, made)).code).not.toBe('unauthorized'), heardWithinMs);
+  return made;
+}
+
+const read = (service: ServiceProcess, { id, key }: typeof org) =>
+  service.request('GET', `/v1/orgs/${id}`, { key });
+const run = (service: ServiceProcess, { key }: typeof org, idempotencyKey?: string) =>
+  service.request('POST', '/v1/runs', {
+    key,
+    body: { model: 'm', cost_usd: '0.1' },
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  });
+
+describe('forward', () => {
+  test('a write in eu is made in us, once, whichever region is asked again', async () => {
+    const first = await run(eu, org, 'one');
+    expect(first.status).toBe(201);
+    const [again, atHome] = [await run(eu, org, 'one'), await run(us, org, 'one')];
+    expect([again.text, atHome.text]).toEqual([first.text, first.text]);
+    expect([again.replayed, atHome.replayed]).toEqual([true, true]);
+    const { json } = await us.request('GET', '/v1/runs', { key: org.key });
+    expect(json.data.filter(({ id }: { id: string }) => id === first.json.id)).toHaveLength(1);
+  });
+
+  test('a large body goes through, and its answer comes back', async () => {
+    const line = JSON.stringify({ model: 'm', cost_usd: '0', metadata: { note: 'x'.repeat(1_400) } });
+    const response = await fetch(`${eu.url}/v1/runs/bulk`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/x-ndjson' },
+      body: Array(15_000).fill(line).join('\n'),
+    });
+    const { status } = response;
+    const text = await response.text();
+    expect([status, text.length > 500_000]).toEqual([201, true]);
+  });
+
+  test('a request that was sent on already is not sent on again, and a forged mark is no address', async () => {
+    const mark = { 'x-svc-region-forward': 'e30.00', authorization: `Bearer ${org.key}` };
+    const looped = await fetch(`${eu.url}/v1/orgs/${org.id}`, { headers: mark });
+    expect(looped.status).toBe(503);
+    expect(await looped.json()).toMatchObject({ error: { code: 'service_unavailable', details: {} } });
+    // At home it is a request like any other.
+    expect((await fetch(`${us.url}/v1/orgs/${org.id}`, { headers: mark })).status).toBe(200);
+  });
+
+  test("the home region goes by the client's address, not by eu's", async () => {
+    const listed = await orgInUs({ home_region: 'us' });
+    const put = await us.request('PUT', `/v1/orgs/${listed.id}/ip-allow-list`, {
+      key: listed.key,
+      body: { cidrs: ['127.0.0.2'], force: true },
+    });
+    expect(put.status).toBe(200);
+    const statusFrom = async (localAddress: string) => {
+      const headers = { authorization: `Bearer ${listed.key}` };
+      const sent = get(`${eu.url}/v1/orgs/${listed.id}`, { localAddress, headers });
+      const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage];
+      sent.destroy();
+      return statusCode;
+    };
+    expect([await statusFrom('127.0.0.2'), await statusFrom('127.0.0.1')]).toEqual([200, 403]);
+  });
+});
+
+test('strict: refused in eu, reads and writes, and served at home', async () => {
+  const kept = await orgInUs({ home_region: 'us', mode: 'strict' });
+  for (const answer of [await read(eu, kept), await run(eu, kept)]) {
+    expect(answer).toMatchObject({ status: 403, code: 'residency_violation' });
+    expect(answer.json.error.details).toEqual({});
+  }
+  expect((await read(us, kept)).status).toBe(200);
+});
+
+test('while us is away eu answers 503, and goes on when it is back', async () => {
+  const before = await run(eu, org, 'across the outage');
+  await us.end('SIGKILL');
+  for (const answer of [await read(eu, org), await run(eu, org, 'across the outage')]) {
+    expect(answer).toMatchObject({ status: 503, code: 'service_unavailable' });
+  }
+  us = await startUs();
+  const after = await run(eu, org, 'across the outage');
+  expect([after.status, after.text, after.replayed]).toEqual([201, before.text, true]);
+});
