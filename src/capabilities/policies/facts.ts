@@ -23,6 +23,17 @@ export interface Attempt {
   readonly atMs: number;
 }
 
+type Labels = Pick<
+  Attempt,
+  'provider' | 'action' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id'
+>;
+
+/** An attempt of what carries these labels, and may carry others that rules do not see. */
+export function attemptFrom(labels: Labels, rest: Omit<Attempt, keyof Labels>): Attempt {
+  const { provider, action, workflow, deployment, department, team, customer_id } = labels;
+  return { provider, action, workflow, deployment, department, team, customer_id, ...rest };
+}
+
 /** The variables of expressions and their types in CEL. */
 export const variables = {
   model: 'string',

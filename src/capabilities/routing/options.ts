@@ -9,7 +9,7 @@ import type { Look } from '../../platform/ledger/ledger.ts';
 import { scopeOf } from '../../platform/ledger/scope.ts';
 import type { KnownFacts, Latency, ListedPrice, Prices } from '../models/index.ts';
 import { noFacts } from '../models/index.ts';
-import type { Attempt, Objection, PolicyGate } from '../policies/index.ts';
+import { type Attempt, attemptFrom, type Objection, type PolicyGate } from '../policies/index.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import type { AskRoute } from './schema.ts';
 
@@ -143,15 +143,8 @@ function chargeOf(
   );
   return {
     look: { scope, surface: 'run', amounts: { usd, tokens: inputTokens + outputTokens, requests: 1n } },
-    attempt: {
+    attempt: attemptFrom(scope, {
       model,
-      provider: scope.provider,
-      action: scope.action,
-      workflow: scope.workflow,
-      deployment: scope.deployment,
-      department: scope.department,
-      team: scope.team,
-      customer_id: scope.customer_id,
       key_id: caller.keyId,
       role: caller.role,
       costNanos: usd,
@@ -160,7 +153,7 @@ function chargeOf(
       tags: body.tags ?? null,
       metadata: body.metadata ?? null,
       atMs: now.getTime(),
-    },
+    }),
   };
 }
 

@@ -5,7 +5,7 @@ import { findEnds } from '../../platform/ledger/facts.ts';
 import { restoredHold } from '../../platform/ledger/hold.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
 import { rolesOf } from '../keys/index.ts';
-import type { PastRun } from '../policies/index.ts';
+import { attemptFrom, type PastRun } from '../policies/index.ts';
 import { latestRuns } from './queries.ts';
 
 interface PastRunDependencies {
@@ -30,15 +30,8 @@ export async function lastRuns(
     return {
       runId: run.id,
       chargedAt: run.charged_at,
-      attempt: {
+      attempt: attemptFrom(run, {
         model: run.model,
-        provider: run.provider,
-        action: run.action,
-        workflow: run.workflow,
-        deployment: run.deployment,
-        department: run.department,
-        team: run.team,
-        customer_id: run.customer_id,
         key_id: run.key_id,
         role: roles.get(run.key_id) ?? '',
         costNanos: run.cost_nanos ?? atMost?.usd ?? 0n,
@@ -47,7 +40,7 @@ export async function lastRuns(
         tags: run.tags,
         metadata: run.metadata,
         atMs: run.charged_at.getTime(),
-      },
+      }),
     };
   });
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/http/access.ts';
 import type { Booking } from '../../platform/ledger/booking.ts';
 import { findKnown } from '../../platform/ledger/facts.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
-import type { Attempt, PolicyGate } from '../policies/index.ts';
+import { type Attempt, attemptFrom, type PolicyGate } from '../policies/index.ts';
 import { isDecided } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
@@ -62,15 +62,8 @@ function counted(refusal: Refusal): Refusal {
 
 function attemptOf({ scope, amounts, run }: Booking<RunDraft>, caller: Caller, now: Date): Attempt {
   const { row } = run;
-  return {
+  return attemptFrom(scope, {
     model: row.model,
-    provider: scope.provider,
-    action: scope.action,
-    workflow: scope.workflow,
-    deployment: scope.deployment,
-    department: scope.department,
-    team: scope.team,
-    customer_id: scope.customer_id,
     key_id: caller.keyId,
     role: caller.role,
     costNanos: amounts.usd,
@@ -80,5 +73,5 @@ function attemptOf({ scope, amounts, run }: Booking<RunDraft>, caller: Caller, n
     tags: row.tags,
     metadata: row.metadata,
     atMs: now.getTime(),
-  };
+  });
 }
