@@ -27,6 +27,8 @@ export interface UsageGroup extends Sums {
 }
 
 export interface UsageSums {
+  /** How many groups there are on all pages. */
+  readonly count: number;
   readonly total: Sums;
   readonly groups: readonly UsageGroup[];
 }
@@ -38,6 +40,7 @@ interface Found {
   readonly shown_taken: Uint8Array | null;
   readonly total_added: Uint8Array | null;
   readonly total_taken: Uint8Array | null;
+  readonly group_count: bigint;
   readonly complete: boolean;
 }
 
@@ -91,13 +94,13 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
          FROM page
      ), total AS (
        SELECT ${measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')},
-              count(*) = (SELECT count(*) FROM page) AS complete,
+              count(*) AS group_count, count(*) = (SELECT count(*) FROM page) AS complete,
               ${gathered('count_of_page < count_of_groups', 'added')} AS added,
               ${gathered('count_of_page < count_of_groups', 'taken')} AS taken
          FROM groups CROSS JOIN (SELECT (SELECT count(*) FROM page) AS count_of_page,
                                         (SELECT count(*) FROM groups) AS count_of_groups) AS counts
      )
-     SELECT shown.values, shown.rank, ${[...shown('shown'), ...shown('total')].join(', ')}, total.complete,
+     SELECT shown.values, shown.rank, ${[...shown('shown'), ...shown('total')].join(', ')}, total.group_count, total.complete,
             shown.added AS shown_added, shown.taken AS shown_taken,
             CASE WHEN coalesce(shown.place, 1) = 1 THEN total.added END AS total_added,
             CASE WHEN coalesce(shown.place, 1) = 1 THEN total.taken END AS total_taken
@@ -126,7 +129,11 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
       mergeInto(whole, group.latencies);
     }
   }
-  return { total: { ...read(first, 'total'), latencies: whole }, groups };
+  return {
+    count: Number(first?.group_count ?? 0),
+    total: { ...read(first, 'total'), latencies: whole },
+    groups,
+  };
 }
 
 function amongGroups(

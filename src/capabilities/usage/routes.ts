@@ -1,5 +1,6 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Route, read } from '../../platform/http/route.ts';
+import { exportUsage } from './export.ts';
 import { UsageQuery, UsageView } from './schema.ts';
 import { readUsage } from './usage.ts';
 
@@ -20,7 +21,11 @@ export function usageRoutes({ db }: UsageDependencies): Route[] {
       access: { kind: 'org', scope: 'runs:read', role: 'viewer' },
       query: UsageQuery,
       response: UsageView,
-      handler: ({ params, query, now }) => readUsage(db, params.id, query, now),
+      contentTypes: ['text/csv', 'application/x-ndjson'],
+      handler: ({ params, query, now }) =>
+        query.format === undefined || query.format === 'json'
+          ? readUsage(db, params.id, query, now)
+          : exportUsage(db, params.id, { ...query, format: query.format }, now),
     }),
   ];
 }

@@ -29,6 +29,8 @@ function each<Name extends string, Schema>(names: readonly Name[], schema: Schem
   return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
 }
 
+export const usageFormats = ['json', 'csv', 'ndjson'] as const;
+
 export const UsageQuery = closed({
   group_by: Type.Optional(
     Type.String({
@@ -53,6 +55,12 @@ export const UsageQuery = closed({
     choice(
       ['previous'],
       'Also what it was before: in as many months or days where the range is made of whole ones, else in the same time.',
+    ),
+  ),
+  format: Type.Optional(
+    choice(
+      usageFormats,
+      'Default: json. The others hold all rows, whatever `limit` says, without the total, and come as a stream.',
     ),
   ),
   ...pageParameters,

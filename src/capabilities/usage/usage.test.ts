@@ -566,6 +566,56 @@ describe('compared with what was before', () => {
   });
 });
 
+describe('as a file', () => {
+  const types = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' };
+
+  test('lines of JSON are the rows of all pages', async () => {
+    const org = await world.createOrg();
+    const runs = Array.from({ length: 2_100 }, (_, index) => ({
+      customer_id: `c${index}`,
+      cost_usd: `${index % 7}`,
+      started_at: '2026-11-10T00:00:00Z',
+    }));
+    await record(org, runs);
+    const query = '?group_by=customer_id&compare=previous';
+    const { status, headers, text } = await usage(org, `${query}&format=ndjson`);
+    expect([status, headers['content-type']]).toEqual([200, types.ndjson]);
+    const rows = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows).toHaveLength(2_100);
+    expect(rows).toEqual(await allRows(org, query, 200));
+    expect((await usage(org, '?group_by=customer_id&model=nobody&format=ndjson')).text).toBe('');
+    expect((await usage(org, '?format=json')).json.total.runs).toBe(2_100);
+  });
+
+  test('CSV has a line of names, and nothing that a spreadsheet would run', async () => {
+    const org = await world.createOrg();
+    await run(org, { cost_usd: '2.5', value_usd: '1', workflow: '=1+1', tags: { env: 'a "b", c' } });
+    await run(org, { cost_usd: '1', latency_ms: 1, input_tokens: 3, status: 'failed' });
+    const { status, headers, text } = await usage(org, '?group_by=workflow,tag:env&format=csv');
+    expect([status, headers['content-type']]).toEqual([200, types.csv]);
+    const sums =
+      'runs,failed_runs,failure_rate,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,cost_usd,' +
+      'value_usd,return_usd,return_ratio,latency_p50_ms,latency_p90_ms,latency_p95_ms,latency_p99_ms';
+    expect(text.split('\r\n')).toEqual([
+      `workflow,tag:env,${sums}`,
+      `'=1+1,"a ""b"", c",1,0,0,0,0,0,0,2.5,1,-1.5,-0.6,,,,`,
+      ',,1,1,1,3,0,0,0,1,0,-1,-1,1,1,1,1',
+      '',
+    ]);
+    const compared = await usage(org, '?compare=previous&format=csv');
+    const before = sums.split(',').map((name) => `previous_${name}`);
+    const change = 'change_runs,change_runs_ratio,change_cost_usd,change_cost_ratio';
+    const [names, values] = compared.text.split('\r\n');
+    expect(names).toBe(`${sums},${before.join()},${change}`);
+    expect(values?.split(',')).toHaveLength(34);
+    // Empty, it is the names alone.
+    expect((await usage(org, '?model=nobody&group_by=model&format=csv')).text).toBe(`model,${sums}\r\n`);
+  });
+});
+
 describe('pages', () => {
   test('go by cost, the largest first, and by value where that is equal', async () => {
     const org = await world.createOrg();
@@ -621,6 +671,8 @@ test.each([
   ['?tag=a%3D', 'tag out_of_range'],
   ['?tag=abc', 'tag invalid_format'],
   ['?compare=last', 'compare invalid_value'],
+  ['?format=xml', 'format invalid_value'],
+  ['?format=ndjson&cursor=x', 'cursor invalid_value'],
   ['?compare=previous&from=1900-01-02T00:00:00Z&to=1900-01-06T00:00:00Z', 'compare out_of_range'],
   ['?limit=0', 'limit out_of_range'],
   ['?limit=201', 'limit out_of_range'],

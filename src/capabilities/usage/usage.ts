@@ -16,6 +16,8 @@ import {
   spans,
   tagPrefix,
   type UsageQuery,
+  type UsageRow,
+  type UsageTotal,
   type UsageView,
 } from './schema.ts';
 import { beginnings, previousRange, type TimeRange } from './time-spans.ts';
@@ -24,19 +26,31 @@ import { viewCompared, viewGroup } from './view.ts';
 const defaultRangeMs = 30 * dayMs;
 const rangeMaxDays = 366;
 
-export async function readUsage(
+/** What is asked for, once it is known when and in which time zone. */
+export interface UsagePlan {
+  readonly timezone: string;
+  readonly range: TimeRange;
+  /** What it is compared with. */
+  readonly before: TimeRange | undefined;
+  readonly groupBy: readonly GroupBy[];
+  readonly request: Omit<UsageRequest, 'after' | 'limit'>;
+}
+
+export async function planUsage(
   db: Queryable,
   orgId: string,
   query: UsageQuery,
   now: Date,
-): Promise<UsageView> {
+): Promise<UsagePlan> {
   const wanted = dimensionsOf(query.group_by);
   const timezone = await findTimezone(db, orgId);
   const range = rangeOf(query, timezone, now);
+  const before = query.compare === undefined ? undefined : previousRange(range, timezone);
+  if (before !== undefined && !isTold(before.fromMs)) {
+    throw refuseField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
+  }
   const groupBy = wanted.map((one) => placed(one, timezone, range));
-  const limit = query.limit ?? pageSize.fallback;
-  const order = wanted.map(({ kind, name }) => `${kind} ${name}`).join();
-  const request: UsageRequest = {
+  const request = {
     orgId,
     range,
     now,
@@ -45,33 +59,63 @@ export async function readUsage(
     ),
     tags: query.tag === undefined ? undefined : tagsWith(query.tag),
     groupBy,
-    after: query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy),
-    limit: limit + 1,
     latencies: true,
   };
-  const { total, groups } = await sumUsage(db, request);
+  return { timezone, range, before, groupBy, request };
+}
+
+export interface UsagePage {
+  /** Of rows on all pages. */
+  readonly count: number;
+  readonly total: UsageTotal;
+  readonly rows: UsageRow[];
+  /** Where the next page goes on; undefined on the last one. */
+  readonly next: readonly string[] | undefined;
+}
+
+export async function readPage(
+  db: Queryable,
+  { timezone, before, groupBy, request }: UsagePlan,
+  after: readonly string[] | undefined,
+  limit: number,
+): Promise<UsagePage> {
+  const { count, total, groups } = await sumUsage(db, { ...request, after, limit: limit + 1 });
   const page = groups.slice(0, limit);
-  const last = page.at(-1);
-  const more = groups.length > limit && last !== undefined;
-  const before = query.compare === undefined ? undefined : previousRange(range, timezone);
-  if (before !== undefined && !isTold(before.fromMs)) {
-    throw refuseField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
-  }
   const previous =
     before === undefined ? undefined : await sumPrevious(db, request, { range: before, timezone, page });
   const previousOf = (values: readonly string[]) =>
     previous && (previous.byValues.get(JSON.stringify(values)) ?? nothing);
   return {
-    from: new Date(range.fromMs).toISOString(),
-    to: new Date(range.toMs).toISOString(),
-    timezone,
-    ...(before && {
-      previous: { from: new Date(before.fromMs).toISOString(), to: new Date(before.toMs).toISOString() },
-    }),
+    count,
     total: viewCompared(total, previous?.total),
-    data: page.map((group) => viewGroup(group, groupBy, timezone, previousOf(group.values))),
-    next_cursor: more ? encodeCursor(order, JSON.stringify(last.rank), '') : null,
+    rows: page.map((group) => viewGroup(group, groupBy, timezone, previousOf(group.values))),
+    next: groups.length > limit ? page.at(-1)?.rank : undefined,
   };
+}
+
+export async function readUsage(
+  db: Queryable,
+  orgId: string,
+  query: UsageQuery,
+  now: Date,
+): Promise<UsageView> {
+  const plan = await planUsage(db, orgId, query, now);
+  const { timezone, range, before, groupBy } = plan;
+  const order = groupBy.map(({ kind, name }) => `${kind} ${name}`).join();
+  const after = query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy);
+  const { total, rows, next } = await readPage(db, plan, after, query.limit ?? pageSize.fallback);
+  return {
+    ...viewRange(range),
+    timezone,
+    ...(before && { previous: viewRange(before) }),
+    total,
+    data: rows,
+    next_cursor: next === undefined ? null : encodeCursor(order, JSON.stringify(next), ''),
+  };
+}
+
+function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
 const nothing: Sums = {
@@ -89,7 +133,7 @@ const nothing: Sums = {
 /** The same of an earlier range, of the groups of a page. The first day is compared with the first, and so on. */
 async function sumPrevious(
   db: Queryable,
-  request: UsageRequest,
+  request: UsagePlan['request'],
   { range, timezone, page }: { range: TimeRange; timezone: string; page: UsageSums['groups'] },
 ): Promise<{ total: Sums; byValues: ReadonlyMap<string, Sums> }> {
   const { total, groups } = await sumUsage(db, {

@@ -5,7 +5,7 @@ import type { BodyRules } from './body.ts';
 import { parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
-import type { Call, Route } from './route.ts';
+import { type Call, isStream, type Route } from './route.ts';
 import type { Endpoint, Match } from './router.ts';
 import { onePerField } from './validation.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
@@ -39,9 +39,12 @@ type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   const answerWrite = createWriter(deps);
 
-  async function answerRead(route: Route, handler: ReadHandler, call: Call): Promise<Reply> {
+  async function answerRead(route: Route, handler: ReadHandler, call: Call): Promise<Reply | StreamedReply> {
     await deps.faults('handler', route.id);
-    return jsonReply(route.success, JSON.stringify(await handler(call)));
+    const answer = await handler(call);
+    return route.contentTypes !== undefined && isStream(answer)
+      ? streamReply(route.success, answer)
+      : jsonReply(route.success, JSON.stringify(answer));
   }
 
   /** Its rate, its query and its body: what the handler is called with. */

@@ -214,9 +214,13 @@ function responses(route: Route, deprecated: boolean): Json {
       ...everywhere,
       ...(route.kind === 'write' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Replayed' } }),
     },
-    ...(route.response !== undefined && { content: { 'application/json': { schema: route.response } } }),
-    ...(route.contentTypes !== undefined && {
-      content: Object.fromEntries(route.contentTypes.map((type) => [type, { schema: { type: 'string' } }])),
+    ...((route.response ?? route.contentTypes) !== undefined && {
+      content: {
+        ...(route.response !== undefined && { 'application/json': { schema: route.response } }),
+        ...Object.fromEntries(
+          (route.contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } }]),
+        ),
+      },
     }),
   };
   const byStatus = new Map<number, ErrorCode[]>();

@@ -73,7 +73,7 @@ export interface Route {
   readonly errors: readonly ErrorCode[];
   /** Lines of JSON are taken too, as the items of this field. */
   readonly lines: string | undefined;
-  /** Of an answer that is a stream: the types that it can have. */
+  /** The types that an answer can have where it is a stream: always, or where `response` is not what was asked for. */
   readonly contentTypes: readonly string[] | undefined;
   readonly run:
     | { readonly kind: 'read'; handler(call: Call): Promise<unknown> }
@@ -93,18 +93,25 @@ export interface StreamAnswer {
   readonly chunks: AsyncIterable<string>;
 }
 
+export function isStream(answer: unknown): answer is StreamAnswer {
+  return typeof answer === 'object' && answer !== null && 'chunks' in answer && 'contentType' in answer;
+}
+
 const publicAccess: Access = { kind: 'public' };
 
 interface ReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
   extends Declaration<Path, Query, Response> {
   readonly access: Exclude<Access, { kind: 'public' }>;
-  handler(call: Call<PathParams<Path>, Static<Query>, undefined>): Promise<Static<Response>>;
+  /** The types of the streams that may be asked for instead. */
+  readonly contentTypes?: readonly string[];
+  handler(call: Call<PathParams<Path>, Static<Query>, undefined>): Promise<Static<Response> | StreamAnswer>;
 }
 
 export function read<const Path extends string, Query extends TObject, Response extends TSchema>(
   declaration: ReadDeclaration<Path, Query, Response>,
 ): Route {
-  return { ...common(declaration), access: declaration.access, run: readRun(declaration.handler) };
+  const { access, contentTypes, handler } = declaration;
+  return { ...common(declaration), access, contentTypes, run: readRun(handler) };
 }
 
 interface StreamDeclaration<Path extends string, Query extends TObject>
