@@ -21,7 +21,7 @@ import {
   deprecationsPage,
 } from './capabilities/deprecations/index.ts';
 import { exhaustionWatch, forecastRoutes } from './capabilities/forecasts/index.ts';
-import { createCredentials, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
+import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { createFacts, modelRoutes } from './capabilities/models/index.ts';
@@ -140,7 +140,12 @@ export function createApp(deps: AppDependencies): App {
     attempts.register(registry);
   });
   const failsOpen = config.edgeFailMode === 'open';
-  const credentials = createCredentials(db, { believeLastKnown: failsOpen, region: config.region });
+  const keyUses = createKeyUses({ db, clock });
+  const credentials = createCredentials(db, {
+    believeLastKnown: failsOpen,
+    region: config.region,
+    used: keyUses.used,
+  });
 
   const impersonation = createImpersonation({ db, clock, ids, log, faults, region: config.region });
   const findCredential = async (token: string) =>
@@ -343,6 +348,7 @@ export function createApp(deps: AppDependencies): App {
     approvalExpiry({ db, ids, clock }),
     expiringKeys({ db, ids, clock }),
     exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: parts.events.wants }),
+    keyUses.job,
     ...webhookJobs({
       db,
       clock,

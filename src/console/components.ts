@@ -10,6 +10,11 @@ export function card(title: string, body: Part, actions?: Part): Html {
   return html`<section class="card"><div class="card-head"><h2>${title}</h2>${actions}</div>${body}</section>`;
 }
 
+/** The same without a name, where the page's own says it all. */
+export function panel(body: Part): Html {
+  return html`<section class="card">${body}</section>`;
+}
+
 /** A part of the page that may be refused: then it says so, and the rest of the page is there all the same. */
 export function cardOf<Answer>(
   title: string,
@@ -25,7 +30,7 @@ export function notice(refused: Refused): Html {
 
 /** Said when there is nothing yet: what this is for, and what to do first. */
 export function empty(title: string, text: Part, action?: Part): Html {
-  return html`<div class="empty"><h3>${title}</h3><p>${text}</p>${action}</div>`;
+  return html`<div class="empty"><p class="empty-title">${title}</p><p>${text}</p>${action}</div>`;
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain' | 'info';

@@ -46,7 +46,7 @@ export function shortCount(value: number): string {
 
 /** In the unit of a limit. */
 export function inUnit(unit: string, amount: string | number): string {
-  return unit === 'usd' ? usd(amount) : `${count(amount)} ${unit}`;
+  return unit === 'usd' ? usd(amount) : unit === 'tokens' ? `${count(amount)} tokens` : count(amount);
 }
 
 export function percent(share: number): string {

@@ -56,7 +56,7 @@ export function link(path: string, query: Readonly<Record<string, string | undef
     }
   }
   const text = parameters.toString();
-  return text === '' ? path : `${path}?${text}`;
+  return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }
 
 /** A path with its variable parts encoded: `path\`/console/runs/${id}\``. */

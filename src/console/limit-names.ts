@@ -37,7 +37,9 @@ export function limitName({ kind, name, match }: LimitView): string {
 
 /** What the limit counts: “workflow triage”; nothing for the whole org. */
 export function scopeName(match: LimitView['match']): string {
+  // That each chain counts by itself is what a chain budget is.
   return Object.entries(match)
+    .filter(([field]) => field !== 'chain_id')
     .map(([field, value]) => {
       const name = field === 'customer_id' ? 'customer' : words(field);
       return value === '*' ? `each ${name}` : `${name} ${value}`;

@@ -15,7 +15,24 @@ export const orgMenu: readonly MenuGroup[] = [
     title: 'Spend',
     entries: [
       { title: 'Overview', path: '/console' },
+      { title: 'Runs', path: '/console/runs' },
+      { title: 'Limits', path: '/console/limits' },
       { title: 'Refusals', path: '/console/refusals' },
+    ],
+  },
+  {
+    title: 'Rules',
+    entries: [
+      { title: 'Policies', path: '/console/policies' },
+      { title: 'Approvals', path: '/console/approvals' },
+      { title: 'Safety', path: '/console/safety' },
+    ],
+  },
+  {
+    title: 'Connections',
+    entries: [
+      { title: 'Keys', path: '/console/keys' },
+      { title: 'Webhooks', path: '/console/webhooks' },
     ],
   },
 ];

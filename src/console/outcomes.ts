@@ -4,6 +4,20 @@
  */
 const outcomes = {
   budget_created: 'The budget was created.',
+  limit_created: 'The limit was created.',
+  pack_created: 'The credit pack was created.',
+  key_revoked: 'The key was revoked.',
+  webhook_created: 'The webhook was created. Make a secret of its own before you rely on it.',
+  paused: 'Paused: deliveries wait.',
+  resumed: 'Resumed.',
+  test_sent: 'A test event is on its way.',
+  redelivered: 'It is being delivered again.',
+  approved: 'Approved.',
+  denied: 'Denied.',
+  rule_created: 'The rule is in force.',
+  saved: 'Saved.',
+  deleted: 'Deleted.',
+  voided: 'Voided.',
 } as const;
 
 export type Outcome = keyof typeof outcomes;

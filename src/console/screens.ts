@@ -1,7 +1,18 @@
 /** Every page of the console. */
 import { Refused } from './api.ts';
+import { approvalScreens } from './pages/approvals.ts';
+import { creditScreens } from './pages/credits.ts';
+import { keyScreens } from './pages/keys.ts';
+import { limitFormScreens } from './pages/limit-forms.ts';
+import { limitScreens } from './pages/limits.ts';
 import { overviewScreens } from './pages/overview.ts';
+import { policyScreens } from './pages/policies.ts';
+import { policyTrialScreens } from './pages/policy-simulation.ts';
 import { refusalScreens } from './pages/refusals.ts';
+import { runScreens } from './pages/runs.ts';
+import { safetyScreens } from './pages/safety.ts';
+import { webhookDetailScreens } from './pages/webhook.ts';
+import { webhookScreens } from './pages/webhooks.ts';
 import type { Screen } from './screen.ts';
 
 /** For what is none of the others: whoever is signed in stays within the console. */
@@ -13,4 +24,19 @@ const noSuchPage: Screen = {
   },
 };
 
-export const screens: readonly Screen[] = [...overviewScreens, ...refusalScreens, noSuchPage];
+export const screens: readonly Screen[] = [
+  ...overviewScreens,
+  ...refusalScreens,
+  ...runScreens,
+  ...limitScreens,
+  ...limitFormScreens,
+  ...creditScreens,
+  ...keyScreens,
+  ...webhookScreens,
+  ...webhookDetailScreens,
+  ...policyScreens,
+  ...policyTrialScreens,
+  ...approvalScreens,
+  ...safetyScreens,
+  noSuchPage,
+];

@@ -111,6 +111,7 @@ const Key = open({
   expires_at: nullable(timestamp),
   revoked_at: nullable(timestamp),
   rotated_from: nullable(text),
+  last_used_at: nullable(timestamp),
   created_at: timestamp,
 });
 const key = {
@@ -124,6 +125,7 @@ const key = {
   expires_at: '2026-12-01T00:00:00.000Z',
   revoked_at: null,
   rotated_from: null,
+  last_used_at: null,
   created_at: '2026-11-01T00:00:00.000Z',
 };
 

@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, engine, type TestOrg, type World } from '../harness.ts';
 import { expectAccessible, findBrowser, openBrowser, watched } from '../support/browser.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
+import { startReceiver } from '../support/webhook-receiver.ts';
+import { controlWebhooks } from '../support/webhooks.ts';
 
 const executable = findBrowser();
 
@@ -96,6 +98,234 @@ describe.skipIf(executable === undefined)('the console', () => {
     );
   });
 
+  test('lists runs by what they were about, and shows one with its chain', async () => {
+    await api('PUT', '/spend-cap', { cap_usd: '100' });
+    const run = async (body: object) => (await api('POST', '/v1/runs', body)).json.id as string;
+    const chain = { workflow: 'research', chain_id: 'chain-7', cost_usd: '0.25' };
+    const plan = await run({ ...chain, model: 'planner', action: 'plan' });
+    const search = await run({ ...chain, model: 'searcher', action: 'search', parent_run_id: plan });
+    await run({ ...chain, model: 'reader', action: 'read <b>', parent_run_id: search });
+    await look('/console/runs', 'Runs');
+    await page.getByLabel('Workflow').fill('research');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    expect(await page.getByRole('row').count()).toBe(1 + 3);
+    await look(`/console/runs/${search}`, 'Run of searcher');
+    expect(await page.locator('.tree [aria-current]').textContent()).toContain('search');
+    // The run that follows from it stands inside its own branch.
+    expect(await page.locator('.tree ul ul').textContent()).toContain('read <b>');
+    expect(await page.getByText('3 runs, $0.75 in all, 3 deep').isVisible()).toBe(true);
+    await look('/console/runs?tag=none', 'Runs', 422);
+    await look('/console/runs/run_none', 'There is no such page', 404);
+  });
+
+  test('makes a budget, says beside the field what is wrong with it, changes and deletes it', async () => {
+    await look('/console/limits/budgets/new', 'New budget');
+    await page.getByLabel('Name').fill('Research');
+    await page.getByLabel('Counts the runs of').selectOption('workflow');
+    await page.getByLabel('Limit').fill('much');
+    await page.getByRole('button', { name: 'Create the budget' }).click();
+    const limit = page.getByLabel('Limit');
+    expect(await limit.getAttribute('aria-invalid')).toBe('true');
+    expect(await limit.inputValue()).toBe('much');
+    expect(await page.locator('#field-limit_usd-fault').textContent()).toContain('decimal string');
+    if (engine === 'embedded') {
+      await expectAccessible(page);
+    }
+    await limit.fill('$1,250.50');
+    await page.getByLabel('Which one').fill('research');
+    await page.getByRole('button', { name: 'Create the budget' }).click();
+    await page.waitForURL(/\/console\/limits/);
+    expect(await page.getByRole('status').textContent()).toBe('The budget was created.');
+    const [made] = (await api('GET', '/budgets')).json.data;
+    expect(made).toMatchObject({
+      name: 'Research',
+      limit_usd: '1250.5',
+      period: 'month',
+      scope_id: 'research',
+    });
+    await look('/console/limits', 'Limits');
+    const bar = page.getByRole('img', {
+      name: 'Research: $0.75 settled, $0.00 held, $1,249.75 left of $1,250.50',
+    });
+    expect(await bar.isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'Research' }).click();
+    await page.getByLabel('Limit').fill('2000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await api('GET', `/budgets/${made.id}`)).json.limit_usd).toBe('2000');
+    await look(`/console/limits/budgets/${made.id}`, 'Budget');
+    await page.locator('summary', { hasText: 'Delete' }).click();
+    await page.locator('.ask-box').getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL(/done=deleted/);
+    expect((await api('GET', '/budgets')).json.data).toEqual([]);
+  });
+
+  test('sets the other limits', async () => {
+    for (const [path, title] of [
+      ['/console/limits/spend-cap', 'Daily spend cap'],
+      ['/console/limits/chain', 'Chain budget'],
+      ['/console/limits/customers/new', 'New customer limit'],
+      ['/console/limits/credits/new', 'New credit pack'],
+    ] as const) {
+      await look(path, title);
+    }
+    await page.getByLabel('Customer').fill('globex');
+    await page.getByLabel('Amount').fill('20');
+    await page.getByLabel('Expires').fill('2026-12-24T18:00');
+    await page.getByRole('button', { name: 'Create the pack' }).click();
+    await page.waitForURL(/kind=credits&done=pack_created/);
+    const [pack] = (await api('GET', '/credit-packs')).json.data;
+    expect(pack).toMatchObject({ amount_usd: '20', expires_at: '2026-12-24T18:00:00.000Z' });
+    await look(`/console/limits/credits/${pack.id}`, 'Credit pack');
+    expect(await page.getByLabel('Expires').inputValue()).toBe('2026-12-24T18:00');
+    await api('POST', '/v1/edge/decision', { model: 'held-one', estimated_cost_usd: '0.5' });
+    await look('/console/limits/holds', 'Open holds');
+    await page
+      .getByRole('row', { name: /held-one/ })
+      .locator('summary')
+      .click();
+    await page
+      .getByRole('row', { name: /held-one/ })
+      .getByRole('button', { name: 'Void' })
+      .click();
+    await page.waitForURL(/done=voided/);
+    expect((await api('GET', '/holds')).json.data).toEqual([]);
+  });
+
+  test('mints a key that is shown once, rotates it and revokes it', async () => {
+    await look('/console/keys/new', 'Mint a key');
+    await page.getByLabel('Name').fill('Gateway');
+    await page.getByLabel('edge:decide').check();
+    await page.getByLabel('runs:read').check();
+    await page.getByRole('button', { name: 'Mint the key' }).click();
+    const secret = (await page.locator('#secret').textContent()) ?? '';
+    expect((await world.request('GET', '/v1/runs', { key: secret })).status).toBe(200);
+    if (engine === 'embedded') {
+      await expectAccessible(page);
+    }
+    await runJob('write when keys were last used');
+    await look('/console/keys', 'Keys');
+    const row = page.getByRole('row', { name: /Gateway/ });
+    expect(await row.textContent()).toContain('just now');
+    expect(await page.content()).not.toContain(secret);
+    world.clock.advanceSeconds(1);
+    await row.getByRole('link', { name: 'Rotate' }).click();
+    await page.getByLabel('Both work for').selectOption('3600');
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    const successor = (await page.locator('#secret').textContent()) ?? '';
+    await page.getByRole('link', { name: 'All keys' }).click();
+    // The newest stands first.
+    await page
+      .getByRole('row', { name: /Gateway/ })
+      .first()
+      .locator('summary', { hasText: 'Revoke' })
+      .click();
+    await page.locator('.ask[open]').getByRole('button', { name: 'Revoke' }).click();
+    await page.waitForURL(/done=key_revoked/);
+    expect((await world.request('GET', '/v1/runs', { key: successor })).status).toBe(410);
+    expect((await world.request('GET', '/v1/runs', { key: secret })).status).toBe(200);
+  });
+
+  test('subscribes a receiver, gives it a secret of its own, and delivers again', async () => {
+    const receiver = await startReceiver();
+    const webhooks = controlWebhooks(world);
+    await look('/console/webhooks', 'Webhooks');
+    await page.getByRole('link', { name: 'New webhook' }).first().click();
+    await page.getByLabel('Address').fill(receiver.url);
+    await page.getByLabel('Events').fill('webhook.*, budget.*');
+    await page.getByRole('button', { name: 'Subscribe' }).click();
+    await page.waitForURL(/done=webhook_created/);
+    expect(await page.getByText('still signed with the org’s secret (v1)').isVisible()).toBe(true);
+    await page.getByRole('link', { name: receiver.url }).click();
+    await page.locator('summary', { hasText: 'Make a secret of its own' }).click();
+    await page.getByRole('button', { name: 'Make a secret of its own' }).click();
+    expect(await page.locator('#secret').textContent()).toMatch(/^\S{20,}$/);
+    await page.getByRole('link', { name: 'Back to the webhook' }).click();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.waitForURL(/done=test_sent/);
+    await webhooks.deliver();
+    const here = new URL(page.url()).pathname;
+    await look(here, 'Webhook');
+    await page
+      .getByRole('row', { name: /webhook\.test .*delivered/ })
+      .getByRole('button', { name: 'Redeliver' })
+      .click();
+    await page.waitForURL(/done=redelivered/);
+    await webhooks.deliver();
+    const tests = receiver.received.filter(({ event }) => event.type === 'webhook.test');
+    expect(tests.map(({ event }) => event.id)).toEqual([tests[0]?.event.id, tests[0]?.event.id]);
+    await look(`${here}/edit`, 'Webhook');
+    expect(await page.getByLabel('Events').inputValue()).toBe('webhook.*\nbudget.*');
+    await webhooks.stop();
+    await receiver.close();
+  });
+
+  test('writes a rule after trying it on past runs, and says what is wrong with its condition', async () => {
+    await look('/console/policies', 'Policies');
+    await look('/console/policies/new', 'New rule');
+    await page.getByLabel('Effect').selectOption('require_approval');
+    await page.getByLabel('Actions').fill('delete_*');
+    await page.getByLabel('Condition').fill('cost_usd >');
+    await page.getByLabel('Reason').fill('Two pairs of eyes.');
+    await page.getByRole('button', { name: 'Try it on past runs' }).click();
+    expect(await page.locator('#field-expression-fault').textContent()).not.toBe('');
+    await page.getByLabel('Condition').fill('');
+    await page.getByLabel('Actions').fill('plan');
+    await page.getByRole('button', { name: 'Try it on past runs' }).click();
+    expect(await page.getByRole('row', { name: /planner plan allow require approval/ }).isVisible()).toBe(
+      true,
+    );
+    if (engine === 'embedded') {
+      await expectAccessible(page);
+    }
+    expect((await api('GET', '/policies')).json.data).toEqual([]);
+    await page.getByLabel('Actions').fill('delete_*');
+    await page.getByRole('button', { name: 'Put it in force' }).click();
+    await page.waitForURL(/done=rule_created/);
+    await look('/console/policies/try', 'Try a request');
+    await page.getByLabel('Model').fill('m');
+    await page.getByLabel('Action').fill('delete_all');
+    await page.getByRole('button', { name: 'What would happen?' }).click();
+    expect(await page.getByRole('heading', { name: 'Verdict' }).isVisible()).toBe(true);
+    expect(await page.getByText('Two pairs of eyes.').isVisible()).toBe(true);
+  });
+
+  test('approves what a rule asks for, and the run passes', async () => {
+    const { secret } = await world.mintKey(org, 'member', ['runs:write']);
+    const run = () =>
+      world.request('POST', '/v1/runs', {
+        key: secret,
+        body: { model: 'm', action: 'delete_all', cost_usd: '0.1' },
+      });
+    expect((await run()).status).toBe(403);
+    await look('/console/approvals', 'Approvals');
+    await page.getByLabel('Reason').fill('Fine this time');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.waitForURL(/done=approved/);
+    expect((await run()).status).toBe(201);
+    expect((await run()).status).toBe(403);
+    await look('/console/approvals?state=used', 'Approvals');
+    expect(await page.getByText('Fine this time').isVisible()).toBe(true);
+  });
+
+  test('turns a detector on, and tries it', async () => {
+    await look('/console/safety', 'Safety');
+    await page.getByRole('link', { name: 'email' }).click();
+    await page.getByLabel('What becomes of a run').selectOption('block');
+    await page.getByRole('checkbox', { name: 'On' }).check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await api('GET', '/safety-detectors/email')).json).toMatchObject({
+      enabled: true,
+      action: 'block',
+    });
+    await look('/console/safety/try', 'Try the detectors');
+    await page.getByLabel('Content').fill('write to jo@example.com');
+    await page.getByRole('button', { name: 'What would fire?' }).click();
+    expect(await page.getByRole('row', { name: /email yes yes: block/ }).isVisible()).toBe(true);
+    await look('/console/safety/new', 'New detector');
+  });
+
   test('works by keyboard: the first stop leads past the menu', async () => {
     await page.goto(`${url}/console`);
     await page.keyboard.press('Tab');
@@ -116,7 +346,13 @@ describe.skipIf(executable === undefined)('the console', () => {
 
   test('fits a small screen', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
-    for (const path of ['/console', '/console/refusals']) {
+    for (const path of [
+      '/console',
+      '/console/runs',
+      '/console/limits',
+      '/console/keys/new',
+      '/console/policies',
+    ]) {
       await page.goto(`${url}${path}`);
       expect(
         await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
@@ -144,6 +380,9 @@ describe.skipIf(executable === undefined)('the console', () => {
     const refused = await postForm(world, '/console/theme', { theme: 'dark', back: '/console' }, foreign);
     expect(refused.status).toBe(403);
     expect(refused.headers['set-cookie']).toBeUndefined();
+    const budget = { name: 'Forged', scope_kind: 'org', period: 'day', limit_usd: '1', enforcement: 'block' };
+    expect((await postForm(world, '/console/limits/budgets/new', budget, foreign)).status).toBe(403);
+    expect((await api('GET', '/budgets')).json.data).toEqual([]);
     for (const back of ['https://evil.example/console', '//evil.example', '/console/..//evil.example']) {
       const led = await postForm(world, '/console/theme', { theme: 'dark', back }, { cookie });
       expect(String(led.headers.location)).toMatch(/^\/console/);
@@ -164,6 +403,16 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await theirs.page.textContent('main')).not.toContain('Daily spend cap:');
     await theirs.page.goto(`${url}/console/refusals`);
     expect(await theirs.page.getByText('Nothing was refused').isVisible()).toBe(true);
+    const [pack] = (await api('GET', '/credit-packs')).json.data;
+    const [run] = (await api('GET', '/v1/runs')).json.data;
+    for (const path of [`/console/limits/credits/${pack.id}`, `/console/runs/${run.id}`]) {
+      expect((await theirs.page.goto(`${url}${path}`))?.status()).toBe(404);
+    }
+    const { headers } = await postForm(world, '/console/login', { key: other.ownerKey });
+    const cookie = cookieOf({ headers });
+    const voided = await postForm(world, `/console/limits/credits/${pack.id}/void`, {}, { cookie });
+    expect(voided.status).toBe(404);
+    expect((await api('GET', `/credit-packs/${pack.id}`)).json.status).toBe('live');
     await theirs.page.context().close();
   });
 });

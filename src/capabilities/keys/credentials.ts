@@ -27,11 +27,13 @@ export interface CredentialOptions {
   readonly believeLastKnown?: boolean;
   /** Where this process runs; undefined: residency is off. */
   readonly region?: string | undefined;
+  /** Told of every key that is presented and known. */
+  readonly used?: (keyId: string) => void;
 }
 
 export function createCredentials(
   db: Database,
-  { believeLastKnown = false, region }: CredentialOptions = {},
+  { believeLastKnown = false, region, used }: CredentialOptions = {},
 ): Credentials {
   const lastKnown = new Map<string, Credential>();
   const remembered = new Map<string, Credential>();
@@ -63,10 +65,12 @@ export function createCredentials(
     peek(token) {
       const last = recent.get(token);
       if (last !== undefined && last.announcements === announcements && db.noticesAreCurrent()) {
+        used?.(last.credential.keyId);
         return last.credential;
       }
       const credential = peekDigest(keyDigest(token));
       if (credential !== undefined) {
+        used?.(credential.keyId);
         if (recent.size >= recentMax) {
           recent.clear();
         }
@@ -78,6 +82,7 @@ export function createCredentials(
       const digest = keyDigest(token);
       const known = peekDigest(digest);
       if (known !== undefined) {
+        used?.(known.keyId);
         return known;
       }
       if (!isWellFormedKey(token)) {
@@ -99,6 +104,7 @@ export function createCredentials(
         return undefined;
       }
       const credential = toCredential(row, region);
+      used?.(credential.keyId);
       if (believeLastKnown) {
         if (lastKnown.size >= rememberedMax) {
           lastKnown.clear();

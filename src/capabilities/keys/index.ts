@@ -6,3 +6,4 @@ export { minted, revoked } from './outcomes.ts';
 export { type CredentialOrgRow, isSameHolder, listKeys, rolesOf } from './queries.ts';
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';
+export { createKeyUses } from './uses.ts';

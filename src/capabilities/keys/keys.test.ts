@@ -260,3 +260,39 @@ describe('operator keys', () => {
     expect(json.error.code).toBe('not_found');
   });
 });
+
+describe('the last use of a key', () => {
+  const write = () => world.app.jobs.find(({ name }) => name === 'write when keys were last used')?.runOnce();
+
+  test('is told to about a minute, and of one that nobody used it is null', async () => {
+    const org = await world.createOrg();
+    const busy = await world.mintKey(org, 'member', ['org:read']);
+    const idle = await world.mintKey(org, 'member', ['org:read']);
+    await world.request('GET', `/v1/orgs/${org.id}`, { key: busy.secret });
+    await write();
+    const usedAt = world.clock.now().toISOString();
+    world.clock.advanceSeconds(90);
+    await write();
+    const lastUse = async ({ id }: { id: string }) =>
+      (await world.request('GET', `/v1/orgs/${org.id}/keys/${id}`, { key: org.ownerKey })).json.last_used_at;
+    expect([await lastUse(busy), await lastUse(idle)]).toEqual([usedAt, null]);
+  });
+
+  test('of one that asks at the edge all the time is told as well', async () => {
+    const org = await world.createOrg();
+    const key = await world.mintKey(org, 'member', ['edge:decide']);
+    const ask = () =>
+      world.request('POST', '/v1/edge/decision', {
+        key: key.secret,
+        body: { model: 'm', estimated_cost_usd: '0.01' },
+      });
+    await ask();
+    await write();
+    world.clock.advanceSeconds(120);
+    await ask();
+    await ask();
+    await write();
+    const { json } = await world.request('GET', `/v1/orgs/${org.id}/keys/${key.id}`, { key: org.ownerKey });
+    expect(json.last_used_at).toBe(world.clock.now().toISOString());
+  });
+});

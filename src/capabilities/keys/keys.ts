@@ -60,6 +60,7 @@ export function viewKey(key: KeyRow, now: Date): KeyView {
     revoked_at: (key.revoked_at ?? key.ends_at)?.toISOString() ?? null,
     rotated_from: key.rotated_from,
     created_at: key.created_at.toISOString(),
+    last_used_at: key.last_used_at?.toISOString() ?? null,
   };
 }
 
@@ -90,6 +91,7 @@ export async function mintKey(
     ends_at: null,
     rotated_from: draft.rotatedFrom ?? null,
     created_at: now,
+    last_used_at: null,
   };
   await insertKey(tx, key);
   if (key.org_id !== null) {

@@ -21,13 +21,14 @@ export interface KeyRow {
   readonly ends_at: Date | null;
   readonly rotated_from: string | null;
   readonly created_at: Date;
+  readonly last_used_at: Date | null;
 }
 
-const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at`;
+const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at, last_used_at`;
 
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
-    `INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    `INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       key.org_id,
       key.id,
@@ -42,6 +43,7 @@ export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
       key.ends_at,
       key.rotated_from,
       key.created_at,
+      key.last_used_at,
     ],
   );
 }
@@ -109,6 +111,15 @@ export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
     'UPDATE keys SET revoked_at = $3, ends_at = $4 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2',
     [key.org_id, key.id, key.revoked_at, key.ends_at],
+  );
+}
+
+/** Keys that somebody else holds at this moment are left out: they are used again soon, or were changed just now. */
+export async function updateLastUse(db: Queryable, keyIds: readonly string[], at: Date): Promise<void> {
+  await db.query(
+    `UPDATE keys SET last_used_at = $2
+      WHERE id IN (SELECT id FROM keys WHERE id = ANY($1) AND coalesce(last_used_at < $2, true) FOR UPDATE SKIP LOCKED)`,
+    [keyIds, at],
   );
 }
 

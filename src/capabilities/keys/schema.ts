@@ -27,6 +27,9 @@ export const KeyView = closed({
   revoked_at: nullable(timestamp),
   rotated_from: nullable(Type.String({ description: 'The key that this one replaces.' })),
   created_at: timestamp,
+  last_used_at: nullable(
+    Type.String({ format: 'date-time', description: 'To about a minute. Null: never, or not written yet.' }),
+  ),
 });
 export type KeyView = Static<typeof KeyView>;
 

@@ -1,0 +1,222 @@
+/** One webhook: its deliveries, its signing, and what can be done with it. */
+import type { Listed } from '../api.ts';
+import {
+  actionButton,
+  askFirst,
+  badge,
+  card,
+  cardOf,
+  empty,
+  facts,
+  heading,
+  nextPage,
+  secretBox,
+  type Tone,
+  table,
+} from '../components.ts';
+import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { milliseconds, time, words } from '../format.ts';
+import { type Html, html, link, type Part, path } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { type SubscriptionView, signingBadge, subscriptionFields, subscriptionStatus } from './webhooks.ts';
+
+const subPath = '/console/webhooks/{sub_id}';
+
+interface AttemptView {
+  readonly at: string;
+  readonly status: number | null;
+  readonly latency_ms: number;
+  readonly error: string | null;
+  readonly response: string | null;
+}
+
+interface DeliveryView {
+  readonly id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly state: string;
+  readonly failure: string | null;
+  readonly next_attempt_at: string | null;
+  readonly attempts: readonly AttemptView[];
+  readonly created_at: string;
+}
+
+interface SigningView {
+  readonly event_version: 1 | 2;
+  readonly fingerprint: string | null;
+  readonly created_at: string | null;
+  readonly overlap_ends_at: string | null;
+}
+
+const filters: readonly Filter[] = [
+  {
+    name: 'state',
+    label: 'State',
+    options: ['waiting', 'delivered', 'failed'].map((value) => ({ value, label: value })),
+  },
+  { name: 'event_type', label: 'Event' },
+];
+
+const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
+  org.path + pathOf(`/webhooks/{sub_id}${rest}`, params);
+
+function action(
+  name: string,
+  method: 'POST' | 'DELETE',
+  target: string,
+  done: 'paused' | 'resumed' | 'test_sent' | 'redelivered' | 'deleted',
+): Screen {
+  return actionScreen({
+    path: `${subPath}${name}`,
+    send: (visit) => visit.api.send(method, apiPath(visit, target)),
+    done,
+    back: done === 'deleted' ? '/console/webhooks' : subPath,
+  });
+}
+
+export const webhookDetailScreens: readonly Screen[] = [
+  { path: subPath, audience: 'org', handler: one },
+  ...formScreens({
+    path: `${subPath}/edit`,
+    title: 'Webhook',
+    submit: 'Save',
+    back: '/console/webhooks',
+    fields: () => subscriptionFields,
+    async load(visit) {
+      const { url, events, description } = await visit.api.get<SubscriptionView>(apiPath(visit));
+      return { url, events, description: description ?? '' };
+    },
+    send: (visit, body) => visit.api.send('PATCH', apiPath(visit), body),
+    done: 'saved',
+  }),
+  action('/pause', 'POST', '/pause', 'paused'),
+  action('/resume', 'POST', '/resume', 'resumed'),
+  action('/test', 'POST', '/test', 'test_sent'),
+  action('/delete', 'DELETE', '', 'deleted'),
+  action('/deliveries/{delivery_id}/redeliver', 'POST', '/deliveries/{delivery_id}/redeliver', 'redelivered'),
+  actionScreen<{ secret: string }>({
+    path: `${subPath}/signing`,
+    send: (visit) =>
+      visit.api.send(
+        'POST',
+        apiPath(visit, '/signing/rotate'),
+        visit.form.has('force') ? { force: true } : {},
+      ),
+    done: 'saved',
+    back: subPath,
+    show: async ({ params }, { secret }) =>
+      view(
+        'The secret was made',
+        html`${heading('The secret was made')}${secretBox('This secret signs from now on.', secret)}
+<p>Deliveries carry <code>X-Svc-Signature: t=…,v1=…</code>. Where there was a secret before, both sign for 24 hours.</p>
+<p><a class="button" href="${pathOf(subPath, params)}">Back to the webhook</a></p>`,
+      ),
+  }),
+];
+
+async function one(visit: ScreenVisit) {
+  const { api, org, params, query } = visit;
+  const sub = await api.get<SubscriptionView>(apiPath(visit));
+  const [signing, deliveries] = await Promise.all([
+    api.tryGet<SigningView>(apiPath(visit, '/signing')),
+    api.tryGet<Listed<DeliveryView>>(
+      link(apiPath(visit, '/deliveries'), { ...filterQuery(filters, query), limit: '50' }),
+    ),
+  ]);
+  const here = pathOf(subPath, params);
+  return view(
+    'Webhook',
+    html`${heading('Webhook', buttons(sub, here), sub.url)}
+${card(
+  'About it',
+  facts([
+    ['Status', subscriptionStatus(sub)],
+    ['Events', sub.events.map((event) => html`<code>${event}</code> `)],
+    ['Description', sub.description ?? '–'],
+    ['Since', time(sub.created_at, org.timezone)],
+  ]),
+)}
+${cardOf('Signing', signing, (found) => signingBody(sub, found, here, org.timezone))}
+${filterBar(here, filters, query)}
+${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, org.timezone, nextPage(here, query, next_cursor)))}`,
+  );
+}
+
+function buttons(sub: SubscriptionView, here: string): Html {
+  return html`${actionButton({ path: `${here}/test`, label: 'Send a test' })}
+<a class="button" href="${here}/edit">Edit</a>
+${sub.status === 'active' ? actionButton({ path: `${here}/pause`, label: 'Pause' }) : actionButton({ path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
+${askFirst({ path: `${here}/delete`, label: 'Delete' }, 'It gets no more events, and what waits for it is dropped.')}`;
+}
+
+function signingBody(sub: SubscriptionView, signing: SigningView, here: string, timezone: string): Part {
+  const isOwn = signing.event_version === 2;
+  const isOverlapping = signing.overlap_ends_at !== null;
+  return html`${facts([
+    ['Signed with', signingBadge(sub)],
+    ['Fingerprint', signing.fingerprint === null ? '–' : html`<code>${signing.fingerprint}</code>`],
+    ['Made', time(signing.created_at, timezone)],
+    ['The one before signs too, until', time(signing.overlap_ends_at, timezone)],
+  ])}<p class="more">${askFirst(
+    {
+      path: `${here}/signing`,
+      label: isOwn ? 'Rotate the secret' : 'Make a secret of its own',
+      ...(isOverlapping && { fields: { force: 'true' } }),
+    },
+    isOverlapping
+      ? 'An overlap is under way: the older of the two secrets ends now.'
+      : isOwn
+        ? 'Both secrets sign for 24 hours; then only the new one does.'
+        : 'From now on deliveries are signed with it, in the format of v2. Make the receiver ready first.',
+  )}</p>`;
+}
+
+const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
+
+function deliveryList(deliveries: readonly DeliveryView[], here: string, timezone: string, next: Part): Part {
+  if (deliveries.length === 0) {
+    return empty(
+      'No deliveries',
+      'When an event happens that this webhook listens to, its delivery is listed here. Send a test to see one.',
+    );
+  }
+  return html`${table({
+    caption: 'Deliveries',
+    rows: deliveries,
+    columns: [
+      { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
+      {
+        title: 'Event',
+        cell: (one) => html`${one.event_type}<span class="sub"><code>${one.event_id}</code></span>`,
+      },
+      {
+        title: 'State',
+        cell: (one) =>
+          html`${badge(one.state, tones[one.state] ?? 'plain')}${one.failure !== null && html`<span class="sub">${words(one.failure)}</span>`}${one.next_attempt_at !== null && html`<span class="sub">next try ${time(one.next_attempt_at, timezone)}</span>`}`,
+      },
+      { title: 'Attempts', cell: (one) => attempts(one.attempts, timezone) },
+      {
+        title: '',
+        cell: (one) =>
+          one.state !== 'waiting' &&
+          actionButton({
+            path: `${here}${path`/deliveries/${one.id}/redeliver`}`,
+            label: 'Redeliver',
+            about: one.event_type,
+          }),
+      },
+    ],
+  })}${next}`;
+}
+
+function attempts(made: readonly AttemptView[], timezone: string): Part {
+  const last = made.at(-1);
+  return (
+    last !== undefined &&
+    html`<details><summary>${made.length}: ${last.status ?? words(last.error ?? '')}</summary><ul class="attempts">${made.map(
+      (attempt) =>
+        html`<li>${time(attempt.at, timezone)}: <strong>${attempt.status ?? words(attempt.error ?? '')}</strong>, ${milliseconds(attempt.latency_ms)}${attempt.response !== null && attempt.response !== '' && html`<span class="sub">${attempt.response}</span>`}</li>`,
+    )}</ul></details>`
+  );
+}
