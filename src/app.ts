@@ -70,6 +70,7 @@ import type { Caller } from './platform/http/access.ts';
 import { AuthBackoff } from './platform/http/auth-backoff.ts';
 import { healthPages } from './platform/http/health.ts';
 import { deleteExpired } from './platform/http/idempotency.ts';
+import type { Shortcut } from './platform/http/lane.ts';
 import { buildOpenApi } from './platform/http/openapi.ts';
 import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
 import { createRequestRate } from './platform/http/request-rate.ts';
@@ -102,6 +103,8 @@ export interface AppDependencies {
 export interface App {
   readonly routes: readonly Route[];
   readonly handler: RequestHandler;
+  /** Past the handler, for what it can answer. */
+  readonly shortcut: Shortcut | undefined;
   readonly jobs: readonly Job[];
   /** What is deprecated now. */
   readonly deprecations: DeprecationRegistry;
@@ -289,7 +292,7 @@ export function createApp(deps: AppDependencies): App {
 
   const [decision] = edge;
   // Traced requests go the common way: a span costs more than a decision.
-  const fastPath =
+  const shortcut =
     decision === undefined || config.otlpEndpoint !== undefined || config.otlpTracesEndpoint !== undefined
       ? undefined
       : createFastPath({
@@ -301,16 +304,8 @@ export function createApp(deps: AppDependencies): App {
           trustedProxies: config.trustedProxies,
           bodyLimitBytes: config.bodyLimitBytes,
           peekCredential: (token) => credentials.peek(token),
+          isDeprecated: () => deprecations.find(decision.path) !== undefined,
         });
-  // What a deprecated route has to tell is told by the common way.
-  const mayBeFast = () => decision !== undefined && deprecations.find(decision.path) === undefined;
-  const handler: RequestHandler =
-    fastPath === undefined
-      ? pipeline.handle
-      : (request, response) =>
-          mayBeFast() && fastPath(request, response, pipeline.handle)
-            ? undefined
-            : pipeline.handle(request, response);
 
   const jobs: Job[] = [
     {
@@ -370,7 +365,8 @@ export function createApp(deps: AppDependencies): App {
   ];
   return {
     routes,
-    handler,
+    handler: pipeline.handle,
+    shortcut,
     jobs,
     deprecations,
     async finish() {

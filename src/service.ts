@@ -13,6 +13,7 @@ import { migrate, readMigrations } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { type Faults, noFaults } from './platform/faults.ts';
 import { drainable } from './platform/http/drain.ts';
+import { openLane } from './platform/http/lane.ts';
 import { createHttpServer } from './platform/http/server.ts';
 import { createIds } from './platform/ids.ts';
 import { startJobs } from './platform/jobs.ts';
@@ -90,7 +91,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     isDraining: () => draining,
   });
   const server = createHttpServer(app.handler, log);
-  const connections = drainable(server);
+  const connections = drainable(server, openLane(server, app.shortcut));
   address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);
   const url = localUrl(config.host, address.port);

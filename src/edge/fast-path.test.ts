@@ -1,10 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import inject from 'light-my-request';
+import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { limitsOf } from '../../test/support/ledger-values.ts';
 import { systemClock } from '../platform/clock.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
-import { type HeadStart, headStartOf } from '../platform/http/head-start.ts';
+import { parsePlainHead } from '../platform/http/plain-head.ts';
 import type { HoldResult } from '../platform/ledger/ledger.ts';
 import { createLog } from '../platform/log.ts';
 import { RouteCounts } from '../platform/request-counts.ts';
@@ -37,6 +36,7 @@ async function decide(answer: () => Promise<HoldResult>) {
     counts: new RouteCounts(),
     trustedProxies: undefined,
     bodyLimitBytes: 1_000_000,
+    isDeprecated: () => false,
     peekCredential: () => ({
       keyId: 'key_1',
       role: 'owner',
@@ -48,29 +48,30 @@ async function decide(answer: () => Promise<HoldResult>) {
       org: { id: 'org_1', suspended: false, allowList: null, residency: null },
     }),
   });
-  let headStart: HeadStart | undefined;
-  const commonWay = async (request: IncomingMessage, response: ServerResponse) => {
-    headStart = headStartOf(request);
-    await headStart?.outcome?.catch(() => undefined);
-    response.end('common');
-  };
-  const { payload } = await inject(
-    (request, response) => void fastPath(request as IncomingMessage, response as ServerResponse, commonWay),
-    {
-      method: 'POST',
-      url: '/v1/edge/decision',
-      headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
-      payload: JSON.stringify({ model: 'm', estimated_cost_usd: '1' }),
-    },
+  const body = Buffer.from(JSON.stringify({ model: 'm', estimated_cost_usd: '1' }));
+  const lines = ['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json'];
+  const head = parsePlainHead(
+    ['POST /v1/edge/decision HTTP/1.1', ...lines, `Content-Length: ${body.length}`].join('\r\n'),
   );
-  return { asked, payload, outcome: headStart?.outcome };
+  const usual = head && fastPath.prepare(head);
+  if (usual === undefined) {
+    throw new Error('this head is as usual as it gets');
+  }
+  return new Promise<{ asked: number; went: string; outcome: Promise<unknown> | undefined }>((resolve) => {
+    fastPath.take(usual, body, {
+      socket: {} as Socket,
+      answer: () => resolve({ asked, went: 'fast', outcome: undefined }),
+      goCommonWay: (outcome) => resolve({ asked, went: 'common', outcome }),
+    });
+  });
 }
 
 test.each([
   ['refuse', async () => ({ kind: 'denied', denial }) as unknown as HoldResult],
   ['fail, perhaps after the hold is there', () => Promise.reject(new DatabaseUnavailable('lost'))],
 ])('books that %s are not asked again: the common way gets their answer', async (_title, answer) => {
-  const { asked, payload, outcome } = await decide(answer);
-  expect([asked, payload]).toEqual([1, 'common']);
+  const { asked, went, outcome } = await decide(answer);
+  outcome?.catch(() => undefined);
+  expect([asked, went]).toEqual([1, 'common']);
   expect(outcome).toBeInstanceOf(Promise);
 });

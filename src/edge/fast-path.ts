@@ -6,20 +6,19 @@
  *
  * A hold is taken only when an allow follows from it, and the allow is told only once the hold is durable.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Clock } from '../platform/clock.ts';
 import { admitCaller, type Caller, type Credential } from '../platform/http/access.ts';
 import { type AddressList, clientAddress } from '../platform/http/address.ts';
-import { onBroken } from '../platform/http/body.ts';
-import { giveHeadStart } from '../platform/http/head-start.ts';
 import { parsePlainObject } from '../platform/http/json.ts';
-import type { RequestHandler } from '../platform/http/pipeline.ts';
+import type { Shortcut } from '../platform/http/lane.ts';
+import type { Exchange } from '../platform/http/lane-connection.ts';
+import type { PlainHead } from '../platform/http/plain-head.ts';
 import { forwardHeader } from '../platform/http/regions.ts';
 import type { Route } from '../platform/http/route.ts';
 import { newTraceId } from '../platform/http/trace-id.ts';
 import { compileBody } from '../platform/http/validation.ts';
-import type { Held, HoldResult } from '../platform/ledger/ledger.ts';
+import type { Held } from '../platform/ledger/ledger.ts';
 import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { RouteCounts } from '../platform/request-counts.ts';
@@ -36,19 +35,20 @@ export interface FastPathDependencies extends EdgeDependencies {
   readonly bodyLimitBytes: number;
   /** What is remembered of a token; undefined when it has to be looked up. */
   peekCredential(token: string): Credential | undefined;
+  /** What a deprecated route has to tell is told by the common way. */
+  isDeprecated(): boolean;
 }
 
 /** Bodies beyond it are no usual decisions. */
 const usualBytesMax = 16_384;
 
-/** True when the request is taken care of. */
-export type FastPath = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  commonWay: RequestHandler,
-) => boolean;
+/** A head that a usual decision has, and the token in it. */
+interface UsualHead {
+  readonly head: PlainHead;
+  readonly token: string;
+}
 
-export function createFastPath(deps: FastPathDependencies): FastPath {
+export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> {
   const { route, clock, ledger, orgLimits, findPrice, counts, trustedProxies } = deps;
   const { access, path } = route;
   if (access.kind === 'public' || route.body === undefined) {
@@ -58,14 +58,16 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
   const told = new ToldAllows(deps.log);
   const bytesMax = Math.min(usualBytesMax, deps.bodyLimitBytes);
 
-  function identify(request: IncomingMessage, now: Date): Caller | undefined {
-    const token = bearerToken(request);
-    const credential = token === undefined ? undefined : deps.peekCredential(token);
-    if (credential === undefined || access.kind === 'public') {
+  function identify({ token, head }: UsualHead, { socket }: Exchange, now: Date): Caller | undefined {
+    const credential = deps.peekCredential(token);
+    // What a support session asks has to be put on record first.
+    if (credential === undefined || credential.support !== undefined || access.kind === 'public') {
       return undefined;
     }
+    // Where any address may call, it is not worth asking for.
+    const isAddressAsked = credential.org?.allowList != null;
+    const address = isAddressAsked ? clientAddress({ socket, headers: head.headers }, trustedProxies) : '';
     try {
-      const address = clientAddress(request, trustedProxies);
       return admitCaller({ credential, access, method: route.method, pathOrgId: undefined, address, now });
     } catch {
       return undefined;
@@ -112,125 +114,79 @@ export function createFastPath(deps: FastPathDependencies): FastPath {
     }
   }
 
-  return (request, response, commonWay) => {
-    if (request.url !== path || request.method !== 'POST' || !isUsual(request, bytesMax)) {
-      return false;
-    }
+  function answer(usual: UsualHead, bytes: Buffer, exchange: Exchange): void {
     const startedMs = performance.now();
     const now = clock.now();
-    const caller = identify(request, now);
-    if (caller === undefined) {
-      return false;
+    const caller = deps.isDeprecated() ? undefined : identify(usual, exchange, now);
+    const question = caller && understand(bytes, caller, now.getTime());
+    const isGoverned = caller && knownGoverned(caller.tenantId);
+    if (caller === undefined || question === undefined || isGoverned === undefined) {
+      exchange.goCommonWay();
+      return;
     }
-
-    let bytes: Buffer | undefined;
-    let handled = false;
-    /** What was asked of the books is not asked again: the answer may be lost, and the hold there. */
-    const fallBack = (outcome?: Promise<HoldResult>) => {
-      handled = true;
-      giveHeadStart(request, { body: bytes ?? Buffer.alloc(0), outcome });
-      void commonWay(request, response);
-    };
-    const allow = (question: Question, held: Held, isGoverned: boolean) => {
+    const allow = (held: Held) => {
       const traceId = newTraceId();
-      const body = verdictText(question, held, isGoverned);
-      response.writeHead(200, [
-        'content-type',
-        'application/json; charset=utf-8',
-        'cache-control',
-        'no-store',
-        'x-svc-trace-id',
-        traceId,
-        'x-content-type-options',
-        'nosniff',
-        'content-length',
-        String(body.length),
-      ]);
-      // Nothing in a verdict is beyond ASCII, and as such it is written without being looked at.
-      response.end(body, 'latin1');
+      exchange.answer(
+        'content-type: application/json; charset=utf-8\r\ncache-control: no-store\r\n' +
+          `x-svc-trace-id: ${traceId}\r\nx-content-type-options: nosniff\r\n`,
+        verdictText(question, held, isGoverned),
+      );
       counts.answered('POST', 200, (performance.now() - startedMs) / 1_000);
       decisionCounts.count('edge', 'allow', '');
       told.add(traceId, held.hold.id, caller);
     };
+    const decided = decide(question);
+    if (decided === undefined) {
+      const asked = ledger.hold(question.request);
+      asked.then(
+        // What was asked of the books is not asked again: the answer may be lost, and the hold there.
+        (result) => (result.kind === 'held' ? allow(result) : exchange.goCommonWay(asked)),
+        () => exchange.goCommonWay(asked),
+      );
+    } else if ('held' in decided) {
+      decided.durable.then(
+        () => allow(decided.held),
+        // The hold is given back already.
+        () => exchange.goCommonWay(),
+      );
+    } else {
+      exchange.goCommonWay();
+    }
+  }
 
-    request.on('data', (chunk: Buffer) => {
-      bytes = bytes === undefined ? chunk : Buffer.concat([bytes, chunk]);
-    });
-    const answer = () => {
-      const question = bytes === undefined ? undefined : understand(bytes, caller, now.getTime());
-      const isGoverned = knownGoverned(caller.tenantId);
-      if (question === undefined || isGoverned === undefined) {
-        fallBack();
-        return;
-      }
-      const decided = decide(question);
-      if (decided === undefined) {
-        const asked = ledger.hold(question.request);
-        asked.then(
-          (result) => (result.kind === 'held' ? allow(question, result, isGoverned) : fallBack(asked)),
-          () => fallBack(asked),
-        );
-      } else if ('held' in decided) {
-        decided.durable.then(
-          () => allow(question, decided.held, isGoverned),
-          // The hold is given back already.
-          () => fallBack(),
-        );
-      } else {
-        fallBack();
-      }
-    };
-    request.on('end', () => {
-      if (handled) {
-        return;
-      }
+  return {
+    prepare(head) {
+      const token = bearerToken(head.headers.authorization);
+      return token !== undefined && head.target === path && isUsual(head, bytesMax)
+        ? { head, token }
+        : undefined;
+    },
+    take(usual, bytes, exchange) {
       try {
-        answer();
+        answer(usual, bytes, exchange);
       } catch {
         // Here it would end the process; there it is answered.
-        fallBack();
+        exchange.goCommonWay();
       }
-    });
-    onBroken(request, () => fallBack());
-    return true;
+    },
   };
 }
 
-const jsonType = 'application/json';
-
 /** No header that anyone but the common way knows how to treat. */
-function isUsual({ headers, rawHeaders }: IncomingMessage, bytesMax: number): boolean {
-  if (
-    headers['content-type'] !== jsonType ||
-    headers.host === undefined ||
-    headers.expect !== undefined ||
-    headers.origin !== undefined ||
-    headers['content-encoding'] !== undefined ||
-    headers['idempotency-key'] !== undefined ||
-    headers[forwardHeader] !== undefined ||
-    !(Number(headers['content-length']) <= bytesMax)
-  ) {
-    return false;
-  }
-  return countOf(rawHeaders, 'host') === 1;
-}
-
-/** Node keeps one of two `Host` lines; the common way refuses that. */
-function countOf(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const raw = rawHeaders[i] as string;
-    if (raw.length === name.length && raw.toLowerCase() === name) {
-      count += 1;
-    }
-  }
-  return count;
+function isUsual({ method, headers, bodyBytes }: PlainHead, bytesMax: number): boolean {
+  return (
+    method === 'POST' &&
+    headers['content-type'] === 'application/json' &&
+    headers.origin === undefined &&
+    headers['idempotency-key'] === undefined &&
+    headers[forwardHeader] === undefined &&
+    bodyBytes <= bytesMax
+  );
 }
 
 const scheme = 'Bearer ';
 
-function bearerToken({ headers }: IncomingMessage): string | undefined {
-  const { authorization } = headers;
+function bearerToken(authorization: string | undefined): string | undefined {
   return authorization?.startsWith(scheme) === true ? authorization.slice(scheme.length) : undefined;
 }
 

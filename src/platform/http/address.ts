@@ -53,12 +53,15 @@ export function isListed(list: AddressList, address: string): boolean {
  * The socket's address; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
  * Anything further left was written by someone we do not trust.
  */
-export function clientAddress(request: IncomingMessage, trustedProxies: AddressList | undefined): string {
-  let address = plainAddress(request.socket.remoteAddress ?? '');
+export function clientAddress(
+  { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,
+  trustedProxies: AddressList | undefined,
+): string {
+  let address = plainAddress(socket.remoteAddress ?? '');
   if (trustedProxies === undefined || isIP(address) === 0 || !isListed(trustedProxies, address)) {
     return address;
   }
-  const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+  const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
   for (const hop of forwarded.reverse()) {
     const candidate = plainAddress(hop.trim());
     if (isIP(candidate) === 0) {

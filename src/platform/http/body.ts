@@ -98,7 +98,7 @@ function declaredBytes(request: IncomingMessage): number {
 const broken = new WeakMap<IncomingMessage, Refusal>();
 const whenBroken = Symbol('when broken');
 
-/** A request with what to call when its body breaks: a listener of Node's would cost every request more. */
+/** A request with what to call when its body breaks. */
 interface Breakable extends IncomingMessage {
   [whenBroken]?: () => void;
 }
@@ -124,12 +124,12 @@ export function onBroken(request: Breakable, heard: () => void): void {
 }
 
 async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const there = headStartOf(request)?.body;
-  if (there !== undefined && !isBroken(request)) {
-    return there;
-  }
   if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
+  }
+  const there = headStartOf(request)?.body;
+  if (there !== undefined) {
+    return there;
   }
   const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity') {

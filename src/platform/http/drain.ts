@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Lane } from './lane.ts';
 
 const sweepEveryMs = 50;
 
@@ -10,7 +11,7 @@ export interface Drainable {
   drain(withinMs: number): Promise<void>;
 }
 
-export function drainable(server: Server): Drainable {
+export function drainable(server: Server, lane: Lane): Drainable {
   // Node counts neither a connection that never sent a byte nor one that was detached by CONNECT.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -25,6 +26,7 @@ export function drainable(server: Server): Drainable {
       const sweep = setInterval(() => {
         // A kept-alive connection becomes idle when its last answer is out.
         server.closeIdleConnections();
+        lane.closeIdle();
         for (const socket of sockets) {
           if (socket.bytesRead === 0 || Date.now() > deadlineMs) {
             socket.destroy();

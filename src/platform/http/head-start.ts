@@ -1,7 +1,8 @@
-/** What is known already of a request that began on one way and is answered on another. */
+/** What is at hand already of a request that comes to the pipeline from the lane. */
 import type { IncomingMessage } from 'node:http';
 
 export interface HeadStart {
+  /** All of it. Plain requests have no encoding. */
   readonly body: Buffer;
   /** What its handler would ask for, where that was asked. */
   readonly outcome: Promise<unknown> | undefined;

@@ -80,11 +80,7 @@ interface Exchange {
   caller: Caller | undefined;
 }
 
-/** Undefined: it is taken care of, and whatever happens to it later is answered. */
-export type RequestHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-) => Promise<void> | undefined;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface Pipeline {
   readonly handle: RequestHandler;

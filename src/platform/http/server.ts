@@ -43,7 +43,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
       // It does not know interim responses, so its expectation is to be ignored.
       delete request.headers.expect;
     }
-    handler(request, response)?.catch((error) => {
+    handler(request, response).catch((error) => {
       log.error({ err: error }, 'a request ended without an answer');
       request.socket.destroy();
     });
