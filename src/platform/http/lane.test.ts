@@ -389,7 +389,6 @@ describe('a connection', () => {
       sendStream(request, response, {
         status: 200,
         headers,
-        code: undefined,
         body: Readable.from(Array.from({ length: count }, () => chunk)),
       });
     }, createLog('silent'));
