@@ -37,6 +37,12 @@ import { prepaidRoutes } from './capabilities/prepaid/index.ts';
 import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
 import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts';
 import { createRegions, createResidencyOf, residencyRoutes } from './capabilities/residency/index.ts';
+import {
+  createContents,
+  emptyMonthsJob,
+  retentionJob,
+  retentionRoutes,
+} from './capabilities/retention/index.ts';
 import { createRoutingMemory, routingRoutes } from './capabilities/routing/index.ts';
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
@@ -206,6 +212,7 @@ export function createApp(deps: AppDependencies): App {
       safety,
       exhaustions,
       policies,
+      contents: createContents(db, secrets),
       bulkMaxRuns: config.bulkMaxRuns,
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),
@@ -235,6 +242,7 @@ export function createApp(deps: AppDependencies): App {
     ...usageRoutes({ db }),
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
+    ...retentionRoutes({ db }),
     ...auditRoutes({ db, ids, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
     ...ledgerRoutes({ db, ledger, drift }),
@@ -361,6 +369,8 @@ export function createApp(deps: AppDependencies): App {
     callers.job,
     sessionTidying({ db, clock }),
     attempts.job,
+    retentionJob({ db, ids, clock, faults, signer: auditSigner }),
+    emptyMonthsJob({ db, clock }),
     dailyCheckpoints({ db, ids, signer: auditSigner, clock }),
   ];
   return {

@@ -563,6 +563,27 @@ export const eventCatalog = {
     ...routingPolicy,
     ...deleted,
   }),
+  'org.retention_policy_updated': kind(
+    'How long things are kept was set.',
+    open({
+      runs_days: nullable(count),
+      content_days: count,
+      audit_days: nullable(count),
+      deliveries_days: count,
+      idempotency_days: count,
+      legal_hold: Type.Boolean(),
+      updated_at: nullable(timestamp),
+    }),
+    {
+      runs_days: 90,
+      content_days: 0,
+      audit_days: null,
+      deliveries_days: 30,
+      idempotency_days: 3,
+      legal_hold: false,
+      updated_at: '2026-11-15T12:00:00.000Z',
+    },
+  ),
   'audit.checkpoint': kind(
     'The end of the audit log, signed. Once a day, if something happened. Keep it: the log can be held against it later.',
     open({ id: text, org_id: text, seq: count, hash: text, at: timestamp, token: text }),

@@ -11,10 +11,12 @@ export type FaultPoint =
   | 'write.after_commit'
   /** A support session's request is written to the record, which is not committed yet; nothing is served yet. */
   | 'support.before_commit'
+  /** A batch is deleted; its commit has not been sent. */
+  | 'retention.before_commit'
   /** A webhook was sent and answered; what became of it is not written yet. */
   | 'webhook.after_send';
 
-/** `about` is the id of the route, or the kind of the event that was sent. */
+/** `about` is the id of the route, the kind of the event that was sent, or what was deleted. */
 export type Faults = (point: FaultPoint, about: string) => void | Promise<void>;
 
 export const noFaults: Faults = () => undefined;

@@ -11,6 +11,8 @@ export type IdPrefix =
   | 'evt'
   | 'aud'
   | 'chk'
+  | 'ret'
+  | 'ers'
   | 'prc'
   | 'bud'
   | 'cap'

@@ -262,6 +262,7 @@ function validBody(route: Route): object {
     'org.change': { name: 'Taken over' },
     'org.ip_allow_list.put': { cidrs: [] },
     'support_access.settings.put': { allowed: true, approval_required: false },
+    'retention_policy.put': {},
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
     'keys.rotate': {},
     'runs.complete': { cost_usd: '0.1' },

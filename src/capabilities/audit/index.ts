@@ -3,5 +3,6 @@ export { dailyCheckpoints } from './checkpoints.ts';
 export { checkExport } from './export-check.ts';
 export { type Actor, recordChange } from './journal.ts';
 export { refusedAttempt } from './refused-calls.ts';
+export { removeOldEntries } from './removal.ts';
 export { auditRoutes } from './routes.ts';
 export { openSigner, type Signer } from './signing.ts';

@@ -262,3 +262,15 @@ export async function findCheckpointsBetween(
     [tenantId, BigInt(firstSeq), BigInt(lastSeq)],
   );
 }
+
+export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: StoredToken): Promise<void> {
+  await tx.query(
+    `INSERT INTO audit_anchors (tenant_id, seq, hash, token) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (tenant_id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, token = excluded.token`,
+    [tenantId, BigInt(anchor.seq), anchor.hash, anchor.token],
+  );
+}
+
+export async function removeUntil(tx: Queryable, tenantId: string, seq: number): Promise<void> {
+  await tx.query('DELETE FROM audit_log WHERE tenant_id = $1 AND seq <= $2', [tenantId, BigInt(seq)]);
+}

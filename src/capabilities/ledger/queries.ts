@@ -138,6 +138,29 @@ export async function sumPayments(
   return rows.map((row) => ({ ...row, nanos: BigInt(row.nanos) }));
 }
 
+/** What they have paid by entries that were deleted since. */
+export async function findClosedPayments(db: Queryable, orgId: string): Promise<Payment[]> {
+  return db.query<Payment>('SELECT kind, id, nanos FROM closed_payments WHERE org_id = $1', [orgId]);
+}
+
+/** What deleted entries have used of these chains. */
+export async function findClosedChains(
+  db: Queryable,
+  orgId: string,
+  chainIds: readonly string[],
+): Promise<(Amounts & { readonly chainId: string })[]> {
+  const rows = await db.query<{ chain_id: string; usd_nanos: bigint; tokens: bigint; requests: bigint }>(
+    'SELECT chain_id, usd_nanos, tokens, requests FROM closed_chains WHERE org_id = $1 AND chain_id = ANY($2)',
+    [orgId, chainIds],
+  );
+  return rows.map(({ chain_id, usd_nanos, tokens, requests }) => ({
+    chainId: chain_id,
+    usd: usd_nanos,
+    tokens,
+    requests,
+  }));
+}
+
 /** The same as the tallies say. */
 export async function findTallies(db: Queryable, orgId: string): Promise<Payment[]> {
   const rows = await db.query<{ kind: Payment['kind']; id: string; nanos: string }>(
@@ -171,6 +194,12 @@ export interface Totals {
 /** How far two records differ, day by day, so that one day's fault does not hide another's. */
 type Drift = Readonly<Record<Measure, bigint>>;
 
+/** What retention has left of deleted rows: a row for each quarter of an hour. */
+function closedBalances(source: 'runs' | 'entries'): string {
+  return `SELECT bucket, usd_nanos, tokens, requests, uncovered_nanos FROM closed_balances
+           WHERE org_id = $1 AND source = '${source}' AND bucket >= $2 AND bucket < $3`;
+}
+
 /** Everything that was booked in some time, from its three records, by whole quarters of an hour. */
 export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
   const column = (source: Source, measure: Measure) => `coalesce(${source}.${measure}, 0)`;
@@ -183,13 +212,18 @@ export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: 
   });
   const [row] = await db.query<Record<string, string>>(
     `WITH entries AS (
-       SELECT (charged_at AT TIME ZONE 'UTC')::date AS day, sum(usd_nanos) AS usd, sum(tokens) AS tokens,
-              sum(requests) AS requests, sum(uncovered_nanos) AS uncovered
-         FROM ledger_entries WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 GROUP BY 1
+       SELECT (at AT TIME ZONE 'UTC')::date AS day, sum(usd) AS usd, sum(tokens) AS tokens, sum(requests) AS requests,
+              sum(uncovered) AS uncovered
+         FROM (SELECT charged_at AS at, usd_nanos AS usd, tokens, requests, uncovered_nanos AS uncovered
+                 FROM ledger_entries WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3
+               UNION ALL ${closedBalances('entries')}) AS all_entries GROUP BY 1
      ), runs AS (
-       SELECT (charged_at AT TIME ZONE 'UTC')::date AS day, sum(cost_nanos + adjusted_nanos) AS usd,
-              sum(input_tokens + output_tokens) AS tokens, count(*) AS requests, sum(uncovered_nanos) AS uncovered
-         FROM runs WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 AND cost_nanos IS NOT NULL GROUP BY 1
+       SELECT (at AT TIME ZONE 'UTC')::date AS day, sum(usd) AS usd, sum(tokens) AS tokens, sum(requests) AS requests,
+              sum(uncovered) AS uncovered
+         FROM (SELECT charged_at AS at, cost_nanos + adjusted_nanos AS usd, input_tokens + output_tokens AS tokens,
+                      1 AS requests, uncovered_nanos AS uncovered
+                 FROM runs WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 AND cost_nanos IS NOT NULL
+               UNION ALL ${closedBalances('runs')}) AS all_runs GROUP BY 1
      ), usage AS (
        SELECT (bucket AT TIME ZONE 'UTC')::date AS day, sum(usd_nanos) AS usd,
               sum(input_tokens + output_tokens) AS tokens, sum(requests) AS requests, 0 AS uncovered

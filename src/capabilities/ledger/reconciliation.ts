@@ -136,6 +136,7 @@ async function readMoment(
 ): Promise<Moment> {
   const { version } = await readOrgLimits(tx, orgId);
   await recount.add(tx, orgId, plan, rest, payers);
+  await recount.addClosed(tx, orgId, plan, payers);
   return {
     version,
     recount,

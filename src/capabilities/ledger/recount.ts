@@ -3,7 +3,7 @@ import { type Amounts, counterKey, each } from '../../kernel/limits.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
-import { sumEntries, sumPayments } from './queries.ts';
+import { findClosedChains, findClosedPayments, type Payment, sumEntries, sumPayments } from './queries.ts';
 import {
   type Group,
   type Plan,
@@ -34,10 +34,29 @@ export class Recount {
     for (const group of groups) {
       await this.#addGroup(db, orgId, group, time);
     }
-    for (const { kind, id, nanos } of withPayments ? await sumPayments(db, orgId, time) : []) {
-      const name = paidName(kind, id);
-      this.payments.set(name, (this.payments.get(name) ?? 0n) + nanos);
+    for (const payment of withPayments ? await sumPayments(db, orgId, time) : []) {
+      this.#addPayment(payment);
     }
+  }
+
+  /** What was counted by entries that retention has deleted. Of windows that are open there are none, but chains have no end. */
+  async addClosed(db: Queryable, orgId: string, { groups }: Plan, withPayments: boolean): Promise<void> {
+    for (const payment of withPayments ? await findClosedPayments(db, orgId) : []) {
+      this.#addPayment(payment);
+    }
+    for (const group of groups.filter(({ fields }) => fields.join() === 'chain_id')) {
+      const sums = this.#sums.get(group) ?? new Map<string, Amounts>();
+      this.#sums.set(group, sums);
+      const chainIds = [...(group.values[0] ?? [])];
+      for (const { chainId, ...amounts } of await findClosedChains(db, orgId, chainIds)) {
+        addTo(sums, placeName(lifetime, [chainId]), amounts);
+      }
+    }
+  }
+
+  #addPayment({ kind, id, nanos }: Payment): void {
+    const name = paidName(kind, id);
+    this.payments.set(name, (this.payments.get(name) ?? 0n) + nanos);
   }
 
   async #addGroup(db: Queryable, orgId: string, group: Group, { fromMs, toMs }: TimeRange): Promise<void> {

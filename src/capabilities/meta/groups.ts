@@ -39,6 +39,7 @@ export const operationGroups = {
   evals: 'How models did in evaluations: scores of suites.',
   routing_policy: 'How an organization chooses among models.',
   routing: 'Which model a request should go to.',
+  retention_policy: 'How long things are kept, and what was deleted.',
   audit: 'Who did what and who was refused, in a log that shows whether somebody changed it.',
   deprecations: 'Routes that are on their way out, and who still calls them.',
   meta: 'What the service says of itself.',

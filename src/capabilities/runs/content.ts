@@ -1,4 +1,4 @@
-/** What the org's safety detectors say about the contents of runs, before anything is counted. */
+/** The contents of runs: what the org's safety detectors say about them, before anything is counted, and whether they are kept. */
 import { refuseWith } from '../../contract/refusal.ts';
 import type { Booking } from '../../platform/ledger/booking.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
@@ -49,4 +49,32 @@ function flagged(booking: Booking<RunDraft>, inspected: Inspected | undefined): 
   return inspected === undefined || inspected.flaggedBy.length === 0
     ? booking
     : { ...booking, run: { row: { ...booking.run.row, flagged_by: inspected.flaggedBy } } };
+}
+
+/** Where contents are kept, if they are. */
+export interface KeptContents {
+  areKept(orgId: string): boolean | Promise<boolean>;
+  seal(orgId: string, runId: string, content: string): string;
+  open(orgId: string, runId: string, sealed: string): string;
+}
+
+/** The bookings with what is to be kept of their contents. */
+export async function keepContents(
+  kept: KeptContents,
+  orgId: string,
+  bookings: readonly Booking<RunDraft>[],
+  contents: readonly (string | undefined)[] = [],
+): Promise<readonly Booking<RunDraft>[]> {
+  if (contents.every((content) => content === undefined) || !(await kept.areKept(orgId))) {
+    return bookings;
+  }
+  return bookings.map((booking, index) => {
+    const content = contents[index];
+    return content === undefined
+      ? booking
+      : {
+          ...booking,
+          run: { row: { ...booking.run.row, content: kept.seal(orgId, booking.runId, content) } },
+        };
+  });
 }

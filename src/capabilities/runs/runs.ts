@@ -19,7 +19,7 @@ import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts
 import type { PriceInForce, Prices } from '../models/index.ts';
 import type { PolicyGate } from '../policies/index.ts';
 import type { Safety } from '../safety/index.ts';
-import { passSafety } from './content.ts';
+import { type KeptContents, keepContents, passSafety } from './content.ts';
 import {
   type DraftContext,
   draftAdjustment,
@@ -44,6 +44,7 @@ export interface RunDependencies {
   readonly safety: Safety;
   readonly exhaustions: Exhaustions;
   readonly policies: PolicyGate;
+  readonly contents: KeptContents;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
 }
@@ -141,7 +142,12 @@ async function bookAll<View>(
     }
     result = await deps.ledger.book({
       orgId,
-      bookings: await passSafety(deps.safety, orgId, governed?.bookings ?? drafted, how),
+      bookings: await keepContents(
+        deps.contents,
+        orgId,
+        await passSafety(deps.safety, orgId, governed?.bookings ?? drafted, how),
+        how.contents,
+      ),
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -363,7 +369,8 @@ export async function readRun(deps: RunDependencies, orgId: string, runId: strin
     run.status === 'running' && run.decision_id !== null
       ? await deps.ledger.findHold(orgId, run.decision_id)
       : undefined;
-  return viewRun(run, hold);
+  const content = run.content === null ? null : deps.contents.open(orgId, run.id, run.content);
+  return { ...viewRun(run, hold), content };
 }
 
 async function requireRun(db: Queryable, orgId: string, runId: string): Promise<RunRow> {

@@ -61,7 +61,8 @@ export const CreateRun = closed({
   content: Type.Optional(
     Type.String({
       maxLength: contentCharactersMax,
-      description: "What was said. The org's safety detectors look at it; it is not kept.",
+      description:
+        "What was said. The org's safety detectors look at it; it is kept only if the org's retention policy says so.",
     }),
   ),
   decision_id: Type.Optional(id),
@@ -110,7 +111,10 @@ export const RunView = closed({
   started_at: timestamp,
   finished_at: nullable(timestamp),
   content: nullable(
-    Type.String({ description: 'Null unless a retention policy of the org says that it is kept.' }),
+    Type.String({
+      description:
+        'Only when a single run is read, and only if the retention policy of the org says that it is kept.',
+    }),
   ),
   metadata,
   decision_id: nullable(Type.String()),

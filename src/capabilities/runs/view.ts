@@ -34,7 +34,8 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     price_version: run.price_version,
     started_at: run.started_at.toISOString(),
     finished_at: run.finished_at?.toISOString() ?? null,
-    content: run.content,
+    // Only whoever reads this one run gets it: answers to writes are kept, and lists would be long.
+    content: null,
     metadata: run.metadata ?? {},
     decision_id: run.decision_id,
     held_usd: hold == null ? null : formatUsd(hold.amounts.usd),

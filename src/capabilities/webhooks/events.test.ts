@@ -256,6 +256,7 @@ test('every event that was written is as the catalog says', async () => {
   await call('DELETE', `${path}/credit-packs/${pack.id}`);
   await call('PUT', `${path}/ip-allow-list`, { cidrs: [] });
   await call('PATCH', path, { name: 'Renamed' });
+  await call('PUT', `${path}/retention-policy`, { runs_days: 90 });
   await operator('PUT', '/prepaid', { enabled: true });
   await operator('POST', '/prepaid/top-ups', { amount_usd: '1' });
   const plan = { name: org.id, overage_policy: 'block' };

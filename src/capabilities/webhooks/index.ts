@@ -2,4 +2,5 @@ export { webhookJobs } from './jobs.ts';
 export { createDeliveryCounts, registerWebhookMetrics } from './metrics.ts';
 export { webhookRoutes } from './routes.ts';
 export { createSender } from './sender.ts';
+export { removeOldDeliveries, removeOldEvents } from './tidying.ts';
 export { openWantedEvents, type WantedEvents } from './wanted-events.ts';

@@ -17,7 +17,8 @@ import type { Queryable } from '../db/database.ts';
 import { seal, unseal } from '../sealing.ts';
 import type { Caller } from './access.ts';
 
-const storedForHours = 72;
+/** Unless the org's retention policy says otherwise. */
+const storedForDays = 3;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
 export interface IdempotentRequest {
@@ -141,7 +142,8 @@ async function insertReservation(
 ): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, reserved_at, expires_at)
-     VALUES ($1, $2, $3, $4, now(), now() + make_interval(hours => $6))
+     VALUES ($1, $2, $3, $4, now(), now() + make_interval(days => coalesce(
+              (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $6)))
      ON CONFLICT (tenant_id, key_digest) DO UPDATE
        SET fingerprint = excluded.fingerprint, owner = excluded.owner, reserved_at = excluded.reserved_at,
            expires_at = excluded.expires_at, status = NULL, body = NULL
@@ -149,7 +151,7 @@ async function insertReservation(
           OR (held.status IS NULL AND held.fingerprint = excluded.fingerprint
               AND held.reserved_at <= now() - make_interval(secs => $5))
      RETURNING 1 AS one`,
-    [tenantId, keyDigest, fingerprint, fence, takeoverSeconds, storedForHours],
+    [tenantId, keyDigest, fingerprint, fence, takeoverSeconds, storedForDays],
   );
   return rows.length > 0;
 }

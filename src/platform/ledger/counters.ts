@@ -44,10 +44,10 @@ function sourceOf({ limit, window }: Met, scope: Scope): Source {
     };
   }
   if (limit.span.kind === 'lifetime') {
-    return {
-      sql: `SELECT sum(${entrySum[limit.unit]}) FROM ledger_entries WHERE org_id = $1 AND chain_id = $3`,
-      params: [scope.chain_id],
-    };
+    // Of entries that were deleted, their sum is left.
+    const sum = (table: string) =>
+      `coalesce((SELECT sum(${entrySum[limit.unit]}) FROM ${table} WHERE org_id = $1 AND chain_id = $3), 0)`;
+    return { sql: `SELECT ${sum('ledger_entries')} + ${sum('closed_chains')}`, params: [scope.chain_id] };
   }
   const conditions: string[] = [];
   const params: unknown[] = [new Date(window.startMs), new Date(window.endMs)];

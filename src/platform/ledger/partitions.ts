@@ -2,7 +2,7 @@
  * Runs and ledger entries are stored by month, so that an old month can be dropped as a whole. Months are made ahead of
  * time; what belongs to none lands in a rest that is there from the start, so nothing ever waits for a month.
  */
-import type { Database, Queryable } from '../db/database.ts';
+import { type Database, DatabaseUnavailable, type Queryable } from '../db/database.ts';
 
 const tables = ['runs', 'ledger_entries'] as const;
 const monthsAhead = 3;
@@ -40,4 +40,49 @@ async function ensureMonth(db: Database, table: string, start: Date, end: Date):
 async function exists(db: Queryable, name: string): Promise<boolean> {
   const [row] = await db.query<{ table: string | null }>('SELECT to_regclass($1)::text AS table', [name]);
   return row?.table != null;
+}
+
+/** Drops past months that hold nothing any more. Where somebody is busy with the table it is left for the next time. */
+export async function dropEmptyMonths(db: Database, now: Date): Promise<string[]> {
+  const current = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
+    .toISOString()
+    .slice(0, 7);
+  const dropped: string[] = [];
+  for (const table of tables) {
+    const months = await db.query<{ name: string }>(
+      'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = to_regclass($1) ORDER BY 1',
+      [table],
+    );
+    for (const { name } of months) {
+      const month = /_(\d{4})_(\d\d)$/.exec(name);
+      if (month !== null && `${month[1]}-${month[2]}` < current && (await dropIfEmpty(db, table, name))) {
+        dropped.push(name);
+      }
+    }
+  }
+  return dropped;
+}
+
+async function dropIfEmpty(db: Database, table: string, name: string): Promise<boolean> {
+  const isEmpty = async (on: Queryable) =>
+    (await on.query(`SELECT 1 AS one FROM ${name} LIMIT 1`)).length === 0;
+  if (!(await isEmpty(db))) {
+    return false;
+  }
+  try {
+    return await db.transaction(async (tx) => {
+      // Bookings wait behind whoever waits for this lock, so nobody does.
+      await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE NOWAIT`);
+      const empty = (await exists(tx, name)) && (await isEmpty(tx));
+      if (empty) {
+        await tx.query(`DROP TABLE ${name}`);
+      }
+      return empty;
+    });
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) {
+      return false;
+    }
+    throw error;
+  }
 }

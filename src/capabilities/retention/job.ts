@@ -1,0 +1,165 @@
+/**
+ * Deletes what is too old, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so
+ * whoever was killed in the middle is gone on with by the next one. Between batches there is a pause in proportion, so that
+ * deleting takes only a part of the database's time.
+ */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SharedClock } from '../../platform/clock.ts';
+import { agreedNow } from '../../platform/db/agreed-now.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { Faults } from '../../platform/faults.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { Job } from '../../platform/jobs.ts';
+import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
+import { recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
+import { removeOldDeliveries, removeOldEvents } from '../webhooks/index.ts';
+import { deleteContents, deleteLedgerEntries, deleteRuns } from './deletions.ts';
+import { viewRetentionRun } from './policies.ts';
+import {
+  addDeleted,
+  claimDue,
+  type DeletedKind,
+  deletedKinds,
+  finishRun,
+  forgetRun,
+  openRun,
+  type PolicyRow,
+  scheduleNext,
+} from './queries.ts';
+import { ledgerDaysMin } from './schema.ts';
+
+export interface RetentionDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly clock: SharedClock;
+  readonly faults: Faults;
+  readonly signer: Signer;
+}
+
+const dayMs = 24 * 3_600_000;
+const everyMs = 30_000;
+const rowsPerBatch = 1_000;
+/** How long to rest after a batch, in terms of how long that took. */
+const restPerMs = 3;
+const restMsMax = 1_000;
+
+interface Step {
+  readonly kind: DeletedKind;
+  run(tx: Transaction, policy: PolicyRow, now: Date): Promise<number>;
+}
+
+const daysBefore = (now: Date, days: number) => new Date(now.getTime() - days * dayMs);
+
+function stepsOf(signer: Signer): Step[] {
+  const limit = rowsPerBatch;
+  return [
+    {
+      kind: 'contents',
+      run: async (tx, { org_id, content_days }, now) =>
+        // Where none is to be kept, all of it goes, also what was said this very moment.
+        deleteContents(tx, org_id, {
+          before: daysBefore(now, content_days === 0 ? -1 : content_days),
+          limit,
+        }),
+    },
+    {
+      kind: 'runs',
+      run: async (tx, { org_id, runs_days }, now) =>
+        runs_days === null ? 0 : deleteRuns(tx, org_id, { before: daysBefore(now, runs_days), now, limit }),
+    },
+    {
+      kind: 'ledger_entries',
+      run: async (tx, { org_id, runs_days }, now) =>
+        runs_days === null
+          ? 0
+          : deleteLedgerEntries(tx, org_id, {
+              before: daysBefore(now, Math.max(runs_days, ledgerDaysMin)),
+              limit,
+            }),
+    },
+    {
+      kind: 'deliveries',
+      run: (tx, { org_id, deliveries_days }, now) =>
+        removeOldDeliveries(tx, { orgId: org_id, now, days: deliveries_days }),
+    },
+    {
+      kind: 'events',
+      run: (tx, { org_id, deliveries_days }, now) =>
+        removeOldEvents(tx, { orgId: org_id, now, days: deliveries_days }),
+    },
+    {
+      kind: 'audit_entries',
+      run: async (tx, { org_id, audit_days }, now) =>
+        audit_days === null
+          ? 0
+          : removeOldEntries(tx, signer, {
+              tenantId: org_id,
+              before: daysBefore(now, audit_days),
+              now,
+              limit,
+            }),
+    },
+  ];
+}
+
+export function retentionJob(deps: RetentionDependencies): Job {
+  const { db, ids, clock, faults, signer } = deps;
+  const steps = stepsOf(signer);
+
+  /** One batch of the org whose turn it is. False: nobody's. */
+  async function deleteBatch(tx: Transaction): Promise<boolean> {
+    const now = await agreedNow(tx, clock);
+    const policy = await claimDue(tx, now);
+    if (policy === undefined) {
+      return false;
+    }
+    const run = await openRun(tx, policy.org_id, ids.next('ret'), now);
+    for (const { kind, run: deleteSome } of steps) {
+      const deleted = await deleteSome(tx, policy, now);
+      if (deleted > 0) {
+        await addDeleted(tx, run, kind, deleted);
+        await faults('retention.before_commit', kind);
+        return true;
+      }
+    }
+    await scheduleNext(tx, policy.org_id, new Date(now.getTime() + dayMs));
+    if (deletedKinds.every((kind) => run[kind] === 0n)) {
+      await forgetRun(tx, run);
+      return true;
+    }
+    await finishRun(tx, run, now);
+    await recordChange(tx, ids, { kind: 'service', id: 'retention', at: now }, 'retention_policy.run', {
+      tenantId: policy.org_id,
+      target: { kind: 'retention_run', id: run.id },
+      after: viewRetentionRun({ ...run, finished_at: now }),
+    });
+    return true;
+  }
+
+  return {
+    name: 'delete what is older than retention policies say',
+    everyMs,
+    async runOnce() {
+      const startedMs = performance.now();
+      const more = await db.transaction(deleteBatch);
+      if (more) {
+        const restMs = Math.min(restMsMax, (performance.now() - startedMs) * restPerMs);
+        await pause(restMs, undefined, { ref: false });
+      }
+      return more;
+    },
+  };
+}
+
+/** Months whose last run and entry are gone give back their space as a whole. */
+export function emptyMonthsJob({ db, clock }: Pick<RetentionDependencies, 'db' | 'clock'>): Job {
+  return {
+    name: 'drop months that are empty',
+    everyMs: 3_600_000,
+    async runOnce() {
+      await dropEmptyMonths(db, await agreedNow(db, clock));
+      return false;
+    },
+  };
+}
