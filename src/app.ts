@@ -25,6 +25,7 @@ import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from './cap
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { createFacts, modelRoutes } from './capabilities/models/index.ts';
+import { emptyRemovedOrgs, orgRemovalRoutes } from './capabilities/org-removal/index.ts';
 import { orgRoutes } from './capabilities/orgs/index.ts';
 import { planRoutes } from './capabilities/plans/index.ts';
 import {
@@ -189,6 +190,7 @@ export function createApp(deps: AppDependencies): App {
 
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
+    ...orgRemovalRoutes(),
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
@@ -321,6 +323,7 @@ export function createApp(deps: AppDependencies): App {
       everyMs: 60_000,
       runOnce: async () => (await deleteExpired(db, expiredBatch)) === expiredBatch,
     },
+    emptyRemovedOrgs(db, clock),
     { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
     {
       name: 'forget counters of windows that are over',

@@ -123,6 +123,14 @@ export async function updateLastUse(db: Queryable, keyIds: readonly string[], at
   );
 }
 
+/** All at once, for an org that is no more. */
+export async function revokeKeysOf(tx: Queryable, orgId: string, now: Date): Promise<void> {
+  await tx.query('UPDATE keys SET revoked_at = coalesce(revoked_at, $2), name = id WHERE org_id = $1', [
+    orgId,
+    now,
+  ]);
+}
+
 /**
  * Marks keys of orgs that expire within some days and have not been told of at that distance. One that was made to last
  * no longer than that is left alone: whoever made it knows.

@@ -1,0 +1,41 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Job } from '../../platform/jobs.ts';
+import { holdSecondsMax } from '../../platform/ledger/ledger.ts';
+import { deleteSome, markEmptied, type OrgTable, orgTables, selectToEmpty } from './queries.ts';
+
+/** Small enough that nobody waits behind a batch for long. */
+const rowsPerBatch = 2_000;
+const orgsPerRun = 100;
+/** When the last hold that was open at the removal has ended, and has left its end behind. */
+const quietAfterMs = (holdSecondsMax + 3_600) * 1_000;
+
+/** Deletes what removed orgs have left, a batch at a time. */
+export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
+  async function deleteBatch(tables: readonly OrgTable[], orgId: string): Promise<boolean> {
+    for (const table of tables) {
+      if ((await deleteSome(db, table, orgId, rowsPerBatch)) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  return {
+    name: 'empty removed organizations',
+    everyMs: 30_000,
+    async runOnce() {
+      const orgs = await selectToEmpty(db, orgsPerRun);
+      const tables = orgs.length === 0 ? [] : await orgTables(db);
+      for (const { id, removed_at } of orgs) {
+        if (await deleteBatch(tables, id)) {
+          return true;
+        }
+        if (clock.now().getTime() > removed_at.getTime() + quietAfterMs) {
+          await markEmptied(db, id, clock.now());
+        }
+      }
+      return false;
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export { emptyRemovedOrgs } from './emptying.ts';
+export { orgRemovalRoutes } from './routes.ts';

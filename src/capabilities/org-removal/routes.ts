@@ -1,0 +1,42 @@
+import { refuse } from '../../contract/refusal.ts';
+import { platformTenant } from '../../platform/http/access.ts';
+import { type Route, write } from '../../platform/http/route.ts';
+import { closed } from '../../platform/http/schemas.ts';
+import { announceLimits } from '../../platform/ledger/notices.ts';
+import { revokeKeysOf } from '../keys/index.ts';
+import { announceOrgChange, lockOrg, touchDirectory, viewOrg } from '../orgs/index.ts';
+import { markRemoved } from './queries.ts';
+
+export function orgRemovalRoutes(): Route[] {
+  return [
+    write({
+      id: 'orgs.remove',
+      method: 'DELETE',
+      path: '/v1/admin/orgs/{org_id}',
+      summary: 'Remove an organization with all it has',
+      description:
+        'It has to be suspended, otherwise this is `conflict`. Its keys answer 410 `gone` from then on; what it has stored ' +
+        'is deleted in the background. This cannot be undone.',
+      access: { kind: 'operator' },
+      success: 204,
+      response: closed({}),
+      errors: ['conflict'],
+      async handler({ params, now }, tx) {
+        const org = await lockOrg(tx, params.org_id);
+        if (org === undefined) {
+          throw refuse('not_found');
+        }
+        if (org.status !== 'suspended') {
+          throw refuse('conflict', 'Suspend the organization first.');
+        }
+        await markRemoved(tx, org.id, now);
+        await revokeKeysOf(tx, org.id, now);
+        await touchDirectory(tx, org.id);
+        await announceOrgChange(tx, org.id);
+        await announceLimits(tx, org.id);
+        const target = { kind: 'org', id: org.id };
+        return { body: {}, changes: [{ tenantId: platformTenant, target, before: viewOrg(org) }] };
+      },
+    }),
+  ];
+}
