@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
 import { configCommand } from './commands/config.ts';
+import { demoCommand } from './commands/demo.ts';
 import { initCommand } from './commands/init.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
@@ -17,6 +18,7 @@ const program = new Command('purser')
   .version(version)
   .addCommand(serveCommand(), { isDefault: true })
   .addCommand(initCommand())
+  .addCommand(demoCommand())
   .addCommand(migrateCommand())
   .addCommand(keysCommand())
   .addCommand(auditCommand())

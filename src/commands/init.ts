@@ -2,15 +2,13 @@
  * `purser init`: from nothing to a first decision. It always speaks HTTP: to the service that runs, or where none does to
  * one of its own that lives as long as the command. What it prints is a shell script, to be pasted line by line.
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
-import type { Envelope } from '../contract/refusal.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { scopes } from '../platform/http/access.ts';
 import { createLog } from '../platform/log.ts';
 import { startService } from '../service.ts';
+import { answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
 export function initCommand(): Command {
@@ -38,7 +36,7 @@ async function init({ name, timezone, cap, url }: InitOptions): Promise<void> {
     throw new Error('--cap has to be an amount of US dollars above 0, such as 2.50');
   }
   const config = loadConfig();
-  const shownUrl = (url ?? config.baseUrl ?? localUrl(config)).replace(/\/+$/, '');
+  const shownUrl = serviceUrl(config, url);
   const runs = await answers(shownUrl);
   if (!runs && url !== undefined) {
     throw new Error(`no service answers at ${shownUrl}`);
@@ -89,20 +87,6 @@ function script({ shownUrl, name, orgId, key, capNanos, runs }: Made): string {
   ].join('\n');
 }
 
-function localUrl({ host, port }: Config): string {
-  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** On a port that nobody else knows. */
 async function startOwn(config: Config, expectedUrl: string) {
   try {
@@ -114,39 +98,4 @@ async function startOwn(config: Config, expectedUrl: string) {
     const { message } = error as Error;
     throw new Error(`${message}\n        If it runs elsewhere than at ${expectedUrl}, say where with --url.`);
   }
-}
-
-async function operatorKey({ bootstrapOperatorKey, dataDir }: Config): Promise<string> {
-  const file = join(dataDir, 'operator-key');
-  try {
-    return bootstrapOperatorKey ?? (await readFile(file, 'utf8')).trim();
-  } catch {
-    throw new Error(`there is no operator key: set SVC_BOOTSTRAP_OPERATOR_KEY, or put one into ${file}`);
-  }
-}
-
-type Api = <Answer>(key: string, method: string, path: string, body: object) => Promise<Answer>;
-
-function createApi(url: string): Api {
-  return async <Answer>(key: string, method: string, path: string, body: object) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const answer = (await response.json().catch(() => undefined)) as Answer | Envelope | undefined;
-    if (!response.ok || answer === undefined) {
-      throw new Error(`${method} ${url}${path} answered ${response.status}: ${complaintIn(answer)}`);
-    }
-    return answer as Answer;
-  };
-}
-
-function complaintIn(answer: unknown): string {
-  const { error } = (answer ?? {}) as Partial<Envelope>;
-  if (error === undefined) {
-    return 'this is not Purser';
-  }
-  const { fields = [] } = error.details as { fields?: { field: string; message: string }[] };
-  return [error.message, ...fields.map(({ field, message }) => `${field}: ${message}`)].join('\n        ');
 }

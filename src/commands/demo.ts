@@ -1,0 +1,127 @@
+/** `purser demo`: an organization with weeks of believable runs behind it, made through the API of the running service. */
+import { Command, InvalidArgumentError } from 'commander';
+import { loadConfig } from '../config.ts';
+import { history } from '../demo/history.ts';
+import { type Caller, setUp } from '../demo/setup.ts';
+import { scopes } from '../platform/http/access.ts';
+import { ApiRefusal, answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
+import { print } from './with-database.ts';
+
+const slug = 'purser-demo';
+const runsPerRequest = 5_000;
+const days = 60;
+
+function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1) {
+    throw new InvalidArgumentError('It has to be a whole number above 0.');
+  }
+  return number;
+}
+
+export function demoCommand(): Command {
+  return new Command('demo')
+    .description(`Fill an organization with ${days} days of believable runs, limits, refusals and approvals.`)
+    .option('--runs <number>', 'how many runs', wholeNumber, 20_000)
+    .option('--seed <number>', 'the same seed makes the same runs', wholeNumber, 1)
+    .option('--remove', 'remove it again, with everything it made')
+    .option('--url <url>', 'where the service runs (default: as its settings say)')
+    .action(demo);
+}
+
+interface DemoOptions {
+  readonly runs: number;
+  readonly seed: number;
+  readonly remove?: boolean;
+  readonly url?: string;
+}
+
+async function demo({ runs, seed, remove, url: given }: DemoOptions): Promise<void> {
+  const config = loadConfig();
+  const url = serviceUrl(config, given);
+  if (!(await answers(url))) {
+    throw new Error(`no service answers at ${url}: start it, or say with --url where it runs`);
+  }
+  const operator = callerOf(url, await operatorKey(config));
+  const { data } = await operator.call<{ data: { id: string }[] }>('GET', `/v1/admin/orgs?slug=${slug}`);
+  const existing = data[0]?.id;
+  if (remove === true) {
+    await removeDemo(operator, existing);
+  } else if (existing === undefined) {
+    await makeDemo(operator, url, { runs, seed });
+  } else {
+    throw new Error(`there is a demo already, ${existing}: remove it first with --remove`);
+  }
+}
+
+async function removeDemo(operator: Caller, orgId: string | undefined): Promise<void> {
+  if (orgId === undefined) {
+    print('There is no demo to remove.');
+    return;
+  }
+  await operator.attempt('POST', `/v1/admin/orgs/${orgId}/suspend`);
+  await operator.call('DELETE', `/v1/admin/orgs/${orgId}`);
+  print(`Removed ${orgId}; what it has stored is being deleted.`);
+}
+
+async function makeDemo(
+  operator: Caller,
+  url: string,
+  { runs, seed }: Pick<DemoOptions, 'runs' | 'seed'>,
+): Promise<void> {
+  const now = new Date();
+  const org = await operator.call<{ id: string }>('POST', '/v1/admin/orgs', { name: 'Demo', slug });
+  const keyOf = async (name: string, role: string) => {
+    const body = { name, role, scopes };
+    const { secret } = await operator.call<{ secret: string }>('POST', `/v1/admin/orgs/${org.id}/keys`, body);
+    return { secret, caller: callerOf(url, secret) };
+  };
+  const owner = await keyOf('demo owner', 'owner');
+  const agent = await keyOf('demo agent', 'member');
+
+  let batch: object[] = [];
+  let sent = 0;
+  const send = async () => {
+    if (batch.length > 0) {
+      await agent.caller.call('POST', '/v1/runs/bulk?enforcement=record', { runs: batch });
+      sent += batch.length;
+      batch = [];
+      process.stderr.write(`${sent} of ${runs} runs\n`);
+    }
+  };
+  for (const run of history({ seed, now, days, runs })) {
+    batch.push(run);
+    if (batch.length === runsPerRequest) {
+      await send();
+    }
+  }
+  await send();
+  await setUp(org.id, { owner: owner.caller, agent: agent.caller }, now);
+  print(
+    [
+      `Made ${org.id} with ${sent} runs of ${days} days. Look at it:`,
+      `  purser console-link --org ${org.id}`,
+      `  curl -sS '${url}/v1/orgs/${org.id}/usage?group_by=model' -H 'Authorization: Bearer ${owner.secret}'`,
+      'Remove it again:',
+      '  purser demo --remove',
+    ].join('\n'),
+  );
+}
+
+function callerOf(url: string, key: string): Caller {
+  const api = createApi(url);
+  return {
+    call: (method, path, body) => api(key, method, path, body),
+    async attempt(method, path, body) {
+      try {
+        await api(key, method, path, body);
+        return {};
+      } catch (error) {
+        if (!(error instanceof ApiRefusal)) {
+          throw error;
+        }
+        return error.error;
+      }
+    },
+  };
+}
