@@ -47,13 +47,18 @@ export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
 }
 
 export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | undefined> {
-  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL`, [orgId]);
+  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL`, [
+    orgId,
+  ]);
   return row;
 }
 
 /** Locks the row, so that what was read is still true when it is changed. */
 export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | undefined> {
-  const [row] = await tx.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL FOR UPDATE`, [orgId]);
+  const [row] = await tx.query<OrgRow>(
+    `SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
+    [orgId],
+  );
   return row;
 }
 

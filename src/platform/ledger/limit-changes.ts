@@ -114,7 +114,9 @@ export async function endOnlyLimit(
 
 /** Lets one change of an org's limits as a whole go on at a time. Refuses an org that does not exist. */
 export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<void> {
-  const rows = await tx.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL FOR NO KEY UPDATE', [orgId]);
+  const rows = await tx.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL FOR NO KEY UPDATE', [
+    orgId,
+  ]);
   if (rows.length === 0) {
     throw refuse('not_found');
   }
