@@ -32,6 +32,8 @@ beforeAll(async () => {
         SVC_REGION_PEERS: `eu=http://127.0.0.1:${euPort},us=http://127.0.0.1:${usPort}`,
         SVC_REGION_PEER_SECRET: 'the-secret-of-both-regions-0123456789',
         SVC_BULK_MAX_RUNS: '20000',
+        // What eu has not heard of yet is asked for until it has.
+        SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
       });
   };
   const startEu = await prepare('eu', euPort);

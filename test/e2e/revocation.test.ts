@@ -36,6 +36,9 @@ interface Tenant {
   readonly orgId: string;
   readonly keyId: string;
   readonly secret: string;
+  /** Of support, with the token of a session under it. */
+  readonly grantId: string;
+  readonly supportToken: string;
 }
 
 let orgs = 0;
@@ -49,11 +52,30 @@ async function newTenant(): Promise<Tenant> {
       scopes: ['org:read', 'org:write', 'keys:read', 'keys:write', 'runs:write', 'policies:write'],
     },
   });
-  return { orgId: org.json.id, keyId: key.json.id, secret: key.json.secret };
+  const grants = '/v1/admin/support/grants';
+  const grant = await changer.request('POST', grants, {
+    body: {
+      org_id: org.json.id,
+      scope: ['org:read'],
+      reason: 'a',
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    },
+  });
+  const session = await changer.request('POST', `${grants}/${grant.json.id}/sessions`);
+  return {
+    orgId: org.json.id,
+    keyId: key.json.id,
+    secret: key.json.secret,
+    grantId: grant.json.id,
+    supportToken: session.json.token,
+  };
 }
 
 const read = (service: ServiceProcess, { orgId, secret }: Tenant) =>
   service.request('GET', `/v1/orgs/${orgId}`, { key: secret });
+
+const readAsSupport = (service: ServiceProcess, { orgId, supportToken }: Tenant) =>
+  service.request('GET', `/v1/orgs/${orgId}`, { key: supportToken });
 
 const run = (service: ServiceProcess, { secret }: Tenant) =>
   service.request('POST', '/v1/runs', { key: secret, body: { model: 'm', cost_usd: '0.1' } });
@@ -93,6 +115,23 @@ const withdrawals: readonly Withdrawal[] = [
     body: { cidrs: ['192.0.2.0/24'], force: true },
     own: true,
     refusal: { status: 403, code: 'ip_not_allowed' },
+  },
+  {
+    what: 'a revoked support grant',
+    method: 'DELETE',
+    path: ({ grantId }) => `/v1/admin/support/grants/${grantId}`,
+    own: false,
+    attempt: readAsSupport,
+    refusal: { status: 410, code: 'gone' },
+  },
+  {
+    what: 'support access that the org forbids',
+    method: 'PUT',
+    path: ({ orgId }) => `/v1/orgs/${orgId}/support-access/settings`,
+    body: { allowed: false, approval_required: false },
+    own: true,
+    attempt: readAsSupport,
+    refusal: { status: 410, code: 'gone' },
   },
   {
     what: 'a model that a policy blocks',
