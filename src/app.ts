@@ -23,6 +23,7 @@ import {
 import { exhaustionWatch, forecastRoutes } from './capabilities/forecasts/index.ts';
 import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
+import { createMemberLinks, memberPages, memberRoutes } from './capabilities/members/index.ts';
 import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
 import { createFacts, modelRoutes } from './capabilities/models/index.ts';
 import { emptyRemovedOrgs, orgRemovalRoutes } from './capabilities/org-removal/index.ts';
@@ -48,6 +49,7 @@ import { createRoutingMemory, routingRoutes } from './capabilities/routing/index
 import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import {
+  consoleLinks,
   createSessions,
   returnPath,
   sessionRoutes,
@@ -56,6 +58,7 @@ import {
   visitorOf,
 } from './capabilities/sessions/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
+import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from './capabilities/sso/index.ts';
 import { createImpersonation, supportRoutes } from './capabilities/support/index.ts';
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
@@ -91,6 +94,7 @@ import { createDriftGauge, registerLedgerMetrics } from './platform/ledger/metri
 import { ensureMonths } from './platform/ledger/partitions.ts';
 import type { Log } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
+import { createOutboundFetch } from './platform/outbound/fetch.ts';
 import { version } from './version.ts';
 
 export interface AppDependencies {
@@ -162,6 +166,8 @@ export function createApp(deps: AppDependencies): App {
     (await credentials.find(token)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
+  const links = consoleLinks({ db, ids, secrets, sessions, baseUrl });
+  const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
 
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
   const facts = createFacts(db);
@@ -194,7 +200,10 @@ export function createApp(deps: AppDependencies): App {
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
+    ...memberRoutes({ db, ids, links: memberLinks }),
+    ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
     ...sessionRoutes({ db, sessions }),
+    ...links.routes,
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
@@ -257,7 +266,21 @@ export function createApp(deps: AppDependencies): App {
     rootPage,
     docsPage(openApi),
     deprecationsPage(deprecations),
-    ...signInPages({ db, ids, sessions, backoff, findCredential }),
+    ...signInPages({ db, ids, sessions, backoff, findCredential, requiresSso, attempts }),
+    ...links.pages,
+    ...memberPages({ db, ids, sessions, links: memberLinks }),
+    ...ssoPages({
+      db,
+      ids,
+      log,
+      secrets,
+      sessions,
+      backoff,
+      attempts,
+      allowPrivateNetworks,
+      fetch: createOutboundFetch({ allowPrivateNetworks }),
+      baseUrl,
+    }),
     ...(regions?.pages ?? []),
     ...consolePages({
       ask: (question) => pipeline.ask(question),
@@ -371,6 +394,7 @@ export function createApp(deps: AppDependencies): App {
     ...(regions?.jobs ?? []),
     callers.job,
     sessionTidying({ db, clock }),
+    ssoTidying({ db, clock }),
     attempts.job,
     retentionJob({ db, ids, clock, faults, signer: auditSigner }),
     emptyMonthsJob({ db, clock }),

@@ -186,7 +186,7 @@ const settings = {
   ),
   webhookAllowPrivateNetworks: flag(
     'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
-    'Whether webhooks may be sent to private and local addresses, and without TLS.',
+    'Whether webhooks may be sent to private and local addresses, and without TLS; and identity providers asked there.',
   ),
   drainSeconds: whole(
     'SVC_DRAIN_SECONDS',

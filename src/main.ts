@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
 import { configCommand } from './commands/config.ts';
+import { consoleLinkCommand } from './commands/console-link.ts';
 import { demoCommand } from './commands/demo.ts';
 import { initCommand } from './commands/init.ts';
 import { keysCommand } from './commands/keys.ts';
@@ -22,6 +23,7 @@ const program = new Command('purser')
   .addCommand(migrateCommand())
   .addCommand(keysCommand())
   .addCommand(auditCommand())
+  .addCommand(consoleLinkCommand())
   .addCommand(configCommand())
   .addCommand(checkCommand())
   .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');

@@ -80,6 +80,8 @@ export interface World {
   readonly operatorKey: string;
   readonly logLines: string[];
   readonly router: Router;
+  /** Where the app believes that it is reached. */
+  baseUrl: string;
   /** What happens at a fault point; reset by assigning undefined. */
   fault: ((point: FaultPoint, routeId: string) => void | Promise<void>) | undefined;
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>;
@@ -128,7 +130,7 @@ export async function createWorld(
     log,
     tracer: trace.getTracer('test'),
     faults: (point, routeId) => (world.fault ?? noFaults)(point, routeId),
-    baseUrl: () => baseUrl,
+    baseUrl: () => world.baseUrl,
     isDraining: () => false,
   });
   const router = buildRouter(app.routes, []);
@@ -142,6 +144,7 @@ export async function createWorld(
     operatorKey,
     logLines,
     router,
+    baseUrl,
     fault: undefined,
     async request(method, path, { key, body, raw, headers = {}, address = defaultAddress } = {}) {
       const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));

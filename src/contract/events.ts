@@ -101,6 +101,27 @@ const Run = open({
   marks: Type.Array(text),
 });
 
+const Member = open({
+  id: text,
+  name: text,
+  email: nullable(text),
+  role: text,
+  status: Type.String({ description: '`invited`, `active` or `removed`.' }),
+  created_at: timestamp,
+  joined_at: nullable(timestamp),
+  removed_at: nullable(timestamp),
+});
+const member = {
+  id: 'mem_01hzy4t0000000000000000000',
+  name: 'Ada',
+  email: 'ada@example.com',
+  role: 'admin',
+  status: 'active',
+  created_at: '2026-11-01T12:00:00.000Z',
+  joined_at: '2026-11-02T12:00:00.000Z',
+  removed_at: null,
+};
+
 const Key = open({
   id: text,
   name: text,
@@ -413,6 +434,26 @@ export const eventCatalog = {
     'A key expires soon. Told 7 days and 1 day before; not of a key that was made to last no longer than that.',
     open({ ...Key.properties, days_left: count }),
     { ...key, days_left: 7 },
+  ),
+  'member.invited': kind('Somebody was invited to the organization.', Member, {
+    ...member,
+    status: 'invited',
+    joined_at: null,
+  }),
+  'member.joined': kind('A member signed in for the first time.', Member, member),
+  'member.updated': kind('A member was changed, by an owner or by what the identity provider says.', Member, {
+    ...member,
+    role: 'owner',
+  }),
+  'member.removed': kind('A member was removed: their sessions are over.', Member, {
+    ...member,
+    status: 'removed',
+    removed_at: '2026-11-15T12:00:00.000Z',
+  }),
+  'sso.updated': kind(
+    'How people sign in to the organization was changed, or SSO was removed.',
+    open({ kind: nullable(text), required: Type.Boolean(), updated_at: nullable(timestamp) }),
+    { kind: 'oidc', required: true, updated_at: '2026-11-15T12:00:00.000Z' },
   ),
   'org.created': kind('The organization was created.', Org, org),
   'org.updated': kind('The organization was changed.', Org, org),

@@ -167,6 +167,10 @@ async function newCast(): Promise<Cast> {
       words: ['a'],
       action: 'flag',
     }),
+    member_id: await make(`/v1/orgs/${own.id}/members`, own.ownerKey, {
+      email: 'ada@example.com',
+      role: 'viewer',
+    }),
     session_id: (await signIn(world, own.ownerKey, own.id)).id,
     operator_session_id: (await signIn(world, operator.json.secret)).id,
     scenario_id: await make(`/v1/orgs/${own.id}/capacity-scenarios`, own.ownerKey, {

@@ -120,7 +120,7 @@ export function valueFor(schema: JsonSchema, name = ''): fc.Arbitrary<unknown> {
 }
 
 /** Fields that a schema leaves out and a handler nearly always asks for. */
-const needed = ['estimated_cost_usd', 'cost_usd'];
+const needed = ['estimated_cost_usd', 'cost_usd', 'issuer', 'client_id'];
 
 /** What the schema asks for, with few of the fields that may be left out. */
 export function politeBody(schema: JsonSchema): fc.Arbitrary<unknown> {

@@ -1,5 +1,12 @@
 export { announceOrgChange, onOrgChange } from './notices.ts';
 export { changeOrg, viewOrg } from './orgs.ts';
-export { findOrg, lockOrg, type OrgRow, type ResidencyMode, touchDirectory } from './queries.ts';
+export {
+  findOrg,
+  findOrgBySlug,
+  lockOrg,
+  type OrgRow,
+  type ResidencyMode,
+  touchDirectory,
+} from './queries.ts';
 export { orgRoutes } from './routes.ts';
 export { region } from './schema.ts';

@@ -53,6 +53,11 @@ export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | un
   return row;
 }
 
+export async function findOrgBySlug(db: Queryable, slug: string): Promise<OrgRow | undefined> {
+  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE slug = $1`, [slug]);
+  return row;
+}
+
 /** Locks the row, so that what was read is still true when it is changed. */
 export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | undefined> {
   const [row] = await tx.query<OrgRow>(

@@ -36,3 +36,17 @@ export async function end(tx: Transaction, session: HeldSessionRow, now: Date): 
     after: viewSession({ ...session, ended_at: now }, now),
   };
 }
+
+/** Ends what was opened in an org without its identity provider. An operator who came by a link stays. */
+export async function endUnfederated(
+  tx: Transaction,
+  orgId: string,
+  exceptId: string | undefined,
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `UPDATE sessions SET ended_at = $2
+      WHERE tenant_id = $1 AND ended_at IS NULL AND method IN ('key', 'invitation') AND id IS DISTINCT FROM $3`,
+    [orgId, now, exceptId ?? null],
+  );
+}

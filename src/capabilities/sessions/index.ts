@@ -1,7 +1,11 @@
-export { type SignInDependencies, showRefusal, signInPages } from './pages.ts';
+export { consoleLinks } from './console-links.ts';
+export { endUnfederated } from './ending.ts';
+export { openSession, type SignInDependencies, showRefusal, signInPages } from './pages.ts';
+export { refusedSignIn } from './refused-sign-in.ts';
 export { consoleHome, returnPath, signInPath } from './return-path.ts';
 export { sessionRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './sessions.ts';
-export { refusedAnswer, signInAnswer } from './sign-in-frame.ts';
+export { complaint, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
 export { sessionTidying } from './tidying.ts';
+export { createTokens, tokenDigest } from './token.ts';
 export { isVisitor, type Visitor, visitorOf } from './visitor.ts';

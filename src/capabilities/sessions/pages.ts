@@ -1,6 +1,6 @@
 /** Signing in with a key, and signing out. */
 import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
-import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { Database, Queryable, Transaction } from '../../platform/db/database.ts';
 import {
   type Credential,
   checkResidency,
@@ -11,9 +11,10 @@ import type { AuthBackoff } from '../../platform/http/auth-backoff.ts';
 import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Actor, type Attempts, recordChange } from '../audit/index.ts';
 import { end } from './ending.ts';
 import { lockSession } from './queries.ts';
+import { refusedSignIn } from './refused-sign-in.ts';
 import { returnPath } from './return-path.ts';
 import type { SessionOpening, Sessions } from './sessions.ts';
 import { complaint, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
@@ -23,33 +24,54 @@ export interface SignInDependencies {
   readonly ids: Ids;
   readonly sessions: Sessions;
   readonly backoff: AuthBackoff;
+  readonly attempts: Pick<Attempts, 'note'>;
   findCredential(token: string): Promise<Credential | undefined>;
+  /** Where SSO is required, no key signs anybody in. */
+  requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
 export function signInPages(deps: SignInDependencies): Page[] {
-  const { db, ids, sessions, backoff, findCredential } = deps;
+  const { db, ids, sessions, backoff, attempts, findCredential, requiresSso } = deps;
 
   async function signInWithKey(visit: Visit, form: URLSearchParams): Promise<PageAnswer> {
-    const { address, now, headers } = visit;
     const credential = await findCredential((form.get('key') ?? '').trim());
-    if (credential === undefined) {
-      const seconds = backoff.failed(address);
-      throw seconds === undefined
-        ? refuse('unauthorized', 'There is no such key.')
-        : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed keys from here.');
+    try {
+      if (credential === undefined) {
+        throw unknownKey(visit);
+      }
+      const cookie = await openWith(credential, visit);
+      return redirectTo(returnPath(form.get('return_to')), { 'set-cookie': cookie });
+    } catch (error) {
+      if (error instanceof Refusal) {
+        attempts.note(refusedSignIn(tenantOf(credential), actorOf(credential), error, visit));
+      }
+      throw error;
     }
+  }
+
+  function unknownKey({ address }: Visit): Refusal {
+    const seconds = backoff.failed(address);
+    return seconds === undefined
+      ? refuse('unauthorized', 'There is no such key.')
+      : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed keys from here.');
+  }
+
+  async function openWith(credential: Credential, visit: Visit): Promise<string> {
+    const { address, now, headers } = visit;
     checkStanding(credential, address, now);
     checkResidency(credential.org);
+    if (credential.org !== null && (await requiresSso(db, credential.org.id))) {
+      throw refuse('forbidden', 'This organization requires single sign-on.');
+    }
     const opening: SessionOpening = {
-      tenantId: credential.org?.id ?? platformTenant,
+      tenantId: tenantOf(credential),
       method: 'key',
       holder: { keyId: credential.keyId },
       address,
       userAgent: headers['user-agent'],
       now,
     };
-    const { cookie } = await db.transaction((tx) => openSession(tx, { ids, sessions }, opening, visit));
-    return redirectTo(returnPath(form.get('return_to')), { 'set-cookie': cookie });
+    return (await db.transaction((tx) => openSession(tx, { ids, sessions }, opening, visit))).cookie;
   }
 
   async function signOut({ headers, now, address, traceId }: Visit): Promise<PageAnswer> {
@@ -100,7 +122,19 @@ export function signInPages(deps: SignInDependencies): Page[] {
       refused: showRefusal,
     },
     { method: 'POST', path: '/console/logout', handler: signOut, refused: showRefusal },
+    { path: '/console/sso', handler: async ({ query }) => onwardToSso(query), refused: showRefusal },
   ];
+}
+
+function tenantOf(credential: Credential | undefined): string {
+  return credential?.org?.id ?? platformTenant;
+}
+
+function actorOf(credential: Credential | undefined): Pick<Actor, 'kind' | 'id'> {
+  if (credential === undefined) {
+    return { kind: 'service', id: 'console' };
+  }
+  return { kind: credential.role === 'operator' ? 'operator' : 'key', id: credential.keyId };
 }
 
 /** Opens a session and writes down who signed in, in the transaction of what proved it. */
@@ -112,6 +146,9 @@ export async function openSession(
 ) {
   const opened = await sessions.open(tx, opening);
   const { tenantId, holder, now, address, method } = opening;
+  // A session that could not be used from here, or now, is not opened.
+  checkStanding(opened.credential, address, now);
+  checkResidency(opened.credential.org);
   const actor =
     'memberId' in holder
       ? ({ kind: 'member', id: holder.memberId } as const)
@@ -146,7 +183,28 @@ function loginForm({ status = 200, returnTo, problem, headers = {} }: LoginForm)
 <input id="key" name="key" type="password" autocomplete="current-password" required spellcheck="false" aria-describedby="key-help">
 <p id="key-help" class="soft">Starts with <code>svc_</code>. You can do here what the key may do, until it ends.</p>
 <button>Sign in</button>
+</form>
+<h2>Or with your company</h2>
+<form method="get" action="/console/sso">
+<input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
+<label for="org">Short name of the organization</label>
+<input id="org" name="org" required autocomplete="organization" spellcheck="false">
+<button>Continue</button>
 </form>`,
+  });
+}
+
+/**
+ * On by a page rather than a redirect: what a form leads to by redirects is bound by the policy that its page may only send
+ * forms to us, and an identity provider is elsewhere.
+ */
+function onwardToSso(query: URLSearchParams): PageAnswer {
+  const slug = encodeURIComponent(query.get('org')?.trim().toLowerCase() ?? '');
+  const path = `/sso/${slug}/login?return_to=${encodeURIComponent(returnPath(query.get('return_to')))}`;
+  return signInAnswer({
+    title: 'Sign in',
+    main: `<p><a href="${escapeHtml(path)}">Continue to single sign-on</a></p>`,
+    headers: { refresh: `0; url=${path}` },
   });
 }
 

@@ -52,6 +52,25 @@ describe('signing in with a key', () => {
       body: { cidrs: ['192.0.2.0/24'], force: true },
     });
     expect((await postForm(world, '/console/login', { key: other.ownerKey })).status).toBe(403);
+    await world.app.finish();
+    const denied = await world.db.query(
+      `SELECT actor_kind, code FROM audit_log WHERE tenant_id = $1 AND action = 'sessions.open' ORDER BY seq`,
+      [other.id],
+    );
+    expect(denied).toEqual([
+      { actor_kind: 'key', code: 'gone' },
+      { actor_kind: 'key', code: 'ip_not_allowed' },
+    ]);
+  });
+
+  test('leads on to single sign-on', async () => {
+    const form = await world.request('GET', '/console/login?return_to=/console/runs');
+    expect(form.text).toContain('action="/console/sso"');
+    const page = await world.request('GET', '/console/sso?org=Acme%22&return_to=/console/runs');
+    expect([page.status, page.headers.refresh]).toEqual([
+      200,
+      '0; url=/sso/acme%22/login?return_to=%2Fconsole%2Fruns',
+    ]);
   });
 
   test('guessing is slowed down', async () => {

@@ -3,6 +3,7 @@
  * belongs to may no longer sign in. It is read from the database at each request, with its holder, so that what was
  * withdrawn is withdrawn at once in every process; people click far less often than machines call.
  */
+import { refuse } from '../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../platform/db/database.ts';
 import {
   type Credential,
@@ -58,6 +59,7 @@ export interface SessionOpening {
 
 export interface OpenedSession {
   readonly session: SessionRow;
+  readonly credential: Credential;
   /** The header that gives the browser its cookie. */
   readonly cookie: string;
 }
@@ -116,7 +118,11 @@ export function createSessions({
         ended_at: null,
       };
       await insertSession(tx, session);
-      return { session, cookie: cookies().set(token, maxSeconds) };
+      const held = await findSessionByDigest(tx, idleSeconds, session.digest);
+      if (held === undefined || sessionStatus(held, now) !== 'active') {
+        throw refuse('gone', 'Whoever this belongs to may not sign in any more.');
+      }
+      return { session, credential: credentialOf(held, region), cookie: cookies().set(token, maxSeconds) };
     },
   };
 }
@@ -131,6 +137,7 @@ export function sessionStatus(session: HeldSessionRow, now: Date): SessionStatus
   const { ended_at, key_revoked_at, key_ends_at, member_removed_at } = session;
   if (
     ended_at !== null ||
+    (session.key_role === null && session.member_role === null) ||
     key_revoked_at !== null ||
     member_removed_at !== null ||
     (key_ends_at !== null && key_ends_at <= now)
@@ -145,12 +152,9 @@ export function holderOf({ key_id, member_id }: SessionRow): string {
   return key_id ?? member_id ?? '';
 }
 
+/** Of somebody who is no more it is the least that there is. */
 function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
-  const found = role ?? key_role ?? member_role;
-  if (found === null) {
-    throw new Error('a session without its key or member');
-  }
-  return found;
+  return role ?? key_role ?? member_role ?? 'viewer';
 }
 
 /** Role and scopes are those of the holder now; a member, and an operator by a link, may do all that the role may. */

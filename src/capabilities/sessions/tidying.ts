@@ -1,7 +1,8 @@
-/** Sessions that are long over are deleted; until then an admin can see who was signed in. */
+/** Sessions that are long over are deleted; until then an admin can see who was signed in. So are links that are over. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Job } from '../../platform/jobs.ts';
+import { deleteOldLinks } from './console-links.ts';
 import { deleteOldSessions } from './queries.ts';
 
 const keptDays = 90;
@@ -12,8 +13,10 @@ export function sessionTidying({ db, clock }: { readonly db: Database; readonly 
     name: 'delete sessions that are long over',
     everyMs: 3_600_000,
     async runOnce() {
-      const before = new Date(clock.now().getTime() - keptDays * 24 * 3_600_000);
-      return (await deleteOldSessions(db, before, batch)) === batch;
+      const now = clock.now();
+      const before = new Date(now.getTime() - keptDays * 24 * 3_600_000);
+      const sessions = await deleteOldSessions(db, before, batch);
+      return (await deleteOldLinks(db, now, batch)) === batch || sessions === batch;
     },
   };
 }

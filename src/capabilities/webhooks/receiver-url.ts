@@ -1,6 +1,6 @@
 /** What a receiver's address may be. Where its name leads to is looked at when the connection is made. */
 import { refuseField } from '../../contract/refusal.ts';
-import { isPublicAddress, literalAddress } from './addresses.ts';
+import { isPublicAddress, literalAddress } from '../../platform/outbound/addresses.ts';
 
 /** Returns the URL in its usual spelling, or refuses it. */
 export function checkReceiverUrl(text: string, allowPrivateNetworks: boolean): string {

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Receiver, startReceiver } from '../../../test/support/webhook-receiver.ts';
-import { isPublicAddress } from './addresses.ts';
-import { type Address, checkedLookup, createSender, type Sender, type SenderOptions } from './sender.ts';
+import { isPublicAddress } from '../../platform/outbound/addresses.ts';
+import { type Address, checkedLookup } from '../../platform/outbound/checked-lookup.ts';
+import { createSender, type Sender, type SenderOptions } from './sender.ts';
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -118,7 +119,7 @@ describe('where a connection leads is checked when it is made', () => {
       asked += 1;
       return [{ address: asked === 1 ? '8.8.8.8' : '127.0.0.1', family: 4 }];
     };
-    const lookup = checkedLookup(resolve, false);
+    const lookup = checkedLookup({ resolve, allowPrivateNetworks: false });
     const connectedTo = () =>
       new Promise((told) => lookup('rebind.example', { all: true }, (error, found) => told(error ?? found)));
     // What was checked is what is connected to: nobody asks in between.

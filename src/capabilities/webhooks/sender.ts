@@ -4,7 +4,6 @@
  *
  * Connections are kept for the next delivery to the same receiver. They lead where they led when they were checked.
  */
-import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -12,9 +11,14 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { isPublicAddress, literalAddress } from './addresses.ts';
+import { mayConnect } from '../../platform/outbound/addresses.ts';
+import {
+  AddressNotAllowed,
+  checkedLookup,
+  NameNotResolved,
+  type Resolve,
+} from '../../platform/outbound/checked-lookup.ts';
 import type { AttemptError } from './schema.ts';
 
 export interface Post {
@@ -39,15 +43,10 @@ export interface Sender {
   close(): void;
 }
 
-export interface Address {
-  readonly address: string;
-  readonly family: number;
-}
-
 export interface SenderOptions {
   readonly allowPrivateNetworks: boolean;
   /** Finds the addresses of a name. */
-  resolve?(hostname: string): Promise<readonly Address[]>;
+  readonly resolve?: Resolve;
   readonly timeoutMs?: number;
 }
 
@@ -58,27 +57,17 @@ const answerBytesKept = 1_024;
 const idleConnectionMs = 4_000;
 const idleConnectionsPerReceiver = 8;
 
-class AddressNotAllowed extends Error {}
-class NameNotResolved extends Error {}
-
 export function createSender(options: SenderOptions): Sender {
   const { allowPrivateNetworks, timeoutMs = totalTimeoutMs } = options;
-  const resolve = options.resolve ?? (allowPrivateNetworks ? resolveLikeTheMachine : resolveByDns);
   const agentOptions = {
     keepAlive: true,
     timeout: idleConnectionMs,
     maxFreeSockets: idleConnectionsPerReceiver,
-    lookup: checkedLookup(resolve, allowPrivateNetworks),
+    lookup: checkedLookup(options),
   };
   const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
 
   let isClosed = false;
-
-  /** `lookup` is not asked for what is an address already. */
-  function mayConnect(url: URL): boolean {
-    const literal = literalAddress(url);
-    return allowPrivateNetworks || literal === undefined || isPublicAddress(literal);
-  }
 
   function post({ url, headers, body }: Post): ClientRequest {
     const { protocol } = new URL(url);
@@ -97,7 +86,7 @@ export function createSender(options: SenderOptions): Sender {
       latencyMs: Math.round(performance.now() - startedMs),
     });
     const nothing = { status: null, response: null, retryAfter: undefined };
-    if (!mayConnect(new URL(message.url))) {
+    if (!mayConnect(new URL(message.url), allowPrivateNetworks)) {
       return done({ ...nothing, error: 'address_not_allowed' });
     }
     while (!isClosed) {
@@ -220,53 +209,6 @@ function printable(bytes: Buffer): string | null {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that must not stay.
     .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '\ufffd');
   return text === '' ? null : text;
-}
-
-/** Asks once, checks every address, and hands over those very addresses to be connected to. */
-export function checkedLookup(
-  resolve: (hostname: string) => Promise<readonly Address[]>,
-  allowPrivateNetworks: boolean,
-): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname).then(
-      (addresses) => {
-        const [first] = addresses;
-        if (first === undefined) {
-          callback(new NameNotResolved(`no address for ${hostname}`), '', 0);
-        } else if (!allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
-          // One bad address among good ones is no accident.
-          callback(new AddressNotAllowed(`${hostname} leads to an address that is not allowed`), '', 0);
-        } else if (options.all === true) {
-          callback(null, [...addresses]);
-        } else {
-          callback(null, first.address, first.family);
-        }
-      },
-      (error: NodeJS.ErrnoException) => callback(new NameNotResolved(error.message), '', 0),
-    );
-  };
-}
-
-const dnsTimeoutMs = 3_000;
-const dnsTries = 2;
-
-/** DNS and nothing else, without the few threads of the system's resolver: a slow name keeps nobody else waiting. */
-async function resolveByDns(hostname: string): Promise<readonly Address[]> {
-  const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: dnsTries });
-  const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-  const found = [
-    ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
-    ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
-  ];
-  if (found.length === 0 && four.status === 'rejected') {
-    throw four.reason;
-  }
-  return found;
-}
-
-/** Private networks name their machines in other ways too, such as the hosts file. */
-async function resolveLikeTheMachine(hostname: string): Promise<readonly Address[]> {
-  return systemLookup(hostname, { all: true });
 }
 
 function codeOf(error: unknown): string {

@@ -1,5 +1,5 @@
 /**
- * Which addresses webhooks may be sent to. Of IPv4 everything but what is private, local or otherwise special; of IPv6
+ * Which addresses may be connected to on behalf of an org, such as receivers of webhooks. Of IPv4 everything but what is private, local or otherwise special; of IPv6
  * only global unicast without the parts that lead into IPv4 (mapped, NAT64, 6to4, Teredo), since those could stand for
  * any address of the other kind.
  */
@@ -57,4 +57,10 @@ export function isPublicAddress(address: string): boolean {
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? undefined : bare;
+}
+
+/** A name is looked at when it is resolved; an address in its place is never resolved. */
+export function mayConnect(url: URL, allowPrivateNetworks: boolean): boolean {
+  const literal = literalAddress(url);
+  return allowPrivateNetworks || literal === undefined || isPublicAddress(literal);
 }

@@ -1,0 +1,4 @@
+export { ssoPages } from './pages.ts';
+export { requiresSso } from './queries.ts';
+export { ssoRoutes } from './routes.ts';
+export { ssoTidying } from './tidying.ts';

@@ -1,0 +1,359 @@
+import { createHash } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { Browser } from '../../../test/support/cookie-browser.ts';
+import {
+  type Account,
+  type Forgery,
+  type OidcIdp,
+  startOidcProvider,
+  strangerKey,
+} from '../../../test/support/oidc-provider.ts';
+import { cookieOf, postForm, signIn } from '../../../test/support/sign-in.ts';
+
+let world: World;
+let org: TestOrg;
+let slug: string;
+let url: string;
+let idp: OidcIdp;
+
+beforeAll(async () => {
+  world = await createWorld({
+    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+    SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
+  });
+  ({ url } = await world.listen());
+  world.baseUrl = url;
+  org = await world.createOrg();
+  slug = (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
+  idp = await startOidcProvider(`${url}/sso/callback`);
+});
+afterAll(async () => {
+  await idp.close();
+  await world.close();
+});
+afterEach(() => {
+  idp.forge = undefined;
+});
+
+const owner = (method: string, path: string, body?: object, at = org) =>
+  world.request(method, `/v1/orgs/${at.id}${path}`, {
+    key: at.ownerKey,
+    ...(body !== undefined && { body }),
+  });
+const connect = async (more: object = {}) => {
+  const { issuer, clientId, clientSecret } = idp;
+  const body = { issuer, client_id: clientId, client_secret: clientSecret, ...more };
+  const answer = await owner('PUT', '/sso', body);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json;
+};
+const loginUrl = (query = '') => `${url}/sso/${slug}/login${query}`;
+
+/** Signs in as somebody, in a browser of their own; gives what the last page before the console was. */
+async function enter(account: Account, browser = new Browser(), query = '') {
+  idp.account = account;
+  const answer = await browser.follow(loginUrl(query), `${url}/console`);
+  return { answer, browser, cookie: browser.cookies(url) };
+}
+
+async function whoIs(cookie: string) {
+  const { status, json } = await world.request('GET', `/v1/orgs/${org.id}/sessions?limit=200`, {
+    headers: { cookie },
+  });
+  return status === 200
+    ? json.data.find(({ current }: { current: boolean }) => current)
+    : [status, json.error.code];
+}
+
+const member = async (id: string) => (await owner('GET', `/members/${id}`)).json;
+
+describe('what may be set', () => {
+  const faults = async (body: object) => {
+    const { status, json } = await owner('PUT', '/sso', body);
+    return status === 422
+      ? json.error.details.fields.map(
+          ({ field, code }: { field: string; code: string }) => `${field} ${code}`,
+        )
+      : status;
+  };
+
+  test('each kind has its fields, and only those', async () => {
+    expect(await faults({})).toEqual(['issuer required', 'client_id required']);
+    expect(await faults({ kind: 'saml', issuer: 'https://a.example' })).toEqual([
+      'idp_entity_id required',
+      'idp_sso_url required',
+      'idp_certificate required',
+      'issuer invalid_value',
+    ]);
+    const saml = { idp_entity_id: 'a', idp_sso_url: 'https://a.example', idp_certificate: 'nonsense' };
+    expect(await faults(saml)).toEqual(['idp_certificate invalid_format']);
+    for (const issuer of ['nonsense', 'ftp://a.example', 'https://a:b@a.example', 'https://a.example/#x']) {
+      expect((await faults({ issuer, client_id: 'a' }))[0], issuer).toMatch(/^issuer invalid_/);
+    }
+  });
+
+  test('the secret is never answered, stays when it is left out, and goes with another client', async () => {
+    const first = await connect();
+    expect(first).toMatchObject({
+      kind: 'oidc',
+      client_secret_set: true,
+      redirect_url: `${url}/sso/callback`,
+      login_url: loginUrl(),
+      default_role: 'viewer',
+      required: false,
+    });
+    expect(JSON.stringify(first)).not.toContain(idp.clientSecret);
+    const { issuer, clientId } = idp;
+    const kept = await owner('PUT', '/sso', { issuer, client_id: clientId });
+    expect(kept.json.client_secret_set).toBe(true);
+    const other = await owner('PUT', '/sso', { issuer, client_id: 'other' });
+    expect(other.json.client_secret_set).toBe(false);
+    const rows = await world.db.query('SELECT before, after FROM audit_log WHERE tenant_id = $1', [org.id]);
+    expect(JSON.stringify(rows)).not.toContain(idp.clientSecret);
+  });
+
+  test('is for owners', async () => {
+    const admin = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const { status } = await world.request(method, `/v1/orgs/${org.id}/sso`, { key: admin.secret });
+      expect([method, status]).toEqual([method, 403]);
+    }
+  });
+});
+
+describe('signing in', () => {
+  test('makes a member, leads to where one wanted to go, and is that member again the next time', async () => {
+    await connect();
+    const account = { sub: 'ada', email: 'Ada@Example.com', email_verified: true, name: 'Ada' };
+    const first = await enter(account, new Browser(), '?return_to=/console/runs');
+    expect(first.answer.headers.get('location')).toBe('/console/runs');
+    const session = await whoIs(first.cookie);
+    expect(session).toMatchObject({ method: 'oidc', name: 'Ada', role: 'viewer' });
+    expect(await member(session.member_id)).toMatchObject({
+      email: 'ada@example.com',
+      issuer: idp.issuer,
+      subject: 'ada',
+      status: 'active',
+    });
+    const again = await enter({ ...account, email: 'other@example.com' });
+    expect((await whoIs(again.cookie)).member_id).toBe(session.member_id);
+  });
+
+  test('never leads anywhere but to the console', async () => {
+    for (const elsewhere of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil.example',
+      '/v1/openapi.json',
+    ]) {
+      const browser = new Browser();
+      idp.account = { sub: 'ada' };
+      const answer = await browser.follow(
+        loginUrl(`?return_to=${encodeURIComponent(elsewhere)}`),
+        `${url}/console`,
+      );
+      expect(answer.headers.get('location'), elsewhere).toBe('/console');
+    }
+  });
+
+  test('an invitation is accepted by the address, if the provider vouches for it', async () => {
+    const { json: invited } = await owner('POST', '/members', { email: 'grace@example.com', role: 'admin' });
+    const grace = { sub: 'grace', email: 'grace@example.com' };
+    const unproven = await enter({ ...grace, sub: 'mallory', email_verified: false });
+    expect((await whoIs(unproven.cookie)).member_id).not.toBe(invited.id);
+    const proven = await enter({ ...grace, email_verified: true });
+    expect(await whoIs(proven.cookie)).toMatchObject({ member_id: invited.id, role: 'admin' });
+    const link = await postForm(world, new URL(invited.sign_in_url).pathname, {});
+    expect(link.status, 'the link is used up by it').toBe(410);
+    const thief = await enter({ sub: 'thief', email: 'grace@example.com', email_verified: true });
+    expect(thief.answer.status, 'an address of somebody with another subject').toBe(403);
+    expect(thief.answer.text).toContain('belongs to another member');
+  });
+
+  test('somebody who was removed stays out until invited again', async () => {
+    const leaver = { sub: 'leaver', email: 'leaver@example.com', email_verified: true };
+    const first = await enter(leaver);
+    const { member_id } = await whoIs(first.cookie);
+    await owner('DELETE', `/members/${member_id}`);
+    expect(await whoIs(first.cookie)).toEqual([401, 'session_revoked']);
+    expect((await enter(leaver)).answer.status).toBe(403);
+    const { json } = await owner('POST', '/members', { email: leaver.email, role: 'viewer' });
+    expect((await whoIs((await enter(leaver)).cookie)).member_id).toBe(json.id);
+  });
+
+  test('groups decide on the role at every sign-in, and never demote the last owner', async () => {
+    await connect({
+      role_mapping: [
+        { group: 'finance', role: 'admin' },
+        { group: 'board', role: 'owner' },
+        { group: 'all', role: 'viewer' },
+      ],
+      default_role: null,
+    });
+    const linus = (...groups: string[]) => enter({ sub: 'linus', groups });
+    expect((await whoIs((await linus('all', 'board', 'finance')).cookie)).role).toBe('owner');
+    expect((await whoIs((await linus('all')).cookie)).role, 'the last owner').toBe('owner');
+    expect((await enter({ sub: 'second', groups: ['board'] })).answer.status).toBe(303);
+    expect((await whoIs((await linus('finance', 'all')).cookie)).role).toBe('admin');
+    const none = await linus('strangers');
+    expect(none.answer.status).toBe(403);
+    expect(none.answer.text).toContain('None of your groups');
+  });
+
+  test('just in time can be off, and domains can be asked for', async () => {
+    await connect({ just_in_time: false });
+    expect((await enter({ sub: 'nobody' })).answer.status).toBe(403);
+    expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
+    await connect({ allowed_email_domains: ['Example.com'] });
+    const from = (email: string, email_verified = true) =>
+      enter({ sub: `at ${email}`, email, email_verified }).then(({ answer }) => answer.status);
+    expect(await from('a@evil.example')).toBe(403);
+    expect(await from('b@example.com.evil.example')).toBe(403);
+    expect(await from('c@example.com', false)).toBe(403);
+    expect(await from('d@example.com')).toBe(303);
+  });
+});
+
+describe('what is not believed', () => {
+  const refused = async (forge: Forgery) => {
+    await connect();
+    idp.forge = forge;
+    const { answer, cookie } = await enter({ sub: 'ada' });
+    expect(cookie).not.toContain('purser_session');
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.text).not.toMatch(/JWT|OAUTH|node_modules/);
+    return answer.status;
+  };
+
+  test('an honest token that was signed again gets in, so that the rest means something', async () => {
+    await connect();
+    idp.forge = {};
+    expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
+  });
+
+  test.each<[string, Forgery]>([
+    ['another audience', { claims: { aud: 'somebody else' } }],
+    ['another issuer', { claims: { iss: 'https://evil.example' } }],
+    ['another nonce', { claims: { nonce: 'another' } }],
+    ['no nonce', { claims: { nonce: undefined } }],
+    ['expired', { claims: { exp: Math.floor(Date.now() / 1_000) - 3_600 } }],
+    ['another subject than userinfo', { claims: { sub: 'grace' } }],
+    ["a stranger's signature", { key: strangerKey }],
+    ['no signature', { alg: 'none' }],
+  ])('%s', async (_, forge) => {
+    expect(await refused(forge)).toBe(403);
+  });
+
+  test('an answer that is sent twice, in another browser, with another state, or too late', async () => {
+    await connect();
+    idp.account = { sub: 'ada' };
+    const browser = new Browser();
+    const back = (await browser.follow(loginUrl(), `${url}/sso/callback`)).headers.get('location') ?? '';
+    expect((await new Browser().request(back)).status, 'another browser').toBe(403);
+    expect((await browser.request(back)).status, 'and then it is used up').toBe(403);
+
+    const second = (await browser.follow(loginUrl(), `${url}/sso/callback`)).headers.get('location') ?? '';
+    const other = new URL(second);
+    other.searchParams.set('state', 'A'.repeat(54));
+    expect((await browser.request(other.href)).status).toBe(403);
+    expect((await browser.request(second)).status).toBe(303);
+    expect((await browser.request(second)).status, 'twice').toBe(403);
+
+    const third = (await browser.follow(loginUrl(), `${url}/sso/callback`)).headers.get('location') ?? '';
+    world.clock.advanceSeconds(600);
+    expect((await browser.request(third)).status, 'too late').toBe(403);
+  });
+
+  test('an answer without a code, and with an error', async () => {
+    await connect();
+    for (const query of ['error=access_denied', '', 'code=nonsense']) {
+      const browser = new Browser();
+      const start = await browser.request(loginUrl());
+      const state = new URL(start.headers.get('location') ?? '').searchParams.get('state');
+      expect((await browser.request(`${url}/sso/callback?state=${state}&${query}`)).status, query).toBe(403);
+    }
+    expect((await new Browser().request(`${url}/sso/callback`)).status).toBe(403);
+  });
+
+  test('the request has what protects it', async () => {
+    await connect();
+    const start = await new Browser().request(loginUrl());
+    const sent = new URL(start.headers.get('location') ?? '').searchParams;
+    expect(Object.fromEntries(sent)).toMatchObject({
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      redirect_uri: `${url}/sso/callback`,
+      scope: 'openid email profile',
+    });
+    expect(sent.get('code_challenge')).toMatch(/^[\w-]{43}$/);
+    expect(start.headers.get('set-cookie')).toMatch(
+      /^purser_sign_in=[\w-]{54}; Path=\/; HttpOnly; SameSite=Lax/,
+    );
+    const stored = await world.db.query('SELECT digest FROM sso_attempts WHERE org_id = $1', [org.id]);
+    const digest = createHash('sha256')
+      .update(sent.get('state') ?? '')
+      .digest('hex');
+    expect(stored).toContainEqual({ digest });
+  });
+
+  test('failures are in the audit log of the org', async () => {
+    await world.app.finish();
+    const rows = await world.db.query<{ detail: { reason: string } }>(
+      `SELECT detail FROM audit_log WHERE tenant_id = $1 AND action = 'sessions.open' AND outcome = 'denied'`,
+      [org.id],
+    );
+    expect(rows.map(({ detail }) => detail.reason).join('\n')).toContain('another browser');
+    expect(rows.length).toBeGreaterThan(2);
+  });
+
+  test('an org without SSO answers like one that does not exist', async () => {
+    const other = await world.createOrg();
+    const { json } = await owner('GET', '', undefined, other);
+    const ask = async (name: string) => {
+      const { status, text } = await new Browser().request(`${url}/sso/${name}/login`);
+      return { status, text };
+    };
+    const none = await ask(json.slug);
+    expect(none.status).toBe(404);
+    expect(none).toEqual(await ask('no-such-org'));
+  });
+});
+
+test('a provider that is away is told so in words', async () => {
+  await owner('PUT', '/sso', { issuer: 'http://127.0.0.1:1', client_id: 'a' });
+  const answer = await new Browser().request(loginUrl());
+  expect(answer.status).toBe(503);
+  expect(answer.text).toContain('identity provider');
+});
+
+describe('where SSO is required', () => {
+  test('neither keys nor invitations open a session, and those that did are over', async () => {
+    const { json: invited } = await owner('POST', '/members', { email: 'late@example.com', role: 'viewer' });
+    const { cookie } = await signIn(world, org.ownerKey, org.id);
+    await connect({ required: true });
+    expect(await whoIs(cookie)).toEqual([401, 'session_revoked']);
+    const login = await postForm(world, '/console/login', { key: org.ownerKey });
+    expect([login.status, login.headers['set-cookie']]).toEqual([403, undefined]);
+    expect(login.text).toContain('requires single sign-on');
+    expect((await postForm(world, new URL(invited.sign_in_url).pathname, {})).status).toBe(410);
+    const next = await owner('POST', '/members', { email: 'later@example.com', role: 'admin' });
+    expect(next.json).toMatchObject({ status: 'invited', sign_in_url: null });
+    expect((await owner('GET', '')).status, 'keys still call the API').toBe(200);
+
+    const later = await enter({ sub: 'later', email: 'later@example.com', email_verified: true });
+    expect(await whoIs(later.cookie)).toMatchObject({ member_id: next.json.id, role: 'admin' });
+  });
+
+  test('an operator still gets in by a link, and removing SSO opens the rest again', async () => {
+    const link = await world.request('POST', '/v1/admin/console-links', {
+      key: world.operatorKey,
+      body: { org_id: org.id },
+    });
+    const opened = await postForm(world, new URL(link.json.url).pathname, {});
+    expect(await whoIs(cookieOf(opened))).toMatchObject({ method: 'link', role: 'owner' });
+    expect((await owner('DELETE', '/sso')).status).toBe(204);
+    expect((await owner('GET', '/sso')).status).toBe(404);
+    expect((await postForm(world, '/console/login', { key: org.ownerKey })).status).toBe(303);
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * OpenID Connect by the authorization code flow with PKCE. State, nonce, issuer, audience, signature and times are
+ * checked by openid-client; where it connects to is checked by `platform/outbound`.
+ */
+import * as oidc from 'openid-client';
+import { refuse } from '../../contract/refusal.ts';
+import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { secretContext } from './connection.ts';
+import { type Person, textOf, textsOf } from './person.ts';
+import type { ConnectionRow } from './queries.ts';
+
+export interface OidcDependencies {
+  readonly secrets: Secrets;
+  readonly fetch: OutboundFetch;
+  readonly allowPrivateNetworks: boolean;
+}
+
+/** What has to be known again when the person comes back. */
+export interface OidcProof {
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+export interface Oidc {
+  /** Where to send the person. */
+  begin(
+    connection: ConnectionRow,
+    state: string,
+    redirectUrl: string,
+  ): Promise<{ url: URL; proof: OidcProof }>;
+  /** `currentUrl` is where the person came back to, with the query. Throws whatever is wrong with it. */
+  finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
+}
+
+export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDependencies): Oidc {
+  async function discover(connection: ConnectionRow): Promise<oidc.Configuration> {
+    const { org_id, issuer, client_id, client_secret } = connection;
+    const customFetch: oidc.CustomFetch = (url, options) => fetch(url, options);
+    const execute = allowPrivateNetworks ? [oidc.allowInsecureRequests] : [];
+    const discovered = await oidc.discovery(new URL(issuer), client_id ?? '', undefined, oidc.None(), {
+      [oidc.customFetch]: customFetch,
+      execute,
+    });
+    const server = discovered.serverMetadata();
+    if (server.issuer !== issuer) {
+      throw new Error(`the provider calls itself ${server.issuer}`);
+    }
+    const secret = client_secret === null ? undefined : secrets.open(client_secret, secretContext(org_id));
+    const auth = clientAuth(server.token_endpoint_auth_methods_supported, secret);
+    const configuration = new oidc.Configuration(server, client_id ?? '', undefined, auth);
+    configuration[oidc.customFetch] = customFetch;
+    // Signatures of ID tokens are verified, rather than trusted because of the connection that they came by.
+    for (const configure of [...execute, oidc.enableNonRepudiationChecks]) {
+      configure(configuration);
+    }
+    return configuration;
+  }
+
+  return {
+    async begin(connection, state, redirectUrl) {
+      const configuration = await discover(connection);
+      const proof = { nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
+      const url = oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUrl,
+        scope: connection.scope ?? 'openid',
+        response_type: 'code',
+        code_challenge: await oidc.calculatePKCECodeChallenge(proof.verifier),
+        code_challenge_method: 'S256',
+        state,
+        nonce: proof.nonce,
+      });
+      if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
+        throw new Error(`the provider sends people to ${url.protocol}`);
+      }
+      return { url, proof };
+    },
+    async finish(connection, currentUrl, state, { nonce, verifier }) {
+      const configuration = await discover(connection);
+      const tokens = await oidc.authorizationCodeGrant(configuration, currentUrl, {
+        pkceCodeVerifier: verifier,
+        expectedState: state,
+        expectedNonce: nonce,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined) {
+        throw refuse('forbidden', 'The identity provider sent no ID token.');
+      }
+      // Many providers tell the groups and the address there alone.
+      const more =
+        configuration.serverMetadata().userinfo_endpoint === undefined
+          ? {}
+          : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return personOf(connection, { ...more, ...claims });
+    },
+  };
+}
+
+function clientAuth(supported: readonly string[] | undefined, secret: string | undefined): oidc.ClientAuth {
+  if (secret === undefined) {
+    return oidc.None();
+  }
+  // The default of the protocol, where the provider says nothing.
+  return (supported ?? ['client_secret_basic']).includes('client_secret_basic')
+    ? oidc.ClientSecretBasic(secret)
+    : oidc.ClientSecretPost(secret);
+}
+
+function personOf({ issuer, groups_attribute }: ConnectionRow, claims: Record<string, unknown>): Person {
+  const subject = textOf(claims.sub);
+  if (subject === undefined) {
+    throw refuse('forbidden', 'The identity provider does not say who you are.');
+  }
+  return {
+    issuer,
+    subject,
+    email: claims.email_verified === true ? textOf(claims.email)?.toLowerCase() : undefined,
+    name: textOf(claims.name) ?? textOf(claims.preferred_username),
+    groups: textsOf(claims[groups_attribute]),
+  };
+}

@@ -1,0 +1,262 @@
+/** The ways into the console by an identity provider. All of them answer pages that a person can read. */
+import { hash } from 'node:crypto';
+import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { AuthBackoff } from '../../platform/http/auth-backoff.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { Log } from '../../platform/log.ts';
+import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { type Attempts, recordChange } from '../audit/index.ts';
+import { recognizeMember } from '../members/index.ts';
+import { findOrgBySlug, type OrgRow } from '../orgs/index.ts';
+import { openSession, refusedSignIn, returnPath, type Sessions, showRefusal } from '../sessions/index.ts';
+import type { Assertion } from './assertion.ts';
+import { serviceUrls } from './connection.ts';
+import { createOidc, type OidcProof } from './oidc.ts';
+import { type Person, rulesFor } from './person.ts';
+import { type AttemptRow, type ConnectionRow, findConnection, useAssertion } from './queries.ts';
+import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
+import type { SsoKind } from './schema.ts';
+import { createSignIns } from './sign-ins.ts';
+
+export interface SsoPageDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly sessions: Sessions;
+  readonly backoff: AuthBackoff;
+  readonly attempts: Pick<Attempts, 'note'>;
+  readonly fetch: OutboundFetch;
+  readonly allowPrivateNetworks: boolean;
+  baseUrl(): string;
+}
+
+export function ssoPages(deps: SsoPageDependencies): Page[] {
+  const { db, ids, log, sessions, backoff, attempts, baseUrl } = deps;
+  const oidc = createOidc(deps);
+  const signIns = createSignIns(deps);
+
+  /** An org without SSO answers like one that does not exist. */
+  async function requireConnection(
+    slug: string | undefined,
+  ): Promise<{ org: OrgRow; connection: ConnectionRow }> {
+    const org = await findOrgBySlug(db, slug ?? '');
+    const connection = org && (await findConnection(db, org.id));
+    if (org === undefined || connection === undefined) {
+      throw refuse('not_found', 'There is no single sign-on at this address.');
+    }
+    return { org, connection };
+  }
+
+  /** The attempt's connection, unless it was changed or removed meanwhile. */
+  async function connectionOf({ org_id, issuer }: AttemptRow, kind: SsoKind): Promise<ConnectionRow> {
+    const connection = await findConnection(db, org_id);
+    if (connection?.kind !== kind || connection.issuer !== issuer) {
+      throw refuse('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
+    }
+    return connection;
+  }
+
+  async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
+    const { org, connection } = await requireConnection(visit.params.org_slug);
+    const return_to = returnPath(visit.query.get('return_to'));
+    const urls = serviceUrls(baseUrl(), org.slug, connection.kind);
+    if (connection.kind !== kind) {
+      return redirectTo(`${urls.loginUrl}?return_to=${encodeURIComponent(return_to)}`);
+    }
+    const begun = { org_id: org.id, issuer: connection.issuer, return_to, kind };
+    // An XML id must not begin with a digit.
+    const token = kind === 'saml' ? `_${signIns.newToken()}` : signIns.newToken();
+    if (kind === 'saml') {
+      const cookie = await signIns.begin(visit, { ...begun, token });
+      return redirectTo(await authorizeUrl(connection, urls, token), { 'set-cookie': cookie });
+    }
+    const { url, proof } = await reaching(() => oidc.begin(connection, token, urls.redirectUrl), visit);
+    const cookie = await signIns.begin(visit, { ...begun, token, proof });
+    return redirectTo(url.href, { 'set-cookie': cookie });
+  }
+
+  async function callback(visit: Visit): Promise<PageAnswer> {
+    const ticket = visit.query.get('ticket');
+    return ticket === null ? finishOidc(visit) : finishSaml(visit, ticket);
+  }
+
+  async function finishOidc(visit: Visit): Promise<PageAnswer> {
+    const state = visit.query.get('state') ?? '';
+    const attempt = await signIns.take(state, 'oidc', visit.now);
+    return refusing(attempt.org_id, visit, async () => {
+      signIns.checkBrowser(visit, attempt);
+      const connection = await connectionOf(attempt, 'oidc');
+      const currentUrl = new URL(`${baseUrl()}${visit.url}`);
+      const proof = signIns.proofOf<OidcProof>(attempt);
+      const person = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
+      const cookie = await db.transaction(async (tx) =>
+        open(tx, visit, 'oidc', attempt.org_id, await recognize(tx, visit, connection, person)),
+      );
+      return arrived(attempt, cookie);
+    });
+  }
+
+  async function assertionPosted(visit: Visit): Promise<PageAnswer> {
+    const { org, connection } = await requireConnection(visit.params.org_slug);
+    if (connection.kind !== 'saml') {
+      throw refuse('not_found', 'There is no single sign-on at this address.');
+    }
+    const response = (await visit.form()).get('SAMLResponse') ?? '';
+    return refusing(org.id, visit, async () => {
+      const urls = serviceUrls(baseUrl(), org.slug, 'saml');
+      const assertion = await believing(() => verifyResponse(connection, urls, response), visit);
+      const attempt = await signIns.take(assertion.requestId, 'saml', visit.now);
+      const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
+      const isNew = await useAssertion(db, org.id, digest, assertion.notOnOrAfter);
+      if (attempt.org_id !== org.id || attempt.issuer !== connection.issuer || !isNew) {
+        throw refuse('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
+      }
+      const member = await db.transaction((tx) =>
+        recognize(tx, visit, connection, personOf(connection, assertion)),
+      );
+      // The browser sends no cookie with a form of another site; with the redirect that follows it does.
+      return redirectTo(`/sso/callback?ticket=${await signIns.makeTicket(attempt, member, visit.now)}`);
+    });
+  }
+
+  async function finishSaml(visit: Visit, ticket: string): Promise<PageAnswer> {
+    const attempt = await signIns.take(ticket, 'ticket', visit.now);
+    return refusing(attempt.org_id, visit, async () => {
+      signIns.checkBrowser(visit, attempt);
+      const cookie = await db.transaction((tx) =>
+        open(tx, visit, 'saml', attempt.org_id, attempt.member_id ?? ''),
+      );
+      return arrived(attempt, cookie);
+    });
+  }
+
+  /** The id of the member that the person is, or becomes. */
+  async function recognize(
+    tx: Transaction,
+    visit: Visit,
+    connection: ConnectionRow,
+    person: Person,
+  ): Promise<string> {
+    const { now, address, traceId } = visit;
+    const rules = rulesFor(person, connection);
+    const identity = { ...person, orgId: connection.org_id };
+    const { member, changes } = await recognizeMember(tx, ids, now, identity, rules);
+    for (const change of changes) {
+      const actor = { kind: 'member', id: member.id, at: now, address, traceId } as const;
+      await recordChange(tx, ids, actor, 'members.sign_in', change);
+    }
+    return member.id;
+  }
+
+  async function open(tx: Transaction, visit: Visit, method: SsoKind, tenantId: string, memberId: string) {
+    const { now, address, headers } = visit;
+    const opening = {
+      tenantId,
+      method,
+      holder: { memberId },
+      address,
+      userAgent: headers['user-agent'],
+      now,
+    };
+    return (await openSession(tx, { ids, sessions }, opening, visit)).cookie;
+  }
+
+  function arrived({ return_to }: AttemptRow, cookie: string): PageAnswer {
+    return redirectTo(return_to, { 'set-cookie': [cookie, signIns.clearCookie()] });
+  }
+
+  /** The provider could not be asked at all. */
+  async function reaching<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      log.warn({ traceId, reason: reasonOf(error) }, 'an identity provider cannot be asked');
+      throw refuse(
+        'service_unavailable',
+        "The organization's identity provider does not answer as it should.",
+      );
+    }
+  }
+
+  /** What is wrong with an answer is for the log: it may be an attack, and the libraries speak of their insides. */
+  async function believing<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      log.info({ traceId, reason: reasonOf(error) }, 'a sign-in was not believed');
+      throw error instanceof Refusal
+        ? error
+        : refuse('forbidden', "The identity provider's answer is not one that can be believed. Begin again.");
+    }
+  }
+
+  /** A sign-in that fails is written down for the org. */
+  async function refusing(orgId: string, visit: Visit, work: () => Promise<PageAnswer>): Promise<PageAnswer> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        throw error;
+      }
+      attempts.note(refusedSignIn(orgId, { kind: 'service', id: 'sso' }, error, visit));
+      const seconds = backoff.failed(visit.address);
+      throw seconds === undefined
+        ? error
+        : refuseWith(
+            'rate_limited',
+            { retry_after_seconds: seconds },
+            'Too many failed sign-ins from here. Wait a minute.',
+          );
+    }
+  }
+
+  return [
+    { path: '/sso/{org_slug}/login', handler: (visit) => login(visit, 'oidc'), refused: showRefusal },
+    { path: '/sso/callback', handler: callback, refused: showRefusal },
+    { path: '/saml/{org_slug}/login', handler: (visit) => login(visit, 'saml'), refused: showRefusal },
+    {
+      method: 'POST',
+      path: '/saml/{org_slug}/acs',
+      takesFormsOfOthers: true,
+      handler: assertionPosted,
+      refused: showRefusal,
+    },
+    {
+      // The same for any name, so that it can be had before SSO is set, and tells nothing of who is here.
+      path: '/saml/{org_slug}/metadata',
+      async handler({ params }) {
+        const urls = serviceUrls(baseUrl(), encodeURIComponent(params.org_slug ?? ''), 'saml');
+        return {
+          status: 200,
+          contentType: 'application/samlmetadata+xml; charset=utf-8',
+          body: serviceMetadata(urls),
+        };
+      },
+      refused: showRefusal,
+    },
+  ];
+}
+
+/** The org chose the provider, so its word on an address is as good as any. */
+function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attributes }: Assertion): Person {
+  const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
+  const email =
+    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ??
+    (nameId.includes('@') ? nameId : undefined);
+  return {
+    issuer,
+    subject: nameId,
+    email: email?.toLowerCase(),
+    name: first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname'),
+    groups: attributes.get(groups_attribute) ?? [],
+  };
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : String(message);
+}

@@ -1,0 +1,104 @@
+import { refuse } from '../../contract/refusal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../platform/http/route.ts';
+import { closed } from '../../platform/http/schemas.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
+import { endUnfederated } from '../sessions/index.ts';
+import { connectionFrom, serviceUrls, viewConnection } from './connection.ts';
+import { type ConnectionRow, deleteConnection, findConnection, putConnection } from './queries.ts';
+import { PutSso, SsoView } from './schema.ts';
+
+export interface SsoRouteDependencies {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  readonly allowPrivateNetworks: boolean;
+  baseUrl(): string;
+}
+
+const reader = { kind: 'org', scope: 'org:read', role: 'owner' } as const;
+const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+const path = '/v1/orgs/{id}/sso';
+
+export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRouteDependencies): Route[] {
+  const view = (row: ConnectionRow, { slug }: OrgRow) =>
+    viewConnection(row, serviceUrls(baseUrl(), slug, row.kind));
+
+  return [
+    write({
+      id: 'sso.put',
+      method: 'PUT',
+      path,
+      summary: 'Set how people sign in',
+      description:
+        'OIDC (`issuer`, `client_id`, `client_secret`) or SAML 2.0 (`idp_entity_id`, `idp_sso_url`, `idp_certificate`). ' +
+        'Where `required` is switched on, sessions that were opened with a key or an invitation are ended, except the ' +
+        "caller's.",
+      access: owner,
+      body: PutSso,
+      success: 200,
+      response: SsoView,
+      async handler({ params, body, caller, now }, tx) {
+        const org = await lockOrg(tx, params.id);
+        if (org === undefined) {
+          throw refuse('not_found');
+        }
+        const before = await findConnection(tx, params.id);
+        const after = connectionFrom(secrets, { orgId: params.id, now, body, before, allowPrivateNetworks });
+        await putConnection(tx, after);
+        if (after.required) {
+          await endUnfederated(tx, params.id, caller.session?.id, now);
+        }
+        const change: Change = {
+          ...ssoChange(params.id),
+          ...(before !== undefined && { before: view(before, org) }),
+          after: view(after, org),
+        };
+        return { body: view(after, org), changes: [change] };
+      },
+    }),
+    read({
+      id: 'sso.read',
+      path,
+      summary: 'Read how people sign in',
+      access: reader,
+      response: SsoView,
+      async handler({ params }) {
+        const org = await findOrg(db, params.id);
+        const connection = await findConnection(db, params.id);
+        if (org === undefined || connection === undefined) {
+          throw refuse('not_found');
+        }
+        return view(connection, org);
+      },
+    }),
+    write({
+      id: 'sso.remove',
+      method: 'DELETE',
+      path,
+      summary: 'Remove SSO',
+      description: 'Members stay; they sign in by links until there is another identity provider.',
+      access: owner,
+      success: 204,
+      response: closed({}),
+      async handler({ params }, tx) {
+        const org = await lockOrg(tx, params.id);
+        const before = await findConnection(tx, params.id);
+        if (org === undefined || before === undefined) {
+          throw refuse('not_found');
+        }
+        await deleteConnection(tx, params.id);
+        const change: Change = {
+          ...ssoChange(params.id),
+          before: view(before, org),
+          after: { kind: null, required: false, updated_at: null },
+        };
+        return { body: {}, changes: [change] };
+      },
+    }),
+  ];
+}
+
+function ssoChange(orgId: string): Pick<Change, 'tenantId' | 'target' | 'event'> {
+  return { tenantId: orgId, target: { kind: 'sso', id: orgId }, event: 'sso.updated' };
+}

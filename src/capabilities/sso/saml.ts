@@ -1,0 +1,70 @@
+/**
+ * SAML 2.0, as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and
+ * times; what it leaves open is checked in `assertion.ts`, on the signed bytes alone.
+ */
+import { generateServiceProviderMetadata, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import { refuse } from '../../contract/refusal.ts';
+import { type Assertion, checkResponseText, readAssertion } from './assertion.ts';
+import type { ServiceUrls } from './connection.ts';
+import type { ConnectionRow } from './queries.ts';
+
+const clockSkewMs = 60_000;
+/** However long the provider says that it is good for. */
+const assertionAgeMaxMs = 10 * 60_000;
+
+type Urls = Pick<ServiceUrls, 'spEntityId' | 'acsUrl'>;
+
+function samlOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls, requestId = ''): SAML {
+  return new SAML({
+    issuer: spEntityId,
+    audience: spEntityId,
+    callbackUrl: acsUrl,
+    entryPoint: connection.idp_sso_url ?? '',
+    idpCert: connection.idp_certificate ?? '',
+    wantAssertionsSigned: true,
+    wantAuthnResponseSigned: false,
+    // Asked of the signed assertion and of the database, which all processes share.
+    validateInResponseTo: ValidateInResponseTo.never,
+    disableRequestedAuthnContext: true,
+    identifierFormat: null,
+    acceptedClockSkewMs: clockSkewMs,
+    maxAssertionAgeMs: assertionAgeMaxMs,
+    generateUniqueId: () => requestId,
+  });
+}
+
+/** Where to send the person. */
+export async function authorizeUrl(
+  connection: ConnectionRow,
+  urls: Urls,
+  requestId: string,
+): Promise<string> {
+  return samlOf(connection, urls, requestId).getAuthorizeUrlAsync('', undefined, {});
+}
+
+export function serviceMetadata({ spEntityId, acsUrl }: Urls): string {
+  return generateServiceProviderMetadata({
+    issuer: spEntityId,
+    callbackUrl: acsUrl,
+    wantAssertionsSigned: true,
+    identifierFormat: null,
+    generateUniqueId: () => '_metadata',
+  });
+}
+
+/** What the one signed assertion of a response says. Throws whatever is wrong with it. */
+export async function verifyResponse(
+  connection: ConnectionRow,
+  urls: Urls,
+  samlResponse: string,
+): Promise<Assertion> {
+  checkResponseText(samlResponse);
+  const { profile } = await samlOf(connection, urls).validatePostResponseAsync({
+    SAMLResponse: samlResponse,
+  });
+  const signed = profile?.getAssertion?.();
+  if (signed === undefined) {
+    throw refuse('forbidden', 'The identity provider did not sign anybody in.');
+  }
+  return readAssertion(signed, { idpEntityId: connection.issuer, acsUrl: urls.acsUrl });
+}

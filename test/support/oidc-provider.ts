@@ -1,0 +1,145 @@
+/** A real OpenID provider on a real socket, whose ID tokens a test can have forged. */
+import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+// @ts-expect-error: the package has no types, and the ones that others wrote are of an older one.
+import Provider from 'oidc-provider';
+
+export interface Account {
+  readonly sub: string;
+  readonly email?: string;
+  readonly email_verified?: boolean;
+  readonly name?: string;
+  readonly groups?: readonly string[];
+}
+
+/** What is used here of the provider's context. */
+interface GrantContext {
+  readonly client?: { readonly clientId: string };
+  readonly session?: { readonly accountId?: string };
+  readonly provider: {
+    readonly Grant: new (of: {
+      clientId: string;
+      accountId: string;
+    }) => { addOIDCScope(scope: string): void; save(): Promise<string> };
+  };
+}
+
+export interface Forgery {
+  /** Instead of the honest ones; undefined leaves one out. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly key?: KeyObject;
+  readonly alg?: string;
+}
+
+export interface OidcIdp {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Who signs in next. */
+  account: Account;
+  /** What is wrong with the next ID tokens. They are signed again, with the provider's own key unless said otherwise. */
+  forge: Forgery | undefined;
+  /** Paths that were asked for. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+export const strangerKey = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey;
+
+export async function startOidcProvider(redirectUri: string): Promise<OidcIdp> {
+  let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${new URL(request.url ?? '', 'http://a').pathname}`);
+    handle(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const idp: OidcIdp = {
+    issuer,
+    clientId: 'purser',
+    clientSecret: 'a secret of the client, 32 long!',
+    account: { sub: 'ada' },
+    forge: undefined,
+    asked,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: [redirectUri] }],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'k', use: 'sig', alg: 'RS256' }] },
+    claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'], profile: ['name'] },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    cookies: { keys: ['test'] },
+    ttl: {
+      AccessToken: 600,
+      AuthorizationCode: 60,
+      IdToken: 600,
+      Interaction: 600,
+      Session: 600,
+      Grant: 600,
+    },
+    findAccount: async (_ctx: unknown, sub: string) => ({
+      accountId: sub,
+      claims: async () => ({ ...idp.account, sub }),
+    }),
+    async loadExistingGrant(ctx: { oidc: GrantContext }) {
+      const { client, session } = ctx.oidc;
+      const grant = new ctx.oidc.provider.Grant({
+        clientId: client?.clientId ?? '',
+        accountId: session?.accountId ?? '',
+      });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  });
+  const answer = provider.callback();
+  handle = (request, response) => {
+    const { pathname } = new URL(request.url ?? '', issuer);
+    if (pathname.startsWith('/interaction/')) {
+      const login = { login: { accountId: idp.account.sub, remember: false } };
+      void provider.interactionFinished(request, response, login, { mergeWithLastSubmission: false });
+      return;
+    }
+    if (pathname === '/token' && idp.forge !== undefined) {
+      forgeTokens(response, idp.forge);
+    }
+    void answer(request, response);
+  };
+  return idp;
+}
+
+function forgeTokens(response: ServerResponse, forgery: Forgery): void {
+  const end = response.end.bind(response) as (body: string) => ServerResponse;
+  response.end = ((body: string | Buffer) => {
+    const json = JSON.parse(String(body)) as { id_token?: string };
+    if (json.id_token !== undefined) {
+      const { key = privateKey, alg = 'RS256' } = forgery;
+      const honest = JSON.parse(
+        Buffer.from(json.id_token.split('.')[1] ?? '', 'base64url').toString(),
+      ) as object;
+      json.id_token = jwt({ alg, kid: 'k' }, { ...honest, ...forgery.claims }, key);
+    }
+    const text = JSON.stringify(json);
+    response.setHeader('content-length', Buffer.byteLength(text));
+    return end(text);
+  }) as ServerResponse['end'];
+}
+
+function jwt(header: { alg: string; kid: string }, claims: object, key: KeyObject): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const content = `${encode(header)}.${encode(claims)}`;
+  const signature =
+    header.alg === 'none' ? '' : createSign('RSA-SHA256').update(content).sign(key, 'base64url');
+  return `${content}.${signature}`;
+}
