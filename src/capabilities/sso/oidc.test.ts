@@ -299,11 +299,12 @@ describe('what is not believed', () => {
 
   test('failures are in the audit log of the org', async () => {
     await world.app.finish();
-    const rows = await world.db.query<{ detail: { reason: string } }>(
-      `SELECT detail FROM audit_log WHERE tenant_id = $1 AND action = 'sessions.open' AND outcome = 'denied'`,
+    const rows = await world.db.query<{ code: string; detail: { reason: string } }>(
+      `SELECT code, detail FROM audit_log WHERE tenant_id = $1 AND action = 'sessions.open' AND outcome = 'denied'`,
       [org.id],
     );
-    expect(rows.map(({ detail }) => detail.reason).join('\n')).toContain('another browser');
+    expect(new Set(rows.map(({ code }) => code))).toEqual(new Set(['forbidden']));
+    expect(rows.map(({ detail }) => detail.reason).join()).toContain('belongs to another member');
     expect(rows.length).toBeGreaterThan(2);
   });
 
