@@ -8,6 +8,8 @@ export interface Filter {
   readonly label: string;
   /** Without them it is typed. */
   readonly options?: readonly Option[];
+  /** What stands for none of them. */
+  readonly all?: string;
 }
 
 export function filterBar(path: string, filters: readonly Filter[], query: URLSearchParams): Html {
@@ -16,10 +18,10 @@ export function filterBar(path: string, filters: readonly Filter[], query: URLSe
 <button class="button">Apply</button>${isFiltered && html`<a class="button" href="${path}">Show all</a>`}</form>`;
 }
 
-function control({ name, options }: Filter, value: string): Html {
+function control({ name, options, all = 'All' }: Filter, value: string): Html {
   return options === undefined
     ? html`<input type="text" id="filter-${name}" name="${name}" value="${value}" autocomplete="off">`
-    : html`<select id="filter-${name}" name="${name}"><option value="">All</option>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
+    : html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
 }
 
 /** What the address asks for, as the API takes it: the filters and the place in the list, nothing else. */

@@ -3,7 +3,12 @@ import { type Html, html } from './html.ts';
 
 const wholeDollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-const fine = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+const fine = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 9,
+  maximumSignificantDigits: 3,
+  roundingPriority: 'lessPrecision',
+});
 const counts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const shortCounts = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -18,7 +23,7 @@ export function usd(amount: string | number | null | undefined): string {
   if (size >= 100_000) {
     return `${sign}$${wholeDollars.format(size)}`;
   }
-  return `${sign}$${size !== 0 && size < 0.01 ? fine.format(size) : cents.format(size)}`;
+  return `${sign}$${size !== 0 && size < 0.1 ? fine.format(size) : cents.format(size)}`;
 }
 
 /** To the last digit that was given. */
@@ -33,7 +38,10 @@ export function exactUsd(amount: string | null | undefined): string {
 export function shortUsd(amount: number): string {
   const sign = amount < 0 ? '−' : '';
   const size = Math.abs(amount);
-  return size >= 1_000 ? `${sign}$${shortCounts.format(size)}` : usd(amount);
+  if (size >= 1_000) {
+    return `${sign}$${shortCounts.format(size)}`;
+  }
+  return size === 0 || size >= 10 ? `${sign}$${wholeDollars.format(size)}` : usd(amount);
 }
 
 export function count(value: number | string | null | undefined): string {
@@ -123,4 +131,11 @@ export function words(name: string): string {
 
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** A day such as `2026-11-15`, as “15 Nov”. */
+export function shortDate(date: string): string {
+  return `${Number(date.slice(8))} ${months[Number(date.slice(5, 7)) - 1]}`;
 }

@@ -183,7 +183,7 @@ function numberOf(text: string): number | string {
 }
 
 /** Browsers send local time without a zone. */
-function instantOf(text: string, timezone: string): string {
+export function instantOf(text: string, timezone: string): string {
   try {
     return new Date(
       Temporal.PlainDateTime.from(text).toZonedDateTime(timezone).epochMilliseconds,

@@ -17,6 +17,7 @@ export const orgMenu: readonly MenuGroup[] = [
       { title: 'Overview', path: '/console' },
       { title: 'Runs', path: '/console/runs' },
       { title: 'Limits', path: '/console/limits' },
+      { title: 'Forecasts', path: '/console/forecasts' },
       { title: 'Refusals', path: '/console/refusals' },
     ],
   },
@@ -26,6 +27,7 @@ export const orgMenu: readonly MenuGroup[] = [
       { title: 'Policies', path: '/console/policies' },
       { title: 'Approvals', path: '/console/approvals' },
       { title: 'Safety', path: '/console/safety' },
+      { title: 'Routing and evals', path: '/console/routing' },
     ],
   },
   {
@@ -34,6 +36,10 @@ export const orgMenu: readonly MenuGroup[] = [
       { title: 'Keys', path: '/console/keys' },
       { title: 'Webhooks', path: '/console/webhooks' },
     ],
+  },
+  {
+    title: 'Org',
+    entries: [{ title: 'Audit log', path: '/console/audit' }],
   },
 ];
 

@@ -1,7 +1,9 @@
 /** Every page of the console. */
 import { Refused } from './api.ts';
 import { approvalScreens } from './pages/approvals.ts';
+import { auditScreens } from './pages/audit.ts';
 import { creditScreens } from './pages/credits.ts';
+import { forecastScreens } from './pages/forecasts.ts';
 import { keyScreens } from './pages/keys.ts';
 import { limitFormScreens } from './pages/limit-forms.ts';
 import { limitScreens } from './pages/limits.ts';
@@ -9,6 +11,7 @@ import { overviewScreens } from './pages/overview.ts';
 import { policyScreens } from './pages/policies.ts';
 import { policyTrialScreens } from './pages/policy-simulation.ts';
 import { refusalScreens } from './pages/refusals.ts';
+import { routingScreens } from './pages/routing.ts';
 import { runScreens } from './pages/runs.ts';
 import { safetyScreens } from './pages/safety.ts';
 import { webhookDetailScreens } from './pages/webhook.ts';
@@ -38,5 +41,8 @@ export const screens: readonly Screen[] = [
   ...policyTrialScreens,
   ...approvalScreens,
   ...safetyScreens,
+  ...routingScreens,
+  ...auditScreens,
+  ...forecastScreens,
   noSuchPage,
 ];

@@ -326,6 +326,88 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/safety/new', 'New detector');
   });
 
+  test('draws what models cost against how they score, and says which one would be chosen', async () => {
+    await look('/console/routing', 'Routing and evals');
+    const price = { input_usd_per_million: '1', output_usd_per_million: '2' };
+    for (const [model, score] of [
+      ['route-a', '0.91'],
+      ['route-b', '0.62'],
+    ] as const) {
+      await world.request('PUT', `/v1/admin/models/${model}`, { key: world.operatorKey, body: price });
+      await page.goto(`${url}/console/routing/evals/new`);
+      await page.getByLabel('Suite').fill('support');
+      await page.getByLabel('Model').fill(model);
+      await page.getByLabel('Score').fill(score);
+      await page.getByLabel('Samples').fill('200');
+      await page.getByRole('button', { name: 'Record it' }).click();
+      await page.waitForURL(/done=saved/);
+    }
+    await look('/console/routing/policy', 'Routing policy');
+    await page.getByLabel('Candidates').fill('route-*');
+    await page.getByLabel('Eval suite').fill('support');
+    await page.getByLabel('Bar').fill('0.8');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    await look('/console/routing', 'Routing and evals');
+    expect(await page.locator('desc').textContent()).toBe(
+      '1 of 2 models reach the bar; the cheapest of them is route-a.',
+    );
+    await look('/console/routing/try', 'Which model?');
+    await page.getByRole('button', { name: 'Choose' }).click();
+    expect(await page.getByRole('heading', { name: 'route-a' }).isVisible()).toBe(true);
+    expect(await page.getByRole('row', { name: /route-b score too low/ }).isVisible()).toBe(true);
+  });
+
+  test('looks ahead, and sets scenarios beside what is expected', async () => {
+    await look('/console/forecasts', 'Forecasts and capacity');
+    await look('/console/forecasts/scenarios/new', 'New scenario');
+    await page.getByLabel('Name').fill('Growth');
+    await page.getByLabel('Volume grows each month').fill('20');
+    await page.getByLabel('A new deployment').fill('support-bot');
+    await page.getByLabel('that costs each day').fill('15');
+    await page.getByRole('button', { name: 'Create the scenario' }).click();
+    await page.waitForURL(/done=saved/);
+    const [made] = (await api('GET', '/capacity-scenarios')).json.data;
+    expect(made.changes).toEqual({
+      growth_percent_per_month: 20,
+      new_deployment: { name: 'support-bot', daily_cost_usd: '15' },
+    });
+    await api('PATCH', `/capacity-scenarios/${made.id}`, {
+      changes: { ...made.changes, seasonality: { weekday_percents: [100, 100, 100, 100, 100, 50, 50] } },
+    });
+    await page.getByRole('link', { name: 'Growth' }).click();
+    await page.getByLabel('Volume grows each month').fill('30');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    // What the form has no field for is kept.
+    expect((await api('GET', `/capacity-scenarios/${made.id}`)).json.changes).toMatchObject({
+      growth_percent_per_month: 30,
+      seasonality: { weekday_percents: [100, 100, 100, 100, 100, 50, 50] },
+    });
+  });
+
+  test('searches, verifies and exports the audit log', async () => {
+    await look('/console/audit', 'Audit log');
+    await page.getByLabel('Action', { exact: true }).fill('budgets.create');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    expect(await page.getByRole('row', { name: /budgets\.create/ }).count()).toBe(1);
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    expect(await page.getByText('The log is whole').isVisible()).toBe(true);
+    if (engine === 'embedded') {
+      await expectAccessible(page);
+    }
+    await page.goto(`${url}/console/audit`);
+    await page.locator('summary', { hasText: 'Export' }).click();
+    const [answer] = await Promise.all([
+      page.waitForResponse((response) => response.url().includes('/audit-log/export')),
+      // The browser keeps what comes as a file and stays where it is.
+      page.waitForEvent('download').catch(() => undefined),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ]);
+    expect(answer.status()).toBe(200);
+    expect(new URL(answer.url()).searchParams.get('from')).toBe('2026-11-08T12:00:00.000Z');
+  });
+
   test('works by keyboard: the first stop leads past the menu', async () => {
     await page.goto(`${url}/console`);
     await page.keyboard.press('Tab');

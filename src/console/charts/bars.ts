@@ -24,9 +24,9 @@ export interface BarChart {
 const gapShare = 0.28;
 
 export function barChart({ id, title, summary, labels, parts, formatTick, format }: BarChart): Html {
-  const slot = slotAt(labels.length);
+  const slot = slotAt('half', labels.length);
   const sums = labels.map((_, index) => parts.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const area = plane(Math.max(0, ...sums), labels, slot.middle, formatTick);
+  const area = plane('half', Math.max(0, ...sums), labels, slot.middle, formatTick);
   const barWidth = round(slot.width * (1 - gapShare));
   const bars = labels.map((label, index) => {
     let below = 0;

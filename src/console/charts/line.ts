@@ -1,7 +1,7 @@
 /** Lines over time, with a band of what is likely and marks for what must not be exceeded. */
 import { type Html, html, type Part } from '../html.ts';
 import { chart } from './frame.ts';
-import { plane, pointAt } from './plane.ts';
+import { plane, pointAt, type Size } from './plane.ts';
 import { round } from './scale.ts';
 
 export interface Line {
@@ -28,6 +28,8 @@ export interface LineChart {
   readonly id: string;
   readonly title: string;
   readonly summary: string;
+  /** Default: half. */
+  readonly size?: Size;
   readonly labels: readonly string[];
   readonly lines: readonly Line[];
   readonly band?: Band | undefined;
@@ -39,11 +41,11 @@ export interface LineChart {
 }
 
 export function lineChart(input: LineChart): Html {
-  const { id, title, summary, labels, lines, band, marks = [], formatTick, format } = input;
-  const x = pointAt(labels.length);
+  const { id, title, summary, size = 'half', labels, lines, band, marks = [], formatTick, format } = input;
+  const x = pointAt(size, labels.length);
   const values = [...lines.flatMap((line) => line.values), ...(band?.high ?? [])].map((value) => value ?? 0);
   const largest = Math.max(0, ...values, ...marks.map((mark) => mark.value));
-  const area = plane(largest, labels, x, formatTick);
+  const area = plane(size, largest, labels, x, formatTick);
   const drawing: Part = [
     area.axes,
     band && html`<path class="band" d="${bandPath(band, x, area.y)}"/>`,

@@ -12,20 +12,27 @@ export interface Plane {
   readonly axes: Html;
 }
 
-const width = 560;
-const height = 230;
+/** Half of the page's width, beside another one, or all of it. Drawn for its size, so that the writing stays readable. */
+export type Size = 'half' | 'full';
+const sizes = {
+  half: { width: 560, height: 230, labelsMost: 7 },
+  full: { width: 1_000, height: 280, labelsMost: 12 },
+} as const;
 const top = 12;
 const left = 52;
-const right = width - 8;
-const bottom = height - 26;
-const labelsMost = 7;
+const rightMargin = 8;
+const bottomMargin = 26;
 
 export function plane(
+  size: Size,
   largest: number,
   labels: readonly string[],
   x: (index: number) => number,
   format: (value: number) => string,
 ): Plane {
+  const { width, height, labelsMost } = sizes[size];
+  const right = width - rightMargin;
+  const bottom = height - bottomMargin;
   const ticks = ticksUpTo(largest);
   const y = (value: number) => round(bottom - (Math.max(0, value) / ticks.max) * (bottom - top));
   const shown = shownLabels(labels.length, labelsMost);
@@ -35,13 +42,17 @@ ${labels.map((label, index) => shown.has(index) && html`<text class="tick ${inde
 }
 
 /** Where the `index`th of so many points stands. */
-export function pointAt(length: number): (index: number) => number {
+export function pointAt(size: Size, length: number): (index: number) => number {
+  const right = sizes[size].width - rightMargin;
   const step = length > 1 ? (right - left) / (length - 1) : 0;
   return (index) => left + index * step;
 }
 
 /** The middle of the `index`th of so many equal slots. */
-export function slotAt(length: number): { middle(index: number): number; readonly width: number } {
-  const slot = (right - left) / Math.max(1, length);
+export function slotAt(
+  size: Size,
+  length: number,
+): { middle(index: number): number; readonly width: number } {
+  const slot = (sizes[size].width - rightMargin - left) / Math.max(1, length);
   return { middle: (index) => left + (index + 0.5) * slot, width: slot };
 }

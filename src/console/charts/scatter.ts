@@ -21,29 +21,31 @@ export interface ScatterChart {
   readonly title: string;
   readonly summary: string;
   readonly x: Axis;
-  readonly y: Axis;
+  /** Drawn from here on, where points stand close together far from zero. */
+  readonly y: Axis & { readonly from?: number };
   readonly points: readonly Point[];
   /** Along y. */
   readonly bar?: { readonly name: string; readonly value: number } | undefined;
 }
 
-const width = 640;
-const height = 320;
-const left = 56;
+const width = 1_000;
+const height = 340;
+const left = 52;
 const right = width - 24;
 const top = 16;
 const bottom = height - 44;
 
 export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterChart): Html {
+  const from = y.from ?? 0;
   const across = ticksUpTo(Math.max(0, ...points.map((point) => point.x)));
-  const up = ticksUpTo(Math.max(0, bar?.value ?? 0, ...points.map((point) => point.y)));
+  const up = ticksUpTo(Math.max(0, bar?.value ?? 0, ...points.map((point) => point.y)) - from);
   const placeX = (value: number) => round(left + (value / across.max) * (right - left));
-  const placeY = (value: number) => round(bottom - (value / up.max) * (bottom - top));
+  const placeY = (value: number) => round(bottom - ((value - from) / up.max) * (bottom - top));
   const drawing = [
-    up.values.map(
-      (value) =>
-        html`<line class="rule" x1="${left}" x2="${right}" y1="${placeY(value)}" y2="${placeY(value)}"/><text class="tick end" x="${left - 8}" y="${placeY(value) + 4}">${y.format(value)}</text>`,
-    ),
+    up.values.map((step) => {
+      const value = from + step;
+      return html`<line class="rule" x1="${left}" x2="${right}" y1="${placeY(value)}" y2="${placeY(value)}"/><text class="tick end" x="${left - 8}" y="${placeY(value) + 4}">${y.format(value)}</text>`;
+    }),
     across.values.map(
       (value) =>
         html`<text class="tick middle" x="${placeX(value)}" y="${bottom + 18}">${x.format(value)}</text>`,
@@ -51,10 +53,12 @@ export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterC
     html`<text class="tick middle" x="${(left + right) / 2}" y="${height - 6}">${x.name}</text>`,
     bar &&
       html`<line class="mark" x1="${left}" x2="${right}" y1="${placeY(bar.value)}" y2="${placeY(bar.value)}"/><text class="mark-name end" x="${right}" y="${placeY(bar.value) - 5}">${bar.name}</text>`,
-    points.map((point) => {
-      const isRight = placeX(point.x) > right - 120;
-      return html`<circle class="${point.passes ? 'point passes' : 'point fails'}" cx="${placeX(point.x)}" cy="${placeY(point.y)}" r="6"><title>${point.name}: ${x.format(point.x)}, ${y.format(point.y)}</title></circle><text class="point-name${isRight && ' end'}" x="${placeX(point.x) + (isRight ? -10 : 10)}" y="${placeY(point.y) + 4}">${point.name}</text>`;
-    }),
+    named(points.map((point) => ({ point, x: placeX(point.x), y: placeY(point.y) }))).map(
+      ({ point, x: atX, y: atY, nameY }) => {
+        const isRight = atX > right - nameWidth;
+        return html`<circle class="${point.passes ? 'point passes' : 'point fails'}" cx="${atX}" cy="${atY}" r="6"><title>${point.name}: ${x.format(point.x)}, ${y.format(point.y)}</title></circle><text class="point-name${isRight && ' end'}" x="${atX + (isRight ? -10 : 10)}" y="${nameY + 4}">${point.name}</text>`;
+      },
+    ),
   ];
   return chart({
     id,
@@ -71,4 +75,27 @@ export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterC
       ...(bar === undefined ? [] : [point.passes ? 'passes' : 'fails']),
     ]),
   });
+}
+
+interface Placed {
+  readonly point: Point;
+  readonly x: number;
+  readonly y: number;
+}
+
+const nameWidth = 130;
+const nameHeight = 14;
+
+/** Names stand beside their points, and further down where another one is there already. */
+function named(points: readonly Placed[]): (Placed & { readonly nameY: number })[] {
+  const done: (Placed & { readonly nameY: number })[] = [];
+  for (const placed of points.toSorted((a, b) => a.y - b.y)) {
+    const near = done.filter((other) => Math.abs(other.x - placed.x) < nameWidth);
+    const nameY = near.reduce(
+      (y, other) => (Math.abs(other.nameY - y) < nameHeight ? other.nameY + nameHeight : y),
+      placed.y,
+    );
+    done.push({ ...placed, nameY });
+  }
+  return done;
 }

@@ -1,7 +1,7 @@
 /** The two pictures of the overview: the month so far with what is to come, and each day by model. */
 import { barChart } from '../charts/bars.ts';
 import { lineChart } from '../charts/line.ts';
-import { shortUsd, usd } from '../format.ts';
+import { shortDate, shortUsd, usd } from '../format.ts';
 import type { Html } from '../html.ts';
 import type { UsageRow } from '../views.ts';
 
@@ -132,10 +132,4 @@ function datesBetween(first: string, last: string): string[] {
     dates.push(new Date(at).toISOString().slice(0, 10));
   }
   return dates;
-}
-
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-function shortDate(date: string): string {
-  return `${Number(date.slice(8))} ${months[Number(date.slice(5, 7)) - 1]}`;
 }

@@ -1,0 +1,166 @@
+/** The audit log: searched, exported, verified. */
+import type { Listed } from '../api.ts';
+import { actionButton, badge, card, empty, facts, heading, nextPage, panel, table } from '../components.ts';
+import { actionScreen } from '../editing.ts';
+import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { count, time, words } from '../format.ts';
+import { instantOf, localTime } from '../forms.ts';
+import { type Html, html, link, type Part } from '../html.ts';
+import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
+
+const listPath = '/console/audit';
+
+interface EntryView {
+  readonly id: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly actor: { readonly kind: string; readonly id: string };
+  readonly action: string;
+  readonly outcome: string;
+  readonly code: string | null;
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly before: object | null;
+  readonly after: object | null;
+  readonly detail: object | null;
+  readonly address: string | null;
+  readonly trace_id: string | null;
+}
+
+interface VerificationView {
+  readonly valid: boolean;
+  readonly checked_entries: number;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly removed_until_seq: number | null;
+  readonly checkpoints_checked: number;
+  readonly findings: readonly { readonly kind: string; readonly seq: number; readonly message: string }[];
+  readonly head: { readonly token: string };
+}
+
+const filters: readonly Filter[] = [
+  { name: 'action', label: 'Action' },
+  { name: 'actor', label: 'Who (id)' },
+  { name: 'target_kind', label: 'Kind of thing' },
+  { name: 'target', label: 'Thing (id)' },
+  {
+    name: 'outcome',
+    label: 'Outcome',
+    options: ['success', 'denied', 'failure'].map((value) => ({ value, label: value })),
+  },
+  { name: 'trace_id', label: 'Trace' },
+];
+const formats = ['ndjson', 'cef', 'ocsf'];
+const weekMs = 7 * 86_400_000;
+
+export const auditScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: list },
+  { path: `${listPath}/export`, audience: 'org', handler: exported },
+  actionScreen<VerificationView>({
+    path: `${listPath}/verify`,
+    send: ({ api, org }) => api.tryGet(`${org.path}/audit-log/verify`),
+    done: 'saved',
+    back: listPath,
+    show: async (_visit, verification) => view('Verification', verified(verification)),
+  }),
+];
+
+async function list({ api, org, query, now }: ScreenVisit) {
+  const { data, next_cursor } = await api.get<Listed<EntryView>>(
+    link(`${org.path}/audit-log`, { ...filterQuery(filters, query), sort: '-seq', limit: '50' }),
+  );
+  const body =
+    data.length === 0
+      ? empty(
+          'No entry is like this',
+          'Every change, and who made it, is written here in the transaction that makes it.',
+        )
+      : html`${table({
+          caption: 'Audit log',
+          rows: data,
+          columns: [
+            {
+              title: 'When',
+              cell: (entry) => html`<span class="nowrap">${time(entry.at, org.timezone)}</span>`,
+            },
+            {
+              title: 'Who',
+              cell: (entry) =>
+                html`${words(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
+            },
+            {
+              title: 'Did',
+              cell: (entry) =>
+                html`${entry.action}${entry.code !== null && html` ${badge(entry.code, 'bad')}`}`,
+            },
+            {
+              title: 'To',
+              cell: (entry) =>
+                html`${words(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
+            },
+            { title: 'From', cell: (entry) => entry.address ?? '–' },
+            { title: 'Details', cell: details },
+          ],
+        })}${nextPage(listPath, query, next_cursor)}`;
+  return view(
+    'Audit log',
+    html`${heading('Audit log', actionButton({ path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
+${exportForm(org.timezone, now)}${filterBar(listPath, filters, query)}${card('Entries', body)}`,
+  );
+}
+
+function details(entry: EntryView): Html {
+  const parts = (['before', 'after', 'detail'] as const).flatMap((name) => {
+    const value = entry[name];
+    return value === null
+      ? []
+      : [html`<h3>${name}</h3><pre class="scroll" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`];
+  });
+  return html`<details><summary>#${entry.seq}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
+}
+
+function exportForm(timezone: string, now: Date): Html {
+  const at = (ms: number) => localTime(new Date(ms).toISOString(), timezone);
+  return html`<details class="fold"><summary>Export</summary><form method="get" action="${listPath}/export" class="filters">
+<div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at(now.getTime() - weekMs)}" required></div>
+<div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at(now.getTime())}" required></div>
+<div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option>${format}</option>`)}</select></div>
+<button class="button">Export</button></form><p class="quiet">At most 90 days at a time, in the time zone of the org.</p></details>`;
+}
+
+/** The stream itself comes from the API, which the session's cookie opens too. */
+async function exported({ org, query }: ScreenVisit) {
+  const instant = (name: string) => instantOf(query.get(name) ?? '', org.timezone);
+  return seeOther(
+    link(`${org.path}/audit-log/export`, {
+      from: instant('from'),
+      to: instant('to'),
+      format: formats.find((format) => format === query.get('format')),
+    }),
+  );
+}
+
+function verified(found: VerificationView): Html {
+  return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to the log</a>`)}
+${panel(html`<p>${found.valid ? badge('The log is whole', 'good') : badge('The log was tampered with', 'bad')}</p>
+${facts([
+  ['Entries checked', count(found.checked_entries)],
+  ['From entry', count(found.first_seq)],
+  ['To entry', count(found.last_seq)],
+  ['Removed by retention, up to', found.removed_until_seq === null ? 'none' : count(found.removed_until_seq)],
+  ['Signed checkpoints checked', count(found.checkpoints_checked)],
+])}`)}
+${found.findings.length > 0 && card('What does not fit', findings(found.findings))}
+${card('Keep this', html`<p>A signed checkpoint of the log as it is now. Kept elsewhere, it proves later that nothing was changed or cut off since.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
+}
+
+function findings(found: VerificationView['findings']): Part {
+  return table({
+    caption: 'Findings',
+    rows: found,
+    columns: [
+      { title: 'Entry', isNumber: true, cell: (one) => count(one.seq) },
+      { title: 'Kind', cell: (one) => words(one.kind) },
+      { title: 'What', cell: (one) => one.message },
+    ],
+  });
+}
