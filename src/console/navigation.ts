@@ -38,12 +38,28 @@ export const orgMenu: readonly MenuGroup[] = [
     ],
   },
   {
-    title: 'Org',
-    entries: [{ title: 'Audit log', path: '/console/audit' }],
+    title: 'Organization',
+    entries: [
+      { title: 'Audit log', path: '/console/audit' },
+      { title: 'Benchmarks', path: '/console/benchmarks' },
+      { title: 'Settings', path: '/console/settings' },
+    ],
   },
 ];
 
-export const operatorMenu: readonly MenuGroup[] = [];
+export const operatorMenu: readonly MenuGroup[] = [
+  {
+    title: 'Operators',
+    entries: [
+      { title: 'Organizations', path: '/console/orgs' },
+      { title: 'Plans', path: '/console/plans' },
+      { title: 'Prices', path: '/console/prices' },
+      { title: 'Support grants', path: '/console/grants' },
+      { title: 'Deprecations', path: '/console/deprecations' },
+      { title: 'Sessions', path: '/console/sessions' },
+    ],
+  },
+];
 
 /** Whether an entry is the one that a page belongs to: the page itself, or one below it. */
 export function isCurrent(entry: MenuEntry, url: string): boolean {

@@ -2,11 +2,17 @@
 import { Refused } from './api.ts';
 import { approvalScreens } from './pages/approvals.ts';
 import { auditScreens } from './pages/audit.ts';
+import { benchmarkScreens } from './pages/benchmarks.ts';
 import { creditScreens } from './pages/credits.ts';
+import { deprecationScreens } from './pages/deprecations.ts';
 import { forecastScreens } from './pages/forecasts.ts';
 import { keyScreens } from './pages/keys.ts';
 import { limitFormScreens } from './pages/limit-forms.ts';
 import { limitScreens } from './pages/limits.ts';
+import { operatorGrantScreens } from './pages/operator-grants.ts';
+import { operatorOrgScreens } from './pages/operator-orgs.ts';
+import { operatorPlanScreens } from './pages/operator-plans.ts';
+import { operatorPriceScreens } from './pages/operator-prices.ts';
 import { overviewScreens } from './pages/overview.ts';
 import { policyScreens } from './pages/policies.ts';
 import { policyTrialScreens } from './pages/policy-simulation.ts';
@@ -14,6 +20,9 @@ import { refusalScreens } from './pages/refusals.ts';
 import { routingScreens } from './pages/routing.ts';
 import { runScreens } from './pages/runs.ts';
 import { safetyScreens } from './pages/safety.ts';
+import { settingsScreens } from './pages/settings.ts';
+import { sessionScreens } from './pages/settings-sessions.ts';
+import { supportScreens } from './pages/settings-support.ts';
 import { webhookDetailScreens } from './pages/webhook.ts';
 import { webhookScreens } from './pages/webhooks.ts';
 import type { Screen } from './screen.ts';
@@ -44,5 +53,14 @@ export const screens: readonly Screen[] = [
   ...routingScreens,
   ...auditScreens,
   ...forecastScreens,
+  ...benchmarkScreens,
+  ...settingsScreens,
+  ...sessionScreens,
+  ...supportScreens,
+  ...deprecationScreens,
+  ...operatorOrgScreens,
+  ...operatorPlanScreens,
+  ...operatorPriceScreens,
+  ...operatorGrantScreens,
   noSuchPage,
 ];

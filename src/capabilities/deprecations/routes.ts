@@ -1,10 +1,17 @@
 import type { Deprecation, DeprecationRegistry } from '../../contract/deprecations.ts';
 import type { Database } from '../../platform/db/database.ts';
+import type { PageOf } from '../../platform/http/list.ts';
 import { publicRead, type Route, read } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Callers } from './callers.ts';
 import { type CallsRow, selectCalls } from './queries.ts';
-import { CallsView, type DeprecationEntry, DeprecationList, UsageFilters } from './schema.ts';
+import {
+  CallsView,
+  type DeprecationEntry,
+  DeprecationList,
+  OwnUsageFilters,
+  UsageFilters,
+} from './schema.ts';
 
 export interface DeprecationDependencies {
   readonly db: Database;
@@ -14,6 +21,12 @@ export interface DeprecationDependencies {
 }
 
 export function deprecationRoutes({ db, registry, callers, docsUrl }: DeprecationDependencies): Route[] {
+  async function usage(query: UsageFilters): Promise<PageOf<CallsView>> {
+    await callers.flush();
+    const { data, next_cursor } = await selectCalls(db, query);
+    return { data: data.map(viewCalls), next_cursor };
+  }
+
   return [
     publicRead({
       id: 'meta.deprecations',
@@ -33,11 +46,17 @@ export function deprecationRoutes({ db, registry, callers, docsUrl }: Deprecatio
       access: { kind: 'operator' },
       query: UsageFilters,
       response: page(CallsView),
-      async handler({ query }) {
-        await callers.flush();
-        const { data, next_cursor } = await selectCalls(db, query);
-        return { data: data.map(viewCalls), next_cursor };
-      },
+      handler: ({ query }) => usage(query),
+    }),
+    read({
+      id: 'deprecations.own_usage',
+      path: '/v1/orgs/{id}/deprecations/usage',
+      summary: "See which of the organization's keys still call deprecated routes",
+      description: 'What to change before a sunset, counted as for operators.',
+      access: { kind: 'org', scope: 'org:read', role: 'viewer' },
+      query: OwnUsageFilters,
+      response: page(CallsView),
+      handler: ({ params, query }) => usage({ ...query, org_id: params.id }),
     }),
   ];
 }

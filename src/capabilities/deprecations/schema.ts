@@ -32,8 +32,9 @@ export const usageSorts = {
   first_called_at: 'timestamptz',
   calls: 'int8',
 } as const;
-export const UsageFilters = listParameters(usageSorts, {
-  route: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'The template of a path.' })),
-  org_id: Type.Optional(id),
-});
+const route = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 500, description: 'The template of a path.' }),
+);
+export const OwnUsageFilters = listParameters(usageSorts, { route });
+export const UsageFilters = listParameters(usageSorts, { route, org_id: Type.Optional(id) });
 export type UsageFilters = Static<typeof UsageFilters>;

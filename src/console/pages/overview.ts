@@ -8,7 +8,7 @@ import { ago, capitalized, count, usd } from '../format.ts';
 import { type Html, html, link, type Part } from '../html.ts';
 import { leftOf, limitName, standingMeter, usedShare } from '../limit-names.ts';
 import { refusalReason, refusalTitle } from '../refusal-words.ts';
-import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import type { LimitView, RefusalView, UsageRow, UsageView } from '../views.ts';
 import { type CapacityView, monthChart, spendPerDay } from './overview-charts.ts';
 
@@ -17,7 +17,14 @@ const spendDays = 30;
 const shownBudgets = 6;
 const shownTop = 6;
 
-export const overviewScreens: readonly Screen[] = [{ path: '/console', audience: 'org', handler: overview }];
+export const overviewScreens: readonly Screen[] = [
+  {
+    path: '/console',
+    audience: 'everyone',
+    // Operators have no spend of their own to look at.
+    handler: async (visit) => (visit.credential.org === null ? seeOther('/console/orgs') : overview(visit)),
+  },
+];
 
 async function overview({ api, org, now }: ScreenVisit) {
   const nowMs = now.getTime();

@@ -1,0 +1,203 @@
+/** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
+import { type Listed, Refused } from '../api.ts';
+import { quartileBar } from '../charts/quartiles.ts';
+import { badge, card, cardOf, empty, facts, heading, nextPage, notice, panel, table } from '../components.ts';
+import { formScreens, pathOf } from '../editing.ts';
+import { count, day, milliseconds, percent, usd } from '../format.ts';
+import type { Field } from '../forms.ts';
+import { type Html, html, link, type Part, path } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+
+const listPath = '/console/benchmarks';
+
+interface ParticipationView {
+  readonly enabled: boolean;
+  readonly industry: string | null;
+  readonly size_band: string | null;
+}
+
+interface CohortView {
+  readonly id: string;
+  readonly name: string;
+  readonly criteria: { readonly industry: string | null; readonly size_band: string | null };
+  readonly created_at: string;
+}
+
+interface MetricView {
+  readonly q1: string | number;
+  readonly median: string | number;
+  readonly q3: string | number;
+  readonly own: string | number | null;
+  readonly own_quarter: number | null;
+}
+
+interface BenchmarkView extends CohortView {
+  readonly release: { readonly week: string; readonly from: string; readonly until: string };
+  readonly contributing_orgs: number;
+  readonly minimum_cohort_size: number;
+  readonly metrics: Readonly<Record<string, MetricView | null>>;
+  readonly model_mix: readonly {
+    readonly model: string;
+    readonly share: number;
+    readonly own_share: number;
+  }[];
+}
+
+const industry: Field = {
+  name: 'industry',
+  label: 'Industry',
+  kind: 'text',
+  help: 'In your own words, as others in it would say it.',
+  placeholder: 'software',
+};
+const sizeBand: Field = { name: 'size_band', label: 'Size', kind: 'text', placeholder: '51-200' };
+
+export const benchmarkScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: overview },
+  ...formScreens({
+    path: `${listPath}/participation`,
+    title: 'Take part',
+    intro:
+      'What you contribute are sums of a week, mixed with those of several others before anybody sees anything. Leaving erases them.',
+    submit: 'Save',
+    back: listPath,
+    fields: () => [
+      { name: 'enabled', label: 'Our figures count in benchmarks', kind: 'checkbox' },
+      industry,
+      sizeBand,
+    ],
+    async load({ api, org }) {
+      const found = await api.get<ParticipationView>(`${org.path}/benchmark-participation`);
+      return {
+        enabled: String(found.enabled),
+        industry: found.industry ?? '',
+        size_band: found.size_band ?? '',
+      };
+    },
+    send: ({ api, org }, body) => api.send('PUT', `${org.path}/benchmark-participation`, body),
+  }),
+  ...formScreens({
+    path: `${listPath}/new`,
+    title: 'New cohort',
+    intro: 'Whom to be compared with: everybody who takes part, or those of an industry or a size.',
+    submit: 'Define the cohort',
+    back: listPath,
+    fields: () => [{ name: 'name', label: 'Name', kind: 'text', required: true }, industry, sizeBand],
+    send: ({ api }, { name, ...criteria }) => api.send('POST', '/v1/benchmarks/cohorts', { name, criteria }),
+    done: 'cohort_created',
+  }),
+  { path: `${listPath}/{cohort_id}`, audience: 'org', handler: compared },
+];
+
+async function overview({ api, org, query }: ScreenVisit) {
+  const [participation, cohorts] = await Promise.all([
+    api.tryGet<ParticipationView>(`${org.path}/benchmark-participation`),
+    api.tryGet<Listed<CohortView>>(
+      link('/v1/benchmarks/cohorts', { sort: 'name', cursor: query.get('cursor') ?? undefined }),
+    ),
+  ]);
+  return view(
+    'Benchmarks',
+    html`${heading('Benchmarks', html`<a class="button primary" href="${listPath}/new">New cohort</a><a class="button" href="${listPath}/participation">Take part or leave</a>`, 'What others pay for the same work. Nobody can be told apart in it, you neither.')}
+${cardOf('Taking part', participation, takesPart)}
+${cardOf('Cohorts', cohorts, ({ data, next_cursor }) => (data.length === 0 ? empty('No cohorts yet', 'A cohort says whom you want to be compared with.', html`<a class="button primary" href="${listPath}/new">Define the first one</a>`) : html`${cohortTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`))}`,
+  );
+}
+
+function takesPart({ enabled, industry: field, size_band }: ParticipationView): Html {
+  return html`<p>${enabled ? badge('takes part', 'good') : badge('does not take part')} ${enabled ? html`As ${field ?? 'any industry'}, ${size_band ?? 'any size'}.` : 'Your figures count nowhere; you may still look.'}</p>`;
+}
+
+function criteriaText({ criteria }: CohortView): string {
+  const parts = [criteria.industry, criteria.size_band].filter((part) => part !== null);
+  return parts.length === 0 ? 'everybody who takes part' : parts.join(', ');
+}
+
+function cohortTable(cohorts: readonly CohortView[], timezone: string): Html {
+  return table({
+    caption: 'Cohorts',
+    rows: cohorts,
+    columns: [
+      {
+        title: 'Cohort',
+        cell: (one) => html`<a href="${path`/console/benchmarks/${one.id}`}">${one.name}</a>`,
+      },
+      { title: 'Of', cell: criteriaText },
+      { title: 'Made', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
+    ],
+  });
+}
+
+const small = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+
+/** In the order of what is looked at first; lower is better in all but one. */
+const metrics: readonly { name: string; title: string; format(value: number): string }[] = [
+  { name: 'cost_per_run_usd', title: 'Cost of a run', format: usd },
+  { name: 'cost_per_1k_tokens_usd', title: 'Cost of 1,000 tokens', format: usd },
+  { name: 'failure_rate', title: 'Runs that fail', format: (value) => `${small.format(value * 100)} %` },
+  { name: 'latency_p50_ms', title: 'Latency, median', format: milliseconds },
+  { name: 'latency_p95_ms', title: 'Latency, 95 of 100', format: milliseconds },
+  { name: 'output_ratio', title: 'Tokens out for one in', format: (value) => small.format(value) },
+];
+const quarters = ['the lowest quarter', 'the second quarter', 'the third quarter', 'the highest quarter'];
+
+async function compared({ api, org, params }: ScreenVisit) {
+  const answer = await api.tryGet<BenchmarkView>(pathOf('/v1/benchmarks/cohorts/{cohort_id}', params));
+  const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
+  if (answer instanceof Refused) {
+    if (answer.code !== 'insufficient_cohort_size') {
+      throw answer;
+    }
+    return view(
+      'Cohort',
+      html`${heading('Cohort', back)}${panel(empty('Too few to compare with', html`${notice(answer)} Widen the criteria, or come back when more take part.`))}`,
+    );
+  }
+  return view(
+    answer.name,
+    html`${heading(answer.name, back, html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${answer.release.week}, ${day(answer.release.from, 'UTC')} to ${day(answer.release.until, 'UTC')}.`)}
+<div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name] ?? null, format))}</div>
+${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough of them to be named.</p>` : mix(answer.model_mix))}
+${panel(
+  facts([
+    ['Smallest cohort that is shown', count(answer.minimum_cohort_size)],
+    ['Time zone of the weeks', 'UTC'],
+    ['Yours', org.timezone],
+  ]),
+)}`,
+  );
+}
+
+function metricCard(title: string, metric: MetricView | null, format: (value: number) => string): Part {
+  if (metric === null) {
+    return card(title, html`<p class="quiet">Too few have figures for this.</p>`);
+  }
+  const own = metric.own === null ? null : Number(metric.own);
+  return card(
+    title,
+    html`${quartileBar({ label: title, q1: Number(metric.q1), median: Number(metric.median), q3: Number(metric.q3), own, format })}
+${facts([
+  ['A quarter is below', format(Number(metric.q1))],
+  ['Half is below', format(Number(metric.median))],
+  ['Three quarters are below', format(Number(metric.q3))],
+  [
+    'You',
+    own === null
+      ? 'no figure yet'
+      : html`<strong>${format(own)}</strong>${metric.own_quarter !== null && `, in ${quarters[metric.own_quarter - 1]}`}`,
+  ],
+])}`,
+  );
+}
+
+function mix(models: BenchmarkView['model_mix']): Html {
+  return table({
+    caption: 'Share of models',
+    rows: models,
+    columns: [
+      { title: 'Model', cell: (one) => one.model },
+      { title: 'Theirs', isNumber: true, cell: (one) => percent(one.share) },
+      { title: 'Yours', isNumber: true, cell: (one) => percent(one.own_share) },
+    ],
+  });
+}

@@ -1,0 +1,106 @@
+/** For operators: the grants under which they may see into an organization. */
+import type { Listed } from '../api.ts';
+import { askFirst, badge, card, empty, heading, nextPage, table } from '../components.ts';
+import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { time } from '../format.ts';
+import { type Html, html, link, path } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { grantableScopes } from './operator-scopes.ts';
+import { type GrantView, grantTones } from './settings-support.ts';
+
+const listPath = '/console/grants';
+const hourMs = 3_600_000;
+
+const filters: readonly Filter[] = [
+  { name: 'org_id', label: 'Organization (id)' },
+  {
+    name: 'status',
+    label: 'State',
+    options: ['pending', 'active', 'denied', 'expired', 'revoked'].map((value) => ({ value, label: value })),
+  },
+];
+
+export const operatorGrantScreens: readonly Screen[] = [
+  { path: listPath, audience: 'operator', handler: list },
+  ...formScreens({
+    path: `${listPath}/new`,
+    audience: 'operator',
+    title: 'Ask for access',
+    intro:
+      'The organization sees the grant, your reason, and every request made under it. It may want to approve first.',
+    submit: 'Make the grant',
+    back: listPath,
+    fields: () => [
+      { name: 'org_id', label: 'Organization (id)', kind: 'text', required: true },
+      { name: 'reason', label: 'Reason', kind: 'text', required: true, placeholder: 'Ticket 4711: …' },
+      { name: 'scope', label: 'May', kind: 'checkboxes', options: grantableScopes },
+      {
+        name: 'hours',
+        label: 'For',
+        kind: 'select',
+        required: true,
+        options: ['1', '2', '4', '8'].map((value) => ({ value, label: `${value} h` })),
+      },
+    ],
+    send: ({ api, now }, { hours, ...body }) =>
+      api.send('POST', '/v1/admin/support/grants', {
+        ...body,
+        expires_at: new Date(now.getTime() + Number(hours) * hourMs).toISOString(),
+      }),
+    done: 'grant_made',
+  }),
+  actionScreen({
+    path: `${listPath}/{grant_id}/revoke`,
+    audience: 'operator',
+    send: ({ api, params }) => api.send('DELETE', pathOf('/v1/admin/support/grants/{grant_id}', params)),
+    done: 'grant_revoked',
+    back: listPath,
+  }),
+];
+
+async function list({ api, query }: ScreenVisit) {
+  const { data, next_cursor } = await api.get<Listed<GrantView>>(
+    link('/v1/admin/support/grants', { ...filterQuery(filters, query), sort: '-created_at', limit: '50' }),
+  );
+  const body =
+    data.length === 0
+      ? empty('No grants', 'To see into an organization, say which one, why, what for and how long.')
+      : html`${grantTable(data)}${nextPage(listPath, query, next_cursor)}`;
+  return view(
+    'Support grants',
+    html`${heading('Support grants', html`<a class="button primary" href="${listPath}/new">Ask for access</a>`, 'Narrow, short, and on record at the organization.')}
+${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
+  );
+}
+
+function grantTable(grants: readonly GrantView[]): Html {
+  return table({
+    caption: 'Support grants',
+    rows: grants,
+    columns: [
+      {
+        title: 'Organization',
+        cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
+      },
+      {
+        title: 'Why',
+        cell: (one) => html`${one.reason}<span class="sub">by <code>${one.created_by}</code></span>`,
+      },
+      { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
+      { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
+      { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
+      { title: '', cell: actions },
+    ],
+  });
+}
+
+function actions({ id, status, reason }: GrantView): Html | false {
+  return (
+    (status === 'active' || status === 'pending') &&
+    askFirst(
+      { path: path`/console/grants/${id}/revoke`, label: 'Revoke', about: reason },
+      'Sessions under it end at once.',
+    )
+  );
+}

@@ -1,0 +1,267 @@
+/** For operators: every organization, and what only they may do to one. */
+import type { Listed } from '../api.ts';
+import {
+  actionButton,
+  askFirst,
+  badge,
+  card,
+  cardOf,
+  empty,
+  facts,
+  heading,
+  nextPage,
+  secretBox,
+  table,
+} from '../components.ts';
+import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { count, day, exactUsd, time } from '../format.ts';
+import type { Field } from '../forms.ts';
+import { type Html, html, link, path } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import type { PlanView } from './operator-plans.ts';
+import { everyScope } from './operator-scopes.ts';
+
+const listPath = '/console/orgs';
+const orgPath = `${listPath}/{org_id}`;
+const apiPath = '/v1/admin/orgs/{org_id}';
+
+export interface OrgView {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly timezone: string;
+  readonly home_region: string | null;
+  readonly status: 'active' | 'suspended';
+  readonly suspension_reason: string | null;
+  readonly created_at: string;
+}
+
+interface PrepaidView {
+  readonly enabled: boolean;
+  readonly topped_up_usd: string;
+}
+
+const filters: readonly Filter[] = [
+  { name: 'name', label: 'Name' },
+  { name: 'slug', label: 'Short name' },
+  {
+    name: 'status',
+    label: 'State',
+    options: ['active', 'suspended'].map((value) => ({ value, label: value })),
+  },
+];
+
+const orgFields: readonly Field[] = [
+  { name: 'name', label: 'Name', kind: 'text', required: true },
+  { name: 'slug', label: 'Short name', kind: 'text', help: 'Empty: made from the name.' },
+  { name: 'timezone', label: 'Time zone', kind: 'text', placeholder: 'UTC', help: 'Such as Europe/Lisbon.' },
+  { name: 'home_region', label: 'Home region', kind: 'text', help: 'Empty: the region of this service.' },
+];
+
+export const operatorOrgScreens: readonly Screen[] = [
+  { path: listPath, audience: 'operator', handler: list },
+  ...formScreens<OrgView>({
+    path: `${listPath}/new`,
+    audience: 'operator',
+    title: 'New organization',
+    submit: 'Create it',
+    back: listPath,
+    fields: () => orgFields,
+    send: ({ api }, body) => api.send('POST', '/v1/admin/orgs', body),
+    done: 'org_created',
+  }),
+  { path: orgPath, audience: 'operator', handler: one },
+  ...formScreens({
+    path: `${orgPath}/edit`,
+    audience: 'operator',
+    title: 'Change the organization',
+    submit: 'Save',
+    back: listPath,
+    fields: () =>
+      orgFields.map((field) =>
+        field.name === 'home_region' ? { ...field, whenEmpty: 'null' as const } : field,
+      ),
+    async load(visit) {
+      const { name, slug, timezone, home_region } = await found(visit);
+      return { name, slug, timezone, home_region: home_region ?? '' };
+    },
+    send: ({ api, params }, body) => api.send('PATCH', pathOf(apiPath, params), body),
+  }),
+  ...formScreens({
+    path: `${orgPath}/suspend`,
+    audience: 'operator',
+    title: 'Suspend the organization',
+    intro: 'Every request of its keys and people is refused until it is reinstated. Nothing is deleted.',
+    submit: 'Suspend it',
+    back: listPath,
+    fields: () => [{ name: 'reason', label: 'Reason', kind: 'text', help: 'Kept with the organization.' }],
+    send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/suspend`, params), body),
+    done: 'suspended',
+  }),
+  actionScreen({
+    path: `${orgPath}/reinstate`,
+    audience: 'operator',
+    send: ({ api, params }) => api.send('POST', pathOf(`${apiPath}/reinstate`, params)),
+    done: 'reinstated',
+    back: orgPath,
+  }),
+  actionScreen({
+    path: `${orgPath}/clear-addresses`,
+    audience: 'operator',
+    send: ({ api, params }) => api.send('DELETE', pathOf(`${apiPath}/ip-allow-list`, params)),
+    done: 'saved',
+    back: orgPath,
+  }),
+  ...formScreens<{ readonly secret: string }>({
+    path: `${orgPath}/key`,
+    audience: 'operator',
+    title: 'Mint a key in the organization',
+    intro: 'The first key of an organization comes from here. An owner mints the others.',
+    submit: 'Mint the key',
+    back: listPath,
+    fields: () => [
+      { name: 'name', label: 'Name', kind: 'text', required: true },
+      {
+        name: 'role',
+        label: 'Role',
+        kind: 'select',
+        required: true,
+        options: ['owner', 'admin', 'member', 'viewer'].map((value) => ({ value, label: value })),
+      },
+      { name: 'scopes', label: 'Scopes', kind: 'checkboxes', options: everyScope },
+      { name: 'expires_at', label: 'Expires', kind: 'instant', help: 'In UTC. Empty: never.' },
+    ],
+    load: async () => ({ name: 'Owner', role: 'owner', scopes: everyScope.map(({ value }) => value) }),
+    send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/keys`, params), body),
+    show: async ({ params }, { secret }) =>
+      view(
+        'The key',
+        html`${heading('The key', html`<a class="button" href="${pathOf(orgPath, params)}">Back to the organization</a>`)}${secretBox('The key was minted.', secret)}`,
+      ),
+  }),
+  ...formScreens({
+    path: `${orgPath}/plan`,
+    audience: 'operator',
+    title: 'Plan of the organization',
+    submit: 'Save',
+    back: listPath,
+    async fields({ api }) {
+      const { data } = await api.get<Listed<PlanView>>('/v1/admin/plans?sort=name&limit=200');
+      return [
+        {
+          name: 'plan_id',
+          label: 'Plan',
+          kind: 'select',
+          whenEmpty: 'null',
+          options: [
+            { value: '', label: 'none' },
+            ...data.map(({ id, name }) => ({ value: id, label: name })),
+          ],
+        },
+      ];
+    },
+    load: async ({ api, params }) => ({
+      plan_id: (await api.get<{ plan_id: string | null }>(pathOf(`${apiPath}/plan`, params))).plan_id ?? '',
+    }),
+    send: ({ api, params }, body) => api.send('PUT', pathOf(`${apiPath}/plan`, params), body),
+  }),
+  ...formScreens({
+    path: `${orgPath}/top-up`,
+    audience: 'operator',
+    title: 'Top up',
+    intro: 'Adds to what the organization has paid in advance.',
+    submit: 'Top up',
+    back: listPath,
+    fields: () => [
+      { name: 'amount_usd', label: 'Amount', kind: 'money', required: true },
+      { name: 'reference', label: 'Reference', kind: 'text', help: 'Such as the number of the invoice.' },
+    ],
+    send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/prepaid/top-ups`, params), body),
+    done: 'topped_up',
+  }),
+  ...(['on', 'off'] as const).map((state) =>
+    actionScreen({
+      path: `${orgPath}/prepaid/${state}`,
+      audience: 'operator',
+      send: ({ api, params }) =>
+        api.send('PUT', pathOf(`${apiPath}/prepaid`, params), { enabled: state === 'on' }),
+      done: 'saved',
+      back: orgPath,
+    }),
+  ),
+];
+
+function found({ api, params }: ScreenVisit): Promise<OrgView> {
+  return api.get<OrgView>(pathOf(apiPath, params));
+}
+
+function stateBadge({ status }: OrgView): Html {
+  return badge(status, status === 'active' ? 'good' : 'bad');
+}
+
+async function list({ api, query }: ScreenVisit) {
+  const { data, next_cursor } = await api.get<Listed<OrgView>>(
+    link('/v1/admin/orgs', { ...filterQuery(filters, query), sort: '-created_at', limit: '50' }),
+  );
+  const body =
+    data.length === 0
+      ? empty(
+          'No organization is like this',
+          'An organization has its own keys, runs and limits.',
+          html`<a class="button primary" href="${listPath}/new">Create one</a>`,
+        )
+      : html`${table({
+          caption: 'Organizations',
+          rows: data,
+          columns: [
+            {
+              title: 'Name',
+              cell: (org) =>
+                html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub"><code>${org.id}</code></span>`,
+            },
+            { title: 'Short name', cell: (org) => org.slug },
+            { title: 'Home', cell: (org) => org.home_region ?? 'here' },
+            { title: 'Time zone', cell: (org) => org.timezone },
+            {
+              title: 'Since',
+              cell: (org) => html`<span class="nowrap">${day(org.created_at, 'UTC')}</span>`,
+            },
+            { title: 'State', cell: stateBadge },
+          ],
+        })}${nextPage(listPath, query, next_cursor)}`;
+  return view(
+    'Organizations',
+    html`${heading('Organizations', html`<a class="button primary" href="${listPath}/new">New organization</a>`)}
+${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
+  );
+}
+
+async function one(visit: ScreenVisit) {
+  const { api, params } = visit;
+  const here = pathOf(orgPath, params);
+  const [org, plan, prepaid] = await Promise.all([
+    found(visit),
+    api.tryGet<{ readonly plan: PlanView | null }>(pathOf(`${apiPath}/plan`, params)),
+    api.tryGet<PrepaidView>(pathOf(`${apiPath}/prepaid`, params)),
+  ]);
+  return view(
+    org.name,
+    html`${heading(org.name, html`<a class="button" href="${here}/edit">Change</a><a class="button" href="${here}/key">Mint a key</a><a class="button" href="${here}/prices">Its own prices</a><a class="button" href="${link('/console/grants/new', { org_id: org.id })}">Ask for access</a>`)}
+${card(
+  'Organization',
+  facts([
+    ['State', html`${stateBadge(org)} ${org.suspension_reason}`],
+    ['Id', html`<code>${org.id}</code>`],
+    ['Short name', html`<code>${org.slug}</code>`],
+    ['Time zone', org.timezone],
+    ['Home region', org.home_region ?? 'the region of this service'],
+    ['Since', time(org.created_at, 'UTC')],
+  ]),
+)}
+${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'On no plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'any number of' : count(answer.plan.monthly_runs)} runs a month.`}</p><p class="form-end"><a class="button" href="${here}/plan">Change the plan</a></p>`)}
+${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'pays in advance' : 'does not pay in advance', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} topped up in all.</p><div class="form-end"><a class="button" href="${here}/top-up">Top up</a>${enabled ? askFirst({ path: `${here}/prepaid/off`, label: 'Turn it off' }, 'Its runs are no longer held against the balance.') : askFirst({ path: `${here}/prepaid/on`, label: 'Turn it on' }, 'Runs are refused from now on where the balance does not cover them.')}</div>`)}
+${card('Way in', html`<p>For an organization that has locked itself out by its list of allowed addresses.</p><div class="form-end">${askFirst({ path: `${here}/clear-addresses`, label: 'Clear its list of addresses' }, 'Its keys and people may then call from anywhere.')}</div>`)}
+${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end"><a class="button danger" href="${here}/suspend">Suspend it</a></div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton({ path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}`,
+  );
+}

@@ -1,0 +1,15 @@
+/** What the pages of the settings have in common: their place in the menu, and the way from one to the next. */
+import { type Html, html } from '../html.ts';
+
+export const settingsPath = '/console/settings';
+
+const tabs = [
+  ['', 'Organization'],
+  ['/sessions', 'Sessions'],
+  ['/support', 'Support access'],
+  ['/deprecations', 'Deprecations'],
+] as const;
+
+export function settingsTabs(current: (typeof tabs)[number][0]): Html {
+  return html`<nav class="tabs" aria-label="Settings">${tabs.map(([path, title]) => html`<a href="${settingsPath}${path}"${path === current && html` aria-current="page"`}>${title}</a>`)}</nav>`;
+}

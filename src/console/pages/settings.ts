@@ -1,0 +1,132 @@
+/** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
+import { badge, cardOf, facts, heading } from '../components.ts';
+import { formScreens } from '../editing.ts';
+import { count, day } from '../format.ts';
+import { type Html, html, type Part } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { settingsPath, settingsTabs } from './settings-tabs.ts';
+
+interface OrgView {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly timezone: string;
+  readonly home_region: string | null;
+  readonly created_at: string;
+}
+
+interface AllowListView {
+  readonly cidrs: readonly string[];
+}
+
+interface OrgPlanView {
+  readonly plan: {
+    readonly name: string;
+    readonly monthly_runs: number | null;
+    readonly monthly_tokens: number | null;
+    readonly overage_policy: string;
+  } | null;
+}
+
+export const settingsScreens: readonly Screen[] = [
+  { path: settingsPath, audience: 'org', handler: overview },
+  ...formScreens({
+    path: `${settingsPath}/organization`,
+    title: 'Organization',
+    submit: 'Save',
+    back: settingsPath,
+    fields: () => [
+      { name: 'name', label: 'Name', kind: 'text', required: true },
+      {
+        name: 'slug',
+        label: 'Short name',
+        kind: 'text',
+        required: true,
+        help: 'Stands in the address at which people sign in by SSO.',
+      },
+      {
+        name: 'timezone',
+        label: 'Time zone',
+        kind: 'select',
+        required: true,
+        options: ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map(
+          (value) => ({ value, label: value.replaceAll('_', ' ') }),
+        ),
+        help: 'Days, weeks and months of limits begin at midnight there. Windows that have begun are not moved.',
+      },
+    ],
+    async load({ api, org }) {
+      const { name, slug, timezone } = await api.get<OrgView>(org.path);
+      return { name, slug, timezone };
+    },
+    send: ({ api, org }, body) => api.send('PATCH', org.path, body),
+  }),
+  ...formScreens({
+    path: `${settingsPath}/addresses`,
+    title: 'Allowed addresses',
+    intro:
+      'From where the API and the console may be used. Whoever calls from elsewhere is refused, with whatever key.',
+    submit: 'Save',
+    back: settingsPath,
+    fields: () => [
+      {
+        name: 'cidrs',
+        label: 'Networks',
+        kind: 'list',
+        help: 'One a line, such as 203.0.113.0/24 or 2001:db8::/32. Empty: any address.',
+      },
+      {
+        name: 'force',
+        label: 'Also if it locks out the address that I use now',
+        kind: 'checkbox',
+      },
+    ],
+    load: async ({ api, org }) => ({
+      cidrs: (await api.get<AllowListView>(`${org.path}/ip-allow-list`)).cidrs,
+    }),
+    send: ({ api, org }, body) => api.send('PUT', `${org.path}/ip-allow-list`, body),
+  }),
+];
+
+async function overview({ api, org }: ScreenVisit) {
+  const [read, allowed, plan] = await Promise.all([
+    api.tryGet<OrgView>(org.path),
+    api.tryGet<AllowListView>(`${org.path}/ip-allow-list`),
+    api.tryGet<OrgPlanView>(`${org.path}/plan`),
+  ]);
+  return view(
+    'Settings',
+    html`${heading('Settings')}${settingsTabs('')}
+${cardOf('Organization', read, (found) => organization(found, org.timezone))}
+${cardOf('Allowed addresses', allowed, addresses)}
+${cardOf('Plan', plan, planFacts)}`,
+  );
+}
+
+function organization({ id, name, slug, timezone, home_region, created_at }: OrgView, zone: string): Html {
+  return html`${facts([
+    ['Name', name],
+    ['Id', html`<code>${id}</code>`],
+    ['Short name', html`<code>${slug}</code>`],
+    ['Time zone', timezone],
+    ['Data lives in', home_region ?? 'the region of this service'],
+    ['Since', day(created_at, zone)],
+  ])}<p class="form-end"><a class="button" href="${settingsPath}/organization">Change name or time zone</a></p>`;
+}
+
+function addresses({ cidrs }: AllowListView): Html {
+  return html`<p>${cidrs.length === 0 ? html`${badge('any address')} Keys and sessions work from everywhere.` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
+<p class="form-end"><a class="button" href="${settingsPath}/addresses">Change the list</a></p>`;
+}
+
+function planFacts({ plan }: OrgPlanView): Part {
+  const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));
+  return plan === null
+    ? html`<p class="quiet">On no plan: runs and tokens are not limited by one.</p>`
+    : facts([
+        ['Plan', plan.name],
+        ['Runs a month', upTo(plan.monthly_runs)],
+        ['Tokens a month', upTo(plan.monthly_tokens)],
+        ['Beyond', plan.overage_policy === 'block' ? 'refused' : 'allowed'],
+      ]);
+}

@@ -1,0 +1,237 @@
+/** The console's settings, benchmarks and the operators' pages in a real browser: each is walked, and acted upon. */
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { findBrowser, openBrowser } from '../support/browser.ts';
+import { type Walker, walker } from '../support/console-walk.ts';
+import { signIn } from '../support/sign-in.ts';
+
+const executable = findBrowser();
+
+describe.skipIf(executable === undefined)('the console for those who run it', () => {
+  let world: World;
+  let browser: Browser;
+  let org: TestOrg;
+  let owner: Walker;
+  let operator: Walker;
+
+  beforeAll(async () => {
+    world = await createWorld({ SVC_BENCHMARK_K_FLOOR: '5' });
+    const { url } = await world.listen();
+    browser = await openBrowser(executable ?? '');
+    org = await world.createOrg('Northwind');
+    owner = await walker(browser, url, org.ownerKey);
+    operator = await walker(browser, url, world.operatorKey);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+  afterEach(() => {
+    expect([...owner.faults, ...operator.faults]).toEqual([]);
+  });
+
+  const api = (method: string, path: string, body?: object) =>
+    world.request(method, `/v1/orgs/${org.id}${path}`, {
+      key: org.ownerKey,
+      ...(body !== undefined && { body }),
+    });
+  const asOperator = (method: string, path: string, body?: object) =>
+    world.request(method, `/v1/admin${path}`, {
+      key: world.operatorKey,
+      ...(body !== undefined && { body }),
+    });
+
+  test('renames the organization, and does not let it lock its owner out', async () => {
+    const { page, look } = owner;
+    await look('/console/settings', 'Settings');
+    await look('/console/settings/organization', 'Organization');
+    await page.getByLabel('Name', { exact: true }).fill('Northwind Traders');
+    await page.getByLabel('Time zone').selectOption('Europe/Lisbon');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect(await page.locator('header .org').textContent()).toBe('Northwind Traders');
+    expect((await api('GET', '')).json.timezone).toBe('Europe/Lisbon');
+    await look('/console/settings/addresses', 'Allowed addresses');
+    await page.getByLabel('Networks').fill('203.0.113.0/24');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.getByRole('alert').isVisible()).toBe(true);
+    await page.getByLabel('Networks').fill('127.0.0.0/8, ::1/128');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await api('GET', '/ip-allow-list')).json.cidrs).toEqual(['127.0.0.0/8', '::1/128']);
+  });
+
+  test('ends a session, which is over at once', async () => {
+    const { page, look } = owner;
+    const { secret } = await world.mintKey(org, 'viewer', ['org:read']);
+    const { cookie } = await signIn(world, secret, org.id);
+    await look('/console/settings/sessions', 'Sessions');
+    const other = page.getByRole('row', { name: /viewer, by API key/ });
+    await other.locator('summary').click();
+    await other.getByRole('button', { name: 'End it' }).click();
+    await page.waitForURL(/done=session_ended/);
+    const answer = await world.request('GET', `/v1/orgs/${org.id}`, { headers: { cookie } });
+    expect([answer.status, answer.json.error.code]).toEqual([401, 'session_revoked']);
+    await look('/console/settings/sessions?status=revoked', 'Sessions');
+    expect(await page.getByRole('row', { name: /viewer, by API key/ }).isVisible()).toBe(true);
+    await operator.look('/console/sessions', 'Sessions');
+    expect(await operator.page.getByRole('row', { name: /this one/ }).isVisible()).toBe(true);
+  });
+
+  test('wants to approve what support asks for, and sees it', async () => {
+    const { page, look } = owner;
+    await look('/console/settings/support', 'Support access');
+    await page.getByRole('link', { name: 'Change', exact: true }).click();
+    await page.getByLabel('has to approve').check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    await operator.look(`/console/grants/new?org_id=${org.id}`, 'Ask for access');
+    await operator.page.getByLabel('Reason').fill('Ticket 7: refused runs');
+    await operator.page.getByLabel('runs:read').check();
+    await operator.page.getByRole('button', { name: 'Make the grant' }).click();
+    await operator.page.waitForURL(/done=grant_made/);
+    await look('/console/settings/support', 'Support access');
+    await page
+      .getByRole('row', { name: /Ticket 7/ })
+      .getByRole('button', { name: 'Approve' })
+      .click();
+    await page.waitForURL(/done=approved/);
+    await operator.look('/console/grants', 'Support grants');
+    expect(await operator.page.getByRole('row', { name: /Ticket 7.*active/ }).isVisible()).toBe(true);
+    await operator.confirm('Revoke');
+    await operator.page.waitForURL(/done=grant_revoked/);
+    await look('/console/settings/support', 'Support access');
+    expect(await page.getByRole('row', { name: /grant revoked/ }).isVisible()).toBe(true);
+  });
+
+  test('shows which keys still call what is deprecated, to the org and to operators', async () => {
+    const { json: routes } = await world.request('GET', '/v1/meta/deprecations');
+    await owner.look('/console/settings/deprecations', 'Deprecations');
+    expect(await owner.page.getByText('No key calls a deprecated route').isVisible()).toBe(true);
+    await asOperator('GET', `/orgs/${org.id}/webhook-secret`);
+    await world.request('GET', `/v1/admin/orgs/${org.id}/webhook-secret`, { key: org.ownerKey });
+    await owner.look('/console/settings/deprecations', 'Deprecations');
+    const calls = owner.page.getByRole('table', { name: 'Calls of deprecated routes' });
+    expect(await calls.locator('tbody tr').count()).toBe(1);
+    await operator.look('/console/deprecations', 'Deprecations');
+    expect(await operator.page.getByRole('row', { name: /Northwind/ }).count()).toBe(1);
+    expect(await operator.page.getByRole('link', { name: 'What to change' }).count()).toBe(routes.length);
+  });
+
+  test('takes part in benchmarks, and says when there are too few to compare with', async () => {
+    const { page, look } = owner;
+    await look('/console/benchmarks', 'Benchmarks');
+    await look('/console/benchmarks/participation', 'Take part');
+    await page.getByLabel('Our figures count').check();
+    await page.getByLabel('Industry').fill('Software');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    await look('/console/benchmarks/new', 'New cohort');
+    await page.getByLabel('Name').fill('Peers');
+    await page.getByLabel('Industry').fill('software');
+    await page.getByRole('button', { name: 'Define the cohort' }).click();
+    await page.waitForURL(/done=cohort_created/);
+    await page.getByRole('link', { name: 'Peers' }).click();
+    const here = new URL(page.url()).pathname;
+    await look(here, 'Cohort');
+    expect(await page.getByText('Too few to compare with').isVisible()).toBe(true);
+    for (let index = 0; index < 6; index++) {
+      const other = index === 0 ? org : await world.createOrg(`Peer ${index}`);
+      const as = { key: other.ownerKey };
+      await world.request('PUT', `/v1/orgs/${other.id}/benchmark-participation`, {
+        ...as,
+        body: { enabled: true, industry: 'software' },
+      });
+      await world.request('POST', '/v1/runs', {
+        ...as,
+        body: { model: 'm', cost_usd: `0.${index + 1}`, input_tokens: 100, output_tokens: 10 },
+      });
+    }
+    world.clock.advanceSeconds(7 * 86_400);
+    owner = await walker(browser, new URL(page.url()).origin, org.ownerKey);
+    operator = await walker(browser, new URL(page.url()).origin, world.operatorKey);
+    await owner.look(here, 'Peers');
+    const bar = owner.page.getByRole('img', { name: /^Cost of a run: the middle half is from/ });
+    expect(await bar.getAttribute('aria-label')).toMatch(/yours \$0\.10$/);
+    expect(await owner.page.getByText('in the lowest quarter').first().isVisible()).toBe(true);
+  });
+
+  test('makes an organization with a plan, a price and a key, suspends it and lets it back', async () => {
+    const { page, look } = operator;
+    await look('/console', 'Organizations');
+    await look('/console/plans', 'Plans');
+    await look('/console/plans/new', 'New plan');
+    await page.getByLabel('Name').fill('Starter');
+    await page.getByLabel('Runs a month').fill('1,000');
+    await page.getByRole('button', { name: 'Create the plan' }).click();
+    await page.waitForURL(/done=plan_created/);
+    await look('/console/orgs/new', 'New organization');
+    await page.getByLabel('Name', { exact: true }).fill('Contoso');
+    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.waitForURL(/done=org_created/);
+    await page.getByRole('link', { name: 'Contoso' }).click();
+    await page.waitForURL(/\/console\/orgs\/org_/);
+    const here = new URL(page.url()).pathname;
+    const id = here.replace('/console/orgs/', '');
+    await look(here, 'Contoso');
+    await page.getByRole('link', { name: 'Change the plan' }).click();
+    await page.getByLabel('Plan').selectOption({ label: 'Starter' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await asOperator('GET', `/orgs/${id}/plan`)).json.plan.monthly_runs).toBe(1_000);
+    await look(`${here}/key`, 'Mint a key in the organization');
+    await page.getByRole('button', { name: 'Mint the key' }).click();
+    const key = (await page.locator('#secret').textContent()) ?? '';
+    const works = async () => (await world.request('GET', `/v1/orgs/${id}`, { key })).status;
+    expect(await works()).toBe(200);
+    await look(`${here}/suspend`, 'Suspend the organization');
+    await page.getByLabel('Reason').fill('Unpaid');
+    await page.getByRole('button', { name: 'Suspend it' }).click();
+    await page.waitForURL(/done=suspended/);
+    expect(await works()).toBe(403);
+    await look(here, 'Contoso');
+    expect(await page.getByText('Unpaid').isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Reinstate it' }).click();
+    await page.waitForURL(/done=reinstated/);
+    expect(await works()).toBe(200);
+    for (const [path, title] of [
+      [`${here}/edit`, 'Change the organization'],
+      [`${here}/top-up`, 'Top up'],
+      ['/console/orgs/org_none', 'There is no such page'],
+    ] as const) {
+      await look(path, title, path.endsWith('none') ? 404 : 200);
+    }
+  });
+
+  test('puts prices, for everybody and for one organization', async () => {
+    const { page, look } = operator;
+    await look('/console/prices', 'Prices');
+    await look('/console/prices/new', 'New model');
+    await page.getByLabel('Model').fill('maker/large');
+    await page.getByLabel('Input, for a million tokens', { exact: true }).fill('2.50');
+    await page.getByLabel('Output, for a million tokens').fill('10');
+    await page.getByRole('button', { name: 'Put the price' }).click();
+    await page.waitForURL(/done=saved/);
+    await page.getByRole('link', { name: 'maker/large' }).click();
+    expect(await page.getByLabel('Output, for a million tokens').inputValue()).toBe('10');
+    await look('/console/prices/maker%2Flarge/versions', 'Versions of a price');
+    await look(`/console/orgs/${org.id}/prices/new`, 'Price for one organization');
+    await page.getByLabel('Model').fill('maker/large');
+    await page.getByLabel('Discount').fill('20');
+    await page.getByRole('button', { name: 'Put the price' }).click();
+    await page.waitForURL(/done=saved/);
+    await look(`/console/orgs/${org.id}/prices`, 'Prices of one organization');
+    expect(await page.getByRole('row', { name: /maker\/large 20 %/ }).isVisible()).toBe(true);
+    await operator.confirm('Remove');
+    await page.waitForURL(/done=deleted/);
+    expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
+  });
+
+  test('keeps the pages of operators from people of an org, and the other way around', async () => {
+    for (const path of ['/console/orgs', '/console/plans', '/console/prices', '/console/grants']) {
+      await owner.look(path, 'There is no such page', 404);
+    }
+    await operator.look('/console/settings', 'There is no such page', 404);
+  });
+});
