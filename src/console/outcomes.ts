@@ -20,6 +20,7 @@ const outcomes = {
   grant_made: 'The grant was made.',
   grant_revoked: 'The grant was revoked.',
   org_created: 'The organization was created. Mint its first key next.',
+  org_removed: 'The organization is being removed.',
   suspended: 'Suspended.',
   reinstated: 'Reinstated.',
   plan_created: 'The plan was created.',

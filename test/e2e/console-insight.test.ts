@@ -202,6 +202,11 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     ] as const) {
       await look(path, title, path.endsWith('none') ? 404 : 200);
     }
+    await asOperator('POST', `/orgs/${id}/suspend`, {});
+    await look(here, 'Contoso');
+    await operator.confirm('Remove it');
+    await page.waitForURL(/done=org_removed/);
+    expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
   });
 
   test('puts prices, for everybody and for one organization', async () => {

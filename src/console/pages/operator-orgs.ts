@@ -107,6 +107,13 @@ export const operatorOrgScreens: readonly Screen[] = [
     back: orgPath,
   }),
   actionScreen({
+    path: `${orgPath}/remove`,
+    audience: 'operator',
+    send: ({ api, params }) => api.send('DELETE', pathOf(apiPath, params)),
+    done: 'org_removed',
+    back: listPath,
+  }),
+  actionScreen({
     path: `${orgPath}/clear-addresses`,
     audience: 'operator',
     send: ({ api, params }) => api.send('DELETE', pathOf(`${apiPath}/ip-allow-list`, params)),
@@ -262,6 +269,7 @@ ${card(
 ${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'On no plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'any number of' : count(answer.plan.monthly_runs)} runs a month.`}</p><p class="form-end"><a class="button" href="${here}/plan">Change the plan</a></p>`)}
 ${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'pays in advance' : 'does not pay in advance', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} topped up in all.</p><div class="form-end"><a class="button" href="${here}/top-up">Top up</a>${enabled ? askFirst({ path: `${here}/prepaid/off`, label: 'Turn it off' }, 'Its runs are no longer held against the balance.') : askFirst({ path: `${here}/prepaid/on`, label: 'Turn it on' }, 'Runs are refused from now on where the balance does not cover them.')}</div>`)}
 ${card('Way in', html`<p>For an organization that has locked itself out by its list of allowed addresses.</p><div class="form-end">${askFirst({ path: `${here}/clear-addresses`, label: 'Clear its list of addresses' }, 'Its keys and people may then call from anywhere.')}</div>`)}
-${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end"><a class="button danger" href="${here}/suspend">Suspend it</a></div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton({ path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}`,
+${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end"><a class="button danger" href="${here}/suspend">Suspend it</a></div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton({ path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}
+${org.status === 'suspended' && card('Remove', html`<p>Deletes all it has stored: runs, limits, keys, its audit log. It cannot be undone.</p><div class="form-end">${askFirst({ path: `${here}/remove`, label: 'Remove it' }, html`Nothing of “${org.name}” can be brought back.`)}</div>`)}`,
   );
 }
