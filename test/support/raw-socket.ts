@@ -160,16 +160,58 @@ function parseAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length
     headers[name] = line.slice(colon + 1).trim();
   }
   const hasBody = method !== 'HEAD' && Number(status) >= 200 && status !== '204';
-  if (hasBody && headers['content-length'] === undefined) {
-    throw new Error('a response without a length');
-  }
   const bodyStart = headEnd + 4;
-  const length = bodyStart + (hasBody ? Number(headers['content-length']) : 0);
-  if (bytes.length < length) {
-    return undefined;
+  const body = hasBody ? bodyOf(bytes.subarray(bodyStart), headers) : { bytes: Buffer.alloc(0), length: 0 };
+  return (
+    body && {
+      answer: { status: Number(status), headers, text: body.bytes.toString('utf8') },
+      length: bodyStart + body.length,
+    }
+  );
+}
+
+interface Body {
+  readonly bytes: Buffer;
+  /** How many bytes it took on the wire. */
+  readonly length: number;
+}
+
+/** Undefined: it is not whole yet. */
+function bodyOf(bytes: Buffer, headers: Readonly<Record<string, string>>): Body | undefined {
+  const given = headers['content-length'];
+  if (headers['transfer-encoding'] === 'chunked' && given === undefined) {
+    return chunkedBody(bytes);
   }
-  return {
-    answer: { status: Number(status), headers, text: bytes.toString('utf8', bodyStart, length) },
-    length,
-  };
+  if (given === undefined || headers['transfer-encoding'] !== undefined) {
+    throw new Error('a response without one plain length');
+  }
+  const length = Number(given);
+  return bytes.length < length ? undefined : { bytes: bytes.subarray(0, length), length };
+}
+
+function chunkedBody(bytes: Buffer): Body | undefined {
+  const chunks: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    if (lineEnd === -1) {
+      return undefined;
+    }
+    const size = bytes.toString('latin1', at, lineEnd);
+    if (!/^[0-9a-f]+$/i.test(size)) {
+      throw new Error(`this is not the size of a chunk: ${JSON.stringify(size)}`);
+    }
+    const start = lineEnd + 2;
+    const end = start + Number.parseInt(size, 16);
+    if (bytes.length < end + 2) {
+      return undefined;
+    }
+    if (bytes.toString('latin1', end, end + 2) !== '\r\n') {
+      throw new Error('a chunk is not as long as it says');
+    }
+    if (end === start) {
+      return { bytes: Buffer.concat(chunks), length: end + 2 };
+    }
+    chunks.push(bytes.subarray(start, end));
+    at = end + 2;
+  }
 }
