@@ -19,13 +19,14 @@ import { buildRouter, type Router } from '../src/platform/http/router.ts';
 import { createHttpServer } from '../src/platform/http/server.ts';
 import { createIds } from '../src/platform/ids.ts';
 import { createLog } from '../src/platform/log.ts';
+import { startOfClock } from './support/clock.ts';
 import { checkAnswer, checkSignals } from './support/contract-check.ts';
 import { makePlace, openPlace } from './support/test-database.ts';
 
 export { engine } from './support/test-database.ts';
 
 export class FakeClock implements SharedClock {
-  #nowMs = Date.parse('2026-11-15T12:00:00.000Z');
+  #nowMs = startOfClock.getTime();
   now(): Date {
     return new Date(this.#nowMs);
   }

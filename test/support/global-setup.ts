@@ -1,14 +1,20 @@
-/** Made once for all test files: a migrated template of each engine, from which a fresh database is a copy away. */
+/** Made once for all test files: a migrated and seeded template of each engine, from which a fresh database is a copy away. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { seedFacts, seedModels } from '../../src/capabilities/models/index.ts';
+import { seeds } from '../../src/capabilities/models/seed.ts';
+import { factSeeds } from '../../src/capabilities/models/seed-facts.ts';
+import type { Database } from '../../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
 import { openPglite } from '../../src/platform/db/pglite.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
+import { ensureMonths } from '../../src/platform/ledger/partitions.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { startOfClock } from './clock.ts';
 import { type Cluster, findPostgres, startCluster } from './postgres-cluster.ts';
 
 declare module 'vitest' {
@@ -20,6 +26,8 @@ declare module 'vitest' {
 }
 
 const silent = createLog('silent');
+/** Worlds stand still at the one, spawned services go by the other. */
+const clocks = [startOfClock, new Date()];
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   project.provide('embeddedTemplate', await embeddedTemplate());
@@ -38,6 +46,7 @@ async function embeddedTemplate(): Promise<string> {
   );
   const parts = [
     ...migrations.map(({ checksum }) => checksum),
+    JSON.stringify([seeds, factSeeds, clocks.map((now) => now.toISOString().slice(0, 7))]),
     (JSON.parse(pglite) as { version: string }).version,
   ];
   const name = createHash('sha256').update(parts.join()).digest('hex').slice(0, 16);
@@ -47,6 +56,7 @@ async function embeddedTemplate(): Promise<string> {
     mkdirSync(draft, { recursive: true });
     const db = await openPglite({ directory: draft, log: silent });
     await migrate(db, migrations);
+    await prepare(db);
     await db.close();
     try {
       renameSync(draft, template);
@@ -56,6 +66,15 @@ async function embeddedTemplate(): Promise<string> {
     }
   }
   return template;
+}
+
+/** What every start would write into a fresh database, each time again: some hundred statements. */
+async function prepare(db: Database): Promise<void> {
+  for (const now of clocks) {
+    await ensureMonths(db, now);
+  }
+  await seedModels(db);
+  await seedFacts(db, startOfClock);
 }
 
 async function postgresTemplate(project: TestProject): Promise<Cluster> {
@@ -71,6 +90,7 @@ async function postgresTemplate(project: TestProject): Promise<Cluster> {
   await client.end();
   const db = await openPostgres({ url: databaseUrl(cluster.url, template), connections: 2, log: silent });
   await migrate(db, await readMigrations());
+  await prepare(db);
   await db.close();
   project.provide('postgresUrl', cluster.url);
   project.provide('postgresTemplate', template);
