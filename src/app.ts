@@ -58,8 +58,11 @@ import {
   visitorOf,
 } from './capabilities/sessions/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
+
 import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from './capabilities/sso/index.ts';
-import { createImpersonation, supportRoutes } from './capabilities/support/index.ts';
+
+import { createConsoleEntry, createImpersonation, supportRoutes } from './capabilities/support/index.ts';
+
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
   createDeliveryCounts,
@@ -168,6 +171,7 @@ export function createApp(deps: AppDependencies): App {
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
   const links = consoleLinks({ db, ids, secrets, sessions, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
+  const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
   const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
   const facts = createFacts(db);
@@ -282,9 +286,10 @@ export function createApp(deps: AppDependencies): App {
       baseUrl,
     }),
     ...(regions?.pages ?? []),
+    ...supportEntry.pages,
     ...consolePages({
       ask: (question) => pipeline.ask(question),
-      visitorOf: (visit) => visitorOf(sessions, visit),
+      visitorOf: async (visit) => (await supportEntry.visitorOf(visit)) ?? visitorOf(sessions, visit),
       returnPath,
     }),
   ];

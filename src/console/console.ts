@@ -8,6 +8,7 @@ import type { Ask } from '../platform/http/ask.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
 import { type Api, apiFor, Refused } from './api.ts';
 import { readAssets } from './assets.ts';
+import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { operatorMenu, orgMenu } from './navigation.ts';
@@ -84,6 +85,7 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
           orgName: org.name,
           role: credential.role,
           done: doneText(visit.query.get('done')),
+          ...bannerOf(credential, org.timezone),
         });
     }
   }

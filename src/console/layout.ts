@@ -23,7 +23,10 @@ export interface SignedInFrame extends Frame {
   readonly role: string;
   /** What was just done, told once. */
   readonly done: string | undefined;
+  /** Above everything: that this is somebody else's org. */
   readonly banner?: Part;
+  /** Where “Sign out” leads. */
+  readonly signOut?: string;
 }
 
 /** Nothing from other hosts, nothing inline, no frame around it, and forms go nowhere else. */
@@ -36,13 +39,13 @@ const headersOfPages = {
 };
 
 export function signedInPage(frame: SignedInFrame): PageAnswer {
-  const { menu, url, orgName, role, done, banner, body, theme } = frame;
+  const { menu, url, orgName, role, done, banner, signOut = '/console/logout', body, theme } = frame;
   return htmlPage(
     frame,
     html`<a class="skip" href="#main">Skip to the content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
 <div class="top-end"><span class="role" title="The role you signed in with">${role}</span>${themeSwitch(theme, url)}
-<form method="post" action="/console/logout" class="inline"><button class="link">Sign out</button></form></div></header>
+<form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
 <main id="main" tabindex="-1">${done !== undefined && html`<p class="done" role="status">${done}</p>`}${body}</main></div>`,

@@ -479,6 +479,58 @@ describe.skipIf(executable === undefined)('the console', () => {
     await limited.page.context().close();
   });
 
+  test('tells who is here for support, why and until when, and records every look', async () => {
+    const operator = { key: world.operatorKey };
+    const grant = await world.request('POST', '/v1/admin/support/grants', {
+      ...operator,
+      body: {
+        org_id: org.id,
+        scope: ['org:read', 'runs:read'],
+        reason: 'Ticket <4711>',
+        expires_at: new Date(world.clock.now().getTime() + 3_600_000).toISOString(),
+      },
+    });
+    const opened = await world.request(
+      'POST',
+      `/v1/admin/support/grants/${grant.json.id}/sessions`,
+      operator,
+    );
+    const context = await browser.newContext();
+    const support = await context.newPage();
+    const heard = watched(support, url);
+    await support.goto(`${url}/console/support`);
+    await support.getByLabel('Token of a support session').fill('svc_support_nothing');
+    await support.getByRole('button', { name: 'Enter' }).click();
+    expect(await support.getByRole('alert').textContent()).toBe('There is no such support session.');
+    if (engine === 'embedded') {
+      await expectAccessible(support);
+    }
+    await support.getByLabel('Token of a support session').fill(opened.json.token);
+    await support.getByRole('button', { name: 'Enter' }).click();
+    await support.waitForURL(`${url}/console`);
+    const banner = support.getByRole('complementary', { name: 'Support access' });
+    expect(await banner.textContent()).toMatch(
+      /Operator key_\w+ .*“Ticket <4711>”, until 15 Nov 2026, 13:00/,
+    );
+    if (engine === 'embedded') {
+      await expectAccessible(support);
+    }
+    // What the grant does not cover is refused, in the console as elsewhere.
+    expect((await support.goto(`${url}/console/keys`))?.status()).toBe(403);
+    const seen = (await api('GET', '/support-access?limit=200')).json.data;
+    const looks = seen.map(({ operation, outcome }: Record<string, string>) => `${operation} ${outcome}`);
+    expect(looks).toEqual(
+      expect.arrayContaining(['org.read allowed', 'refusals.list allowed', 'keys.list denied']),
+    );
+    // Revoked, it is over with the next page.
+    await world.request('DELETE', `/v1/admin/support/grants/${grant.json.id}`, operator);
+    expect((await support.goto(`${url}/console`))?.status()).toBe(401);
+    await support.goto(`${url}/console`);
+    expect(new URL(support.url()).pathname).toBe('/console/login');
+    expect(heard).toEqual([]);
+    await context.close();
+  });
+
   test('shows nobody else’s', async () => {
     const other = await world.createOrg('Contoso');
     const theirs = await signedIn(other.ownerKey);

@@ -97,6 +97,7 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
             grantId: session.grant_id,
             sessionId: session.id,
             operatorKeyId: session.operator_key_id,
+            reason: session.reason,
             scope: session.scope,
           },
         }

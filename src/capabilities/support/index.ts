@@ -1,2 +1,3 @@
+export { createConsoleEntry } from './console-entry.ts';
 export { createImpersonation } from './impersonation.ts';
 export { supportRoutes } from './routes.ts';

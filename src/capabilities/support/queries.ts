@@ -159,6 +159,7 @@ export interface FoundSession extends CredentialOrgRow {
   readonly grant_id: string;
   readonly operator_key_id: string;
   readonly scope: readonly string[];
+  readonly reason: string;
   readonly expires_at: Date;
   /** The grant, or the key of whoever opened the session, is revoked; or the org has forbidden support access. */
   readonly revoked: boolean;
@@ -171,7 +172,7 @@ export async function findSession(
   now: Date,
 ): Promise<FoundSession | undefined> {
   const [row] = await db.query<FoundSession>(
-    `SELECT s.id, s.org_id, s.grant_id, s.operator_key_id, g.scope, g.expires_at,
+    `SELECT s.id, s.org_id, s.grant_id, s.operator_key_id, g.scope, g.reason, g.expires_at,
             g.revoked_at IS NOT NULL OR g.approved IS NOT DISTINCT FROM false OR NOT coalesce(settings.allowed, true)
               OR k.id IS NULL OR k.revoked_at IS NOT NULL OR coalesce(k.ends_at <= $2, false)
               OR coalesce(k.expires_at <= $2, false) AS revoked,

@@ -63,6 +63,8 @@ export interface SupportIdentity {
   readonly sessionId: string;
   /** Who acts. */
   readonly operatorKeyId: string;
+  /** As the grant gives it. */
+  readonly reason: string;
   readonly scope: readonly string[];
 }
 

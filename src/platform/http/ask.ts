@@ -12,6 +12,7 @@ import type { TellRefused } from './refused-call.ts';
 import { logged, type Reply, refusalReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Router } from './router.ts';
+import { onRecord, type RecordImpersonated } from './support-session.ts';
 
 export interface Question {
   readonly credential: Credential;
@@ -31,9 +32,11 @@ export interface AskDependencies {
   readonly log: Log;
   readonly answerRoute: AnswerRoute;
   readonly tellRefused: TellRefused;
+  readonly recordImpersonated: RecordImpersonated;
 }
 
-export function createAsk({ router, clock, log, answerRoute, tellRefused }: AskDependencies): Ask {
+export function createAsk(deps: AskDependencies): Ask {
+  const { router, clock, log, answerRoute, tellRefused } = deps;
   return async ({ credential, address, traceId, method, path, body }) => {
     const match = router.find(method, path);
     try {
@@ -45,12 +48,22 @@ export function createAsk({ router, clock, log, answerRoute, tellRefused }: AskD
         throw refuse('not_found', 'There is no such route.');
       }
       const now = clock.now();
+      const { route } = endpoint;
+      const examine = () => admit(credential, route, match, { address, now });
       const reply = await answerRoute(endpoint, {
         address,
         traceId,
         now,
         match,
-        caller: admit(credential, endpoint.route, match, { address, now }),
+        caller:
+          credential.support === undefined
+            ? examine()
+            : await onRecord(
+                deps.recordImpersonated,
+                credential,
+                { route, url: path, address, traceId, now },
+                examine,
+              ),
         // By way of its text, so that it is held against the same rules.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],

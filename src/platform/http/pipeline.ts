@@ -34,7 +34,7 @@ import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { sendReply, sendStream } from './send.ts';
-import type { RecordImpersonated } from './support-session.ts';
+import { onRecord, type RecordImpersonated } from './support-session.ts';
 import { newTraceId } from './trace-id.ts';
 
 export interface PipelineDependencies extends AnswerRouteDependencies {
@@ -263,35 +263,14 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const { address, now, sentBy } = exchange;
     const examine = () =>
       admit(credential, route, match, { address, now, arrivedElsewhere: sentBy !== undefined });
-    return credential.support === undefined ? examine() : recorded(exchange, route, credential, examine);
-  }
-
-  /** A support session is served only what is on record, and what it is refused is on record too. */
-  async function recorded(
-    { request, address, traceId, now }: Exchange,
-    route: Route,
-    { support, org }: Credential,
-    examine: () => Caller | undefined,
-  ): Promise<Caller | undefined> {
-    let caller: Caller | undefined;
-    let refusal: Refusal | undefined;
-    try {
-      caller = examine();
-    } catch (error) {
-      if (!(error instanceof Refusal) || error instanceof AtHomeElsewhere) {
-        // The home region is the one to record it.
-        throw error;
-      }
-      refusal = error;
-    }
-    const [path = ''] = (request.url ?? '').split('?');
-    if (support !== undefined && org !== null) {
-      await deps.recordImpersonated({ support, orgId: org.id, route, path, refusal, address, traceId, now });
-    }
-    if (refusal !== undefined) {
-      throw refusal;
-    }
-    return caller;
+    return credential.support === undefined
+      ? examine()
+      : onRecord(
+          deps.recordImpersonated,
+          credential,
+          { route, url: exchange.request.url ?? '', address, traceId: exchange.traceId, now },
+          examine,
+        );
   }
 
   /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */
@@ -313,7 +292,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
   }
 
-  return { handle, ask: createAsk({ router, clock, log, answerRoute, tellRefused: deps.tellRefused }) };
+  return { handle, ask: createAsk({ ...deps, answerRoute }) };
 }
 
 function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Visit, 'query' | 'form'> {
