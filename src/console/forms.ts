@@ -13,6 +13,8 @@ export type FieldKind =
   | 'number'
   | 'money'
   | 'url'
+  /** Never shown again, not even after a refusal. */
+  | 'secret'
   | 'select'
   | 'checkbox'
   | 'checkboxes'
@@ -106,6 +108,8 @@ function control({ kind, options = [], placeholder }: Field, common: Html, value
       return html`<input type="text" inputmode="numeric" ${common} value="${value}"${hint}>`;
     case 'money':
       return html`<span class="money"><span aria-hidden="true">$</span><input type="text" inputmode="decimal" ${common} value="${value}"${hint}></span>`;
+    case 'secret':
+      return html`<input type="password" ${common} autocomplete="off">`;
     case 'instant':
       return html`<input type="datetime-local" ${common} value="${value}">`;
     default:

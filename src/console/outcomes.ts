@@ -16,6 +16,7 @@ const outcomes = {
   denied: 'Denied.',
   rule_created: 'The rule is in force.',
   cohort_created: 'The cohort was defined.',
+  member_removed: 'The member was removed.',
   session_ended: 'The session is over.',
   grant_made: 'The grant was made.',
   grant_revoked: 'The grant was revoked.',

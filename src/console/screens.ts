@@ -21,7 +21,10 @@ import { routingScreens } from './pages/routing.ts';
 import { runScreens } from './pages/runs.ts';
 import { safetyScreens } from './pages/safety.ts';
 import { settingsScreens } from './pages/settings.ts';
+import { memberScreens } from './pages/settings-members.ts';
+import { retentionScreens } from './pages/settings-retention.ts';
 import { sessionScreens } from './pages/settings-sessions.ts';
+import { ssoScreens } from './pages/settings-sso.ts';
 import { supportScreens } from './pages/settings-support.ts';
 import { webhookDetailScreens } from './pages/webhook.ts';
 import { webhookScreens } from './pages/webhooks.ts';
@@ -55,7 +58,10 @@ export const screens: readonly Screen[] = [
   ...forecastScreens,
   ...benchmarkScreens,
   ...settingsScreens,
+  ...memberScreens,
+  ...ssoScreens,
   ...sessionScreens,
+  ...retentionScreens,
   ...supportScreens,
   ...deprecationScreens,
   ...operatorOrgScreens,

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { findBrowser, openBrowser } from '../support/browser.ts';
 import { type Walker, walker } from '../support/console-walk.ts';
+import { newPair } from '../support/saml-idp.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const executable = findBrowser();
@@ -60,6 +61,74 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
     expect((await api('GET', '/ip-allow-list')).json.cidrs).toEqual(['127.0.0.0/8', '::1/128']);
+  });
+
+  test('invites a member, whom the link signs in; changes their role; removes them', async () => {
+    const { page, look } = owner;
+    await look('/console/settings/members', 'Members');
+    await look('/console/settings/members/new', 'Invite somebody');
+    await page.getByLabel('E-mail').fill('ada@example.com');
+    await page.getByLabel('Name').fill('Ada');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    const link = new URL((await page.locator('#secret').textContent()) ?? '');
+    const context = await browser.newContext();
+    const theirs = await context.newPage();
+    await theirs.goto(`${new URL(page.url()).origin}${link.pathname}${link.search}`);
+    await theirs.getByRole('button').first().click();
+    await theirs.waitForURL(/\/console$/);
+    await look('/console/settings/members', 'Members');
+    expect(await page.getByRole('row', { name: /Ada.* viewer active/ }).isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'Ada' }).click();
+    await page.getByLabel('Role').selectOption('admin');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    await theirs.reload();
+    expect(await theirs.locator('header .role').textContent()).toBe('admin');
+    await owner.confirm('Remove');
+    await page.waitForURL(/done=member_removed/);
+    await theirs.reload();
+    expect(new URL(theirs.url()).pathname).toBe('/console/login');
+    await context.close();
+  });
+
+  test('sets up SSO, says what is wrong with it, and removes it', async () => {
+    const { page, look } = owner;
+    await look('/console/settings/sso', 'Single sign-on');
+    await look('/console/settings/sso/oidc', 'Sign-in by OIDC');
+    await look('/console/settings/sso/saml', 'Sign-in by SAML');
+    await page.getByLabel('Entity id').fill('https://idp.example.com/metadata');
+    await page.getByLabel('Sign-in address').fill('https://idp.example.com/sso');
+    await page.getByLabel('Certificate').fill('no certificate');
+    await page.getByLabel('Roles of groups').fill('engineering = member');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.locator('#field-idp_certificate-fault').textContent()).not.toBe('');
+    expect(await page.getByLabel('Roles of groups').inputValue()).toBe('engineering = member');
+    await page.getByLabel('Certificate').fill(newPair().certificate);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await api('GET', '/sso')).json).toMatchObject({
+      kind: 'saml',
+      role_mapping: [{ group: 'engineering', role: 'member' }],
+      default_role: 'viewer',
+      just_in_time: true,
+    });
+    await look('/console/settings/sso', 'Single sign-on');
+    await owner.confirm('Remove');
+    await page.waitForURL(/done=deleted/);
+    expect((await api('GET', '/sso')).status).toBe(404);
+  });
+
+  test('says how long things are kept', async () => {
+    const { page, look } = owner;
+    await look('/console/settings/retention', 'Retention');
+    await look('/console/settings/retention/edit', 'Retention');
+    await page.getByLabel('Audit log').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.getByLabel('Audit log').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Audit log').fill('400');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await api('GET', '/retention-policy')).json).toMatchObject({ runs_days: null, audit_days: 400 });
   });
 
   test('ends a session, which is over at once', async () => {

@@ -50,7 +50,7 @@ interface Pair {
   readonly certificate: string;
 }
 
-function newPair(): Pair {
+export function newPair(): Pair {
   const folder = mkdtempSync(join(tmpdir(), 'purser-saml-'));
   try {
     const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];

@@ -5,7 +5,10 @@ export const settingsPath = '/console/settings';
 
 const tabs = [
   ['', 'Organization'],
+  ['/members', 'Members'],
+  ['/sso', 'Single sign-on'],
   ['/sessions', 'Sessions'],
+  ['/retention', 'Retention'],
   ['/support', 'Support access'],
   ['/deprecations', 'Deprecations'],
 ] as const;

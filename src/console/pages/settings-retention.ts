@@ -1,0 +1,108 @@
+/** How long things are kept, and what was deleted because of it. */
+import type { Listed } from '../api.ts';
+import { badge, cardOf, empty, facts, heading, nextPage, table } from '../components.ts';
+import { formScreens } from '../editing.ts';
+import { count, time } from '../format.ts';
+import type { Field } from '../forms.ts';
+import { type Html, html, link } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { settingsPath, settingsTabs } from './settings-tabs.ts';
+
+const here = `${settingsPath}/retention`;
+
+/** By the names of the API, with what they are about. */
+const periods = [
+  ['runs_days', 'Runs', 'Sums and balances stay right. Empty: for good.'],
+  ['content_days', 'Content of runs', '0: it is not kept in the first place.'],
+  ['audit_days', 'Audit log', 'At least 30. The log goes on from a signed anchor. Empty: for good.'],
+  ['deliveries_days', 'Webhook deliveries', undefined],
+  ['idempotency_days', 'Answers to an Idempotency-Key', undefined],
+] as const;
+
+type Periods = Readonly<Record<(typeof periods)[number][0], number | null>>;
+
+interface RetentionView extends Periods {
+  readonly legal_hold: boolean;
+}
+
+interface RetentionRunView {
+  readonly started_at: string;
+  readonly finished_at: string | null;
+  readonly deleted: Readonly<Record<'runs' | 'contents' | 'audit_entries' | 'deliveries', number>>;
+}
+
+export const retentionScreens: readonly Screen[] = [
+  { path: here, audience: 'org', handler: overview },
+  ...formScreens({
+    path: `${here}/edit`,
+    title: 'Retention',
+    intro: 'Deleting begins within a minute of a change and cannot be undone.',
+    submit: 'Save',
+    back: here,
+    fields: () => [
+      ...periods.map(
+        ([name, label, help]): Field => ({
+          name,
+          label: `${label}, in days`,
+          kind: 'number',
+          ...(help !== undefined && { help }),
+          ...(name === 'runs_days' || name === 'audit_days'
+            ? { whenEmpty: 'null' as const }
+            : { required: true as const }),
+        }),
+      ),
+      {
+        name: 'legal_hold',
+        label: 'Legal hold',
+        kind: 'checkbox',
+        help: 'While it stands nothing is deleted, and nobody is erased.',
+      },
+    ],
+    async load({ api, org }) {
+      const policy = await api.get<RetentionView>(`${org.path}/retention-policy`);
+      return {
+        ...Object.fromEntries(periods.map(([name]) => [name, String(policy[name] ?? '')])),
+        legal_hold: String(policy.legal_hold),
+      };
+    },
+    send: ({ api, org }, body) => api.send('PUT', `${org.path}/retention-policy`, body),
+  }),
+];
+
+async function overview({ api, org, query }: ScreenVisit) {
+  const [policy, runs] = await Promise.all([
+    api.tryGet<RetentionView>(`${org.path}/retention-policy`),
+    api.tryGet<Listed<RetentionRunView>>(
+      link(`${org.path}/retention-runs`, { sort: '-started_at', cursor: query.get('cursor') ?? undefined }),
+    ),
+  ]);
+  return view(
+    'Retention',
+    html`${heading('Retention', html`<a class="button" href="${here}/edit">Change</a>`)}${settingsTabs('/retention')}
+${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
+${cardOf('What was deleted', runs, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.') : html`${runTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
+  );
+}
+
+function kept(days: number | null): string {
+  return days === null
+    ? 'for good'
+    : days === 0
+      ? 'not kept'
+      : `${count(days)} ${days === 1 ? 'day' : 'days'}`;
+}
+
+function runTable(runs: readonly RetentionRunView[], timezone: string): Html {
+  return table({
+    caption: 'What was deleted',
+    rows: runs,
+    columns: [
+      { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
+      { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },
+      { title: 'Contents', isNumber: true, cell: ({ deleted }) => count(deleted.contents) },
+      { title: 'Audit entries', isNumber: true, cell: ({ deleted }) => count(deleted.audit_entries) },
+      { title: 'Deliveries', isNumber: true, cell: ({ deleted }) => count(deleted.deliveries) },
+      { title: '', cell: (one) => one.finished_at === null && badge('goes on', 'info') },
+    ],
+  });
+}
