@@ -15,6 +15,7 @@ import { killRemaining } from './processes.ts';
 import { type RowResult, rowText, summary } from './report.ts';
 import { bulkBesideEdge } from './rows/bulk-beside-edge.ts';
 import { bulkEmbedded, bulkPostgres } from './rows/bulk-ingest.ts';
+import { consolePages } from './rows/console-pages.ts';
 import { edgeDecision } from './rows/edge-decision.ts';
 import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
@@ -43,6 +44,7 @@ const rows: readonly Row[] = [
   bulkBesideEdge,
   growthLimits,
   growthRuns,
+  consolePages,
   webhooks,
   webhooksGrowth,
   policies,

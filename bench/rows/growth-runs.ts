@@ -60,7 +60,8 @@ function noonAgo(daysAgo: number): string {
   return `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)}T12:00:00Z`;
 }
 
-async function fill(db: Database, runs: number, progress: RowOptions['progress']) {
+/** An org with so many runs, and one with few. */
+export async function fill(db: Database, runs: number, progress: RowOptions['progress']) {
   const [many, few] = await seedOrgs(db, 2);
   if (many === undefined || few === undefined) {
     throw new Error('two orgs are needed');
