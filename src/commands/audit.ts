@@ -26,6 +26,8 @@ interface VerifyOptions {
 }
 
 async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions): Promise<void> {
+  const key = publicKey === undefined ? undefined : await readPublicKey(publicKey);
+  // Opened last: lines that come before anybody iterates over them are lost.
   const input = file === '-' ? process.stdin : createReadStream(file);
   // Without a listener of ours a file that cannot be read would end the process with a stack.
   const failed = new Promise<never>((_, reject) => input.once('error', reject));
@@ -33,7 +35,7 @@ async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions
   const report = await Promise.race([
     failed,
     checkExport(createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }), {
-      ...(publicKey !== undefined && { publicKey: await readPublicKey(publicKey) }),
+      ...(key !== undefined && { publicKey: key }),
       ...(checkpoint !== undefined && { kept: checkpoint }),
     }),
   ]);

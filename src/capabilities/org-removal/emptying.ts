@@ -27,13 +27,22 @@ export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
     async runOnce() {
       const orgs = await selectToEmpty(db, orgsPerRun);
       const tables = orgs.length === 0 ? [] : await orgTables(db);
+      const failures: unknown[] = [];
       for (const { id, removed_at } of orgs) {
-        if (await deleteBatch(tables, id)) {
-          return true;
+        try {
+          if (await deleteBatch(tables, id)) {
+            return true;
+          }
+          if (clock.now().getTime() > removed_at.getTime() + quietAfterMs) {
+            await markEmptied(db, id, clock.now());
+          }
+        } catch (error) {
+          // One that cannot be emptied keeps nobody else waiting.
+          failures.push(error);
         }
-        if (clock.now().getTime() > removed_at.getTime() + quietAfterMs) {
-          await markEmptied(db, id, clock.now());
-        }
+      }
+      if (failures.length > 0) {
+        throw new AggregateError(failures, `${failures.length} removed organizations could not be emptied`);
       }
       return false;
     },

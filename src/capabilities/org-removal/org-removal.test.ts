@@ -41,6 +41,15 @@ async function busyOrg() {
   await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '100' });
   await call('POST', `/v1/orgs/${org.id}/policies`, { effect: 'allow', priority: 1, reason: 'all of it' });
   await call('POST', '/v1/edge/decision', { model: 'gpt-4o', estimated_cost_usd: '1' });
+  const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const grant = await world.request('POST', '/v1/admin/support/grants', {
+    key: world.operatorKey,
+    body: { org_id: org.id, scope: ['runs:read'], reason: 'a look', expires_at },
+  });
+  const session = await world.request('POST', `/v1/admin/support/grants/${grant.json.id}/sessions`, {
+    key: world.operatorKey,
+  });
+  expect(session.status).toBe(201);
   const runs = Array.from({ length: 2_500 }, () => ({ model: 'gpt-4o', cost_usd: '0.001' }));
   expect((await call('POST', '/v1/runs/bulk', { runs })).status).toBe(201);
   return org;
@@ -51,6 +60,35 @@ test('an org in use is not removed', async () => {
   expect(await remove(org.id)).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
   expect((await remove('org_unknown')).status).toBe(404);
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
+});
+
+test('an org under a legal hold is not removed', async () => {
+  const org = await world.createOrg();
+  const legalHold = (legal_hold: boolean) =>
+    world.request('PUT', `/v1/orgs/${org.id}/retention-policy`, { key: org.ownerKey, body: { legal_hold } });
+  expect((await legalHold(true)).status).toBe(200);
+  await suspend(org.id);
+  expect(await remove(org.id)).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
+});
+
+test('one that cannot be emptied keeps no other waiting', async () => {
+  const [stuck, other] = [await busyOrg(), await busyOrg()];
+  for (const org of [stuck, other]) {
+    await suspend(org.id);
+    await remove(org.id);
+  }
+  await world.db.query(
+    `CREATE FUNCTION no_delete() RETURNS trigger LANGUAGE plpgsql AS
+     $$ BEGIN IF OLD.org_id = TG_ARGV[0] THEN RAISE EXCEPTION 'stuck'; END IF; RETURN OLD; END $$`,
+  );
+  await world.db.query(
+    `CREATE TRIGGER stuck BEFORE DELETE ON policies FOR EACH ROW EXECUTE FUNCTION no_delete('${stuck.id}')`,
+  );
+  await expect(emptyAll()).rejects.toThrow('could not be emptied');
+  expect(await rowsOf(other.id)).toEqual({});
+  await world.db.query('DROP TRIGGER stuck ON policies');
+  await emptyAll();
+  expect(await rowsOf(stuck.id)).toEqual({});
 });
 
 test('a removed org leaves nothing, its keys stay gone, and others notice nothing', async () => {

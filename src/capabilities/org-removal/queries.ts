@@ -32,7 +32,7 @@ export interface OrgTable {
 
 /**
  * Every table that says of its rows whose they are, months of a partitioned one by themselves. Asked of the database, so that
- * a table that is new cannot be forgotten. Keys stay, revoked.
+ * a table that is new cannot be forgotten; those that others refer to come last. Keys stay, revoked.
  */
 export async function orgTables(db: Queryable): Promise<OrgTable[]> {
   return db.query<OrgTable>(
@@ -40,7 +40,7 @@ export async function orgTables(db: Queryable): Promise<OrgTable[]> {
        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> 'keys'
         AND a.attname IN ('org_id', 'tenant_id') AND NOT a.attisdropped
-      ORDER BY c.relname`,
+      ORDER BY EXISTS (SELECT FROM pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f'), c.relname`,
     [],
   );
 }

@@ -5,6 +5,7 @@ import { closed } from '../../platform/http/schemas.ts';
 import { announceLimits } from '../../platform/ledger/notices.ts';
 import { revokeKeysOf } from '../keys/index.ts';
 import { announceOrgChange, lockOrg, touchDirectory, viewOrg } from '../orgs/index.ts';
+import { findPolicy } from '../retention/index.ts';
 import { markRemoved } from './queries.ts';
 
 export function orgRemovalRoutes(): Route[] {
@@ -15,7 +16,7 @@ export function orgRemovalRoutes(): Route[] {
       path: '/v1/admin/orgs/{org_id}',
       summary: 'Remove an organization with all it has',
       description:
-        'It has to be suspended, otherwise this is `conflict`. Its keys answer 410 `gone` from then on; what it has stored ' +
+        'It has to be suspended and under no legal hold, otherwise this is `conflict`. Its keys answer 410 `gone` from then on; what it has stored ' +
         'is deleted in the background. This cannot be undone.',
       access: { kind: 'operator' },
       success: 204,
@@ -28,6 +29,9 @@ export function orgRemovalRoutes(): Route[] {
         }
         if (org.status !== 'suspended') {
           throw refuse('conflict', 'Suspend the organization first.');
+        }
+        if ((await findPolicy(tx, org.id))?.legal_hold === true) {
+          throw refuse('conflict', 'A legal hold stands: nothing of it may be deleted.');
         }
         await markRemoved(tx, org.id, now);
         await revokeKeysOf(tx, org.id, now);

@@ -64,6 +64,7 @@ export class LaneConnection implements Exchange {
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('drain', this.#onDrain);
+    socket.on('timeout', this.#onTimeout);
     socket.on('error', this.#onError);
     socket.on('close', this.#onClose);
   }
@@ -92,6 +93,9 @@ export class LaneConnection implements Exchange {
       this.#proceed();
     }
   };
+
+  /** As Node's server does: whoever set it on the response is told. */
+  readonly #onTimeout = () => void this.#response?.emit('timeout', this.socket);
 
   /** Closes it too; here it would end the process. */
   readonly #onError = () => undefined;
@@ -149,6 +153,7 @@ export class LaneConnection implements Exchange {
     response.assignSocket(this.socket);
     response.once('finish', () => {
       response.detachSocket(this.socket);
+      this.socket.setTimeout(0);
       response.emit('close');
       this.#response = undefined;
       this.#answered();
@@ -189,6 +194,7 @@ export class LaneConnection implements Exchange {
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
     socket.off('drain', this.#onDrain);
+    socket.off('timeout', this.#onTimeout);
     socket.off('close', this.#onClose);
     this.#lane.left();
   }

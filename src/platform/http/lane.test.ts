@@ -409,6 +409,24 @@ describe('a connection', () => {
     expect(isInLane(socket)).toBe(true);
   });
 
+  it('whose client takes nothing of an answer is ended by the timeout of that answer', async () => {
+    const server = createHttpServer(async (_request, response) => {
+      response.setTimeout(50, () => response.destroy());
+      response.writeHead(200);
+      response.write('the beginning');
+    }, createLog('silent'));
+    openLane(server);
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = await RawClient.open((server.address() as AddressInfo).port, { readLate: true });
+    const [socket] = await accepted;
+    await client.send(rawRequest('GET', '/'));
+    await once(socket, 'close');
+    client.destroy();
+  });
+
   it('that never sends a byte, or nothing after its answer, is closed when its time is over', async () => {
     const impatient = await listen({ withLane: true });
     Object.assign(impatient.server, { headersTimeout: 100, keepAliveTimeout: 1_000 });
