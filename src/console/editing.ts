@@ -23,7 +23,7 @@ export interface FormPage<Answer> {
   readonly title: string;
   readonly intro?: Part;
   readonly submit: string;
-  /** Where one goes on, and where “Cancel” leads. */
+  /** Where one goes on, and where “Cancel” leads; with the path's own parameters where it has any. */
   readonly back: string;
   fields(visit: ScreenVisit): readonly Field[] | Promise<readonly Field[]>;
   /** What the fields hold at first. */
@@ -59,7 +59,7 @@ ${panel(
     fields: await page.fields(visit),
     state: { values, refused },
     submit,
-    cancel: back,
+    cancel: pathOf(back, visit.params),
     more: attempt && html`<button class="button" name="attempt" value="yes">${attempt.label}</button>`,
   }),
 )}
@@ -81,7 +81,7 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?
     if (page.result !== undefined) {
       return shown(visit, { values, result: page.result(visit, answer) });
     }
-    return page.show?.(visit, answer) ?? goOn(back, page.done ?? 'saved');
+    return page.show?.(visit, answer) ?? goOn(pathOf(back, visit.params), page.done ?? 'saved');
   }
   return [
     {

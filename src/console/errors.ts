@@ -6,6 +6,7 @@ const titles: Readonly<Record<string, string>> = {
   not_found: 'There is no such page',
   forbidden: 'This is not for your role',
   missing_scope: 'What you signed in with may not see this',
+  support_scope_denied: 'The support grant does not cover this',
   rate_limited: 'Too many requests',
   service_unavailable: 'Not available at the moment',
   internal: 'Something went wrong',

@@ -168,6 +168,17 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.waitForURL(/done=approved/);
     await operator.look('/console/grants', 'Support grants');
     expect(await operator.page.getByRole('row', { name: /Ticket 7.*active/ }).isVisible()).toBe(true);
+    await operator.page.getByRole('button', { name: 'Open a session' }).click();
+    await operator.page.getByRole('button', { name: 'Enter the console' }).click();
+    await operator.page.waitForURL(/\/console$/);
+    await operator.look('/console/runs', 'Runs');
+    expect(await operator.page.getByRole('complementary').textContent()).toMatch(
+      /Operator key_\w+ is looking into this org: “Ticket 7: refused runs”, until 15 Nov 2026/,
+    );
+    await operator.look('/console/limits', 'The support grant does not cover this', 403);
+    await operator.page.getByRole('button', { name: 'Sign out' }).click();
+    await operator.page.waitForURL(/\/console\/orgs$/);
+    await operator.look('/console/grants', 'Support grants');
     await operator.confirm('Revoke');
     await operator.page.waitForURL(/done=grant_revoked/);
     await look('/console/settings/support', 'Support access');

@@ -98,7 +98,7 @@ async function overview({ api, org, query }: ScreenVisit) {
   ]);
   return view(
     'Benchmarks',
-    html`${heading('Benchmarks', html`<a class="button primary" href="${listPath}/new">New cohort</a><a class="button" href="${listPath}/participation">Take part or leave</a>`, 'What others pay for the same work. Nobody can be told apart in it, you neither.')}
+    html`${heading('Benchmarks', html`<a class="button primary" href="${listPath}/new">New cohort</a><a class="button" href="${listPath}/participation">Take part or leave</a>`, 'What others pay for the same work. Nobody can be told apart in it, and neither can you.')}
 ${cardOf('Taking part', participation, takesPart)}
 ${cardOf('Cohorts', cohorts, ({ data, next_cursor }) => (data.length === 0 ? empty('No cohorts yet', 'A cohort says whom you want to be compared with.', html`<a class="button primary" href="${listPath}/new">Define the first one</a>`) : html`${cohortTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`))}`,
   );

@@ -1,6 +1,16 @@
 /** For operators: the grants under which they may see into an organization. */
 import type { Listed } from '../api.ts';
-import { askFirst, badge, card, empty, heading, nextPage, table } from '../components.ts';
+import {
+  actionButton,
+  askFirst,
+  badge,
+  card,
+  empty,
+  heading,
+  nextPage,
+  secretBox,
+  table,
+} from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { time } from '../format.ts';
@@ -10,7 +20,15 @@ import { grantableScopes } from './operator-scopes.ts';
 import { type GrantView, grantTones } from './settings-support.ts';
 
 const listPath = '/console/grants';
+/** Where a support session enters the console. */
+const entryPath = '/console/support';
 const hourMs = 3_600_000;
+
+interface OpenedSession {
+  readonly org_id: string;
+  readonly expires_at: string;
+  readonly token: string;
+}
 
 const filters: readonly Filter[] = [
   { name: 'org_id', label: 'Organization (id)' },
@@ -49,6 +67,15 @@ export const operatorGrantScreens: readonly Screen[] = [
         expires_at: new Date(now.getTime() + Number(hours) * hourMs).toISOString(),
       }),
     done: 'grant_made',
+  }),
+  actionScreen<OpenedSession>({
+    path: `${listPath}/{grant_id}/open`,
+    audience: 'operator',
+    send: ({ api, params }) =>
+      api.send('POST', pathOf('/v1/admin/support/grants/{grant_id}/sessions', params)),
+    done: 'saved',
+    back: listPath,
+    show: async (_visit, session) => view('Support session', opened(session)),
   }),
   actionScreen({
     path: `${listPath}/{grant_id}/revoke`,
@@ -96,11 +123,17 @@ function grantTable(grants: readonly GrantView[]): Html {
 }
 
 function actions({ id, status, reason }: GrantView): Html | false {
+  const at = path`/console/grants/${id}`;
   return (
     (status === 'active' || status === 'pending') &&
-    askFirst(
-      { path: path`/console/grants/${id}/revoke`, label: 'Revoke', about: reason },
-      'Sessions under it end at once.',
-    )
+    html`<div class="actions">${status === 'active' && actionButton({ path: `${at}/open`, label: 'Open a session', tone: 'primary', about: reason })}
+${askFirst({ path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions under it end at once.')}</div>`
   );
+}
+
+/** The token is a bearer for the API, and the way into the console of the organization. */
+function opened({ org_id, expires_at, token }: OpenedSession): Html {
+  return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is recorded, and the organization can read it.`)}
+${secretBox('The session is open.', token)}
+${actionButton({ path: entryPath, label: 'Enter the console of the organization', tone: 'primary', fields: { token } })}`;
 }

@@ -77,7 +77,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     audience: 'operator',
     title: 'Change the organization',
     submit: 'Save',
-    back: listPath,
+    back: orgPath,
     fields: () =>
       orgFields.map((field) =>
         field.name === 'home_region' ? { ...field, whenEmpty: 'null' as const } : field,
@@ -94,7 +94,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     title: 'Suspend the organization',
     intro: 'Every request of its keys and people is refused until it is reinstated. Nothing is deleted.',
     submit: 'Suspend it',
-    back: listPath,
+    back: orgPath,
     fields: () => [{ name: 'reason', label: 'Reason', kind: 'text', help: 'Kept with the organization.' }],
     send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/suspend`, params), body),
     done: 'suspended',
@@ -126,7 +126,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     title: 'Mint a key in the organization',
     intro: 'The first key of an organization comes from here. An owner mints the others.',
     submit: 'Mint the key',
-    back: listPath,
+    back: orgPath,
     fields: () => [
       { name: 'name', label: 'Name', kind: 'text', required: true },
       {
@@ -152,7 +152,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     audience: 'operator',
     title: 'Plan of the organization',
     submit: 'Save',
-    back: listPath,
+    back: orgPath,
     async fields({ api }) {
       const { data } = await api.get<Listed<PlanView>>('/v1/admin/plans?sort=name&limit=200');
       return [
@@ -179,7 +179,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     title: 'Top up',
     intro: 'Adds to what the organization has paid in advance.',
     submit: 'Top up',
-    back: listPath,
+    back: orgPath,
     fields: () => [
       { name: 'amount_usd', label: 'Amount', kind: 'money', required: true },
       { name: 'reference', label: 'Reference', kind: 'text', help: 'Such as the number of the invoice.' },

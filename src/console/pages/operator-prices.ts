@@ -124,7 +124,7 @@ export const operatorPriceScreens: readonly Screen[] = [
     title: 'Price for one organization',
     intro: 'A discount on what everybody pays, or amounts of its own.',
     submit: 'Put the price',
-    back: '/console/orgs',
+    back: orgPricesPath,
     fields: () => [
       { name: 'model', label: 'Model', kind: 'text', required: true },
       { name: 'discount_percent', label: 'Discount in percent', kind: 'text', placeholder: '10' },
