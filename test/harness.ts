@@ -199,9 +199,8 @@ export async function createWorld(
     },
     async close() {
       await Promise.all(servers.map((server) => server.drain(0)));
-      for (const job of app.jobs) {
-        await job.stop?.();
-      }
+      // As when the service stops: what one cannot finish keeps nothing else from being closed.
+      await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
       await parts.close();
       await db.close();
       await place.remove();
