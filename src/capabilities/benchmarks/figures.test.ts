@@ -70,6 +70,20 @@ test('models that few use, or that one org makes up, are not told', () => {
   expect(aggregate([members], floor).modelMix).toEqual([{ model: 'common', share: 0.45 }]);
 });
 
+test('a wider cohort less a narrower one does not tell what a single org of the block between them does', () => {
+  const narrow = [0.5, 0.4, 0.8, 0.1].map((share) => org(1, { m: share }));
+  const told = (share: number, others: Record<string, number>) =>
+    aggregate([narrow, [org(1, { m: share }), org(1, others), org(1, others)]], floor).modelMix;
+  expect(aggregate([narrow], floor).modelMix).toEqual([{ model: 'm', share: 0.45 }]);
+  // 1.8 of seven orgs, whatever the one does: it alone uses the model, or makes up most of what its block has of it.
+  for (const others of [{}, { m: 0.01 }]) {
+    for (const share of [0.03, 0.3, 0.6, 0.95]) {
+      expect(told(share, others)).toEqual([{ model: 'm', share: 0.26 }]);
+    }
+  }
+  expect(told(0.3, { m: 0.3 })).toEqual([{ model: 'm', share: 0.39 }]);
+});
+
 test('the caller’s quarter', () => {
   const quartiles = { q1: 1, median: 2, q3: 3 };
   expect([0, 1, 1.5, 2.5, 3.5].map((value) => quarterOf(value, quartiles))).toEqual([1, 1, 2, 3, 4]);

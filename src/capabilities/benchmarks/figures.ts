@@ -75,7 +75,7 @@ export function aggregate(blocks: readonly (readonly Figures[])[], floor: number
     });
     return [name, values.length < floor ? null : quartilesOf(values)];
   });
-  return { metrics: Object.fromEntries(metrics), modelMix: modelMixOf(blocks.flat(), floor) };
+  return { metrics: Object.fromEntries(metrics), modelMix: modelMixOf(blocks, floor) };
 }
 
 function quartilesOf(values: readonly number[]): Quartiles {
@@ -94,31 +94,39 @@ export function roundTo2(value: number): number {
   return Number(value.toPrecision(2));
 }
 
-/** The most that one org may make up of what is told of a model. */
+/** The most that one org may make up of what a block tells of a model. */
 const dominantPart = 0.5;
 
 /**
- * The mean of the orgs' own shares, in whole percent. Told of models that enough of them use, and of which no org makes
- * up more than half: what only one does is not the cohort's.
+ * The mean of the orgs' own shares, in whole percent. A block tells of models that enough of it use, and of which no org
+ * makes up more than half; of others its part is not told. So what a wider answer has more than a narrower one is never what
+ * only one org does.
  */
-function modelMixOf(members: readonly Figures[], floor: number): ModelShare[] {
-  const sharesByModel = new Map<string, number[]>();
-  for (const { modelShares } of members) {
-    for (const [model, share] of Object.entries(modelShares)) {
-      const shares = sharesByModel.get(model);
-      if (shares === undefined) {
-        sharesByModel.set(model, [share]);
-      } else {
-        shares.push(share);
+function modelMixOf(blocks: readonly (readonly Figures[])[], floor: number): ModelShare[] {
+  const sums = new Map<string, number>();
+  for (const members of blocks) {
+    for (const [model, shares] of sharesByModel(members)) {
+      const sum = shares.reduce((total, share) => total + share, 0);
+      if (shares.length >= floor && Math.max(...shares) <= dominantPart * sum) {
+        sums.set(model, (sums.get(model) ?? 0) + sum);
       }
     }
   }
-  return [...sharesByModel]
-    .map(([model, shares]) => ({ model, shares, sum: shares.reduce((sum, share) => sum + share, 0) }))
-    .filter(({ shares, sum }) => shares.length >= floor && Math.max(...shares) <= dominantPart * sum)
-    .map(({ model, sum }) => ({ model, share: Math.round((sum / members.length) * 100) / 100 }))
+  const orgs = blocks.flat().length;
+  return [...sums]
+    .map(([model, sum]) => ({ model, share: Math.round((sum / orgs) * 100) / 100 }))
     .filter(({ share }) => share > 0)
     .sort((a, b) => b.share - a.share || (a.model < b.model ? -1 : 1));
+}
+
+function sharesByModel(members: readonly Figures[]): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  for (const { modelShares } of members) {
+    for (const [model, share] of Object.entries(modelShares)) {
+      found.set(model, [...(found.get(model) ?? []), share]);
+    }
+  }
+  return found;
 }
 
 /** In which quarter of the cohort a value lies, from 1, the lowest. It follows from what the caller is told anyway. */
