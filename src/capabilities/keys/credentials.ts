@@ -41,20 +41,31 @@ export function createCredentials(
   const recent = new Map<string, { readonly credential: Credential; readonly announcements: number }>();
   /** Counts announcements: a row that was read before one must not be remembered after it. */
   let announcements = 0;
+  /** Losing the database loses announcements too: what was last known has to outlast that, but not its return. */
+  let announcementsMissed = false;
 
   onKeyChange(db, (digest) => {
     announcements += 1;
     if (digest === null) {
       remembered.clear();
+      announcementsMissed = true;
     } else {
       remembered.delete(digest);
+      lastKnown.delete(digest);
     }
   });
   onOrgChange(db, (orgId) => {
     announcements += 1;
-    for (const [digest, { org }] of remembered) {
-      if (orgId === null || org?.id === orgId) {
-        remembered.delete(digest);
+    if (orgId === null) {
+      remembered.clear();
+      announcementsMissed = true;
+      return;
+    }
+    for (const known of [remembered, lastKnown]) {
+      for (const [digest, { org }] of known) {
+        if (org?.id === orgId) {
+          known.delete(digest);
+        }
       }
     }
   });
@@ -99,27 +110,35 @@ export function createCredentials(
         }
         throw error;
       }
+      const isCurrent = db.noticesAreCurrent();
+      if (announcementsMissed && isCurrent) {
+        lastKnown.clear();
+        announcementsMissed = false;
+      }
       if (row === undefined) {
         lastKnown.delete(digest);
         return undefined;
       }
       const credential = toCredential(row, region);
       used?.(credential.keyId);
-      if (believeLastKnown) {
-        if (lastKnown.size >= rememberedMax) {
-          lastKnown.clear();
+      if (announcements === announcementsBefore) {
+        if (believeLastKnown) {
+          remember(lastKnown, digest, credential);
         }
-        lastKnown.set(digest, credential);
-      }
-      if (announcements === announcementsBefore && db.noticesAreCurrent()) {
-        if (remembered.size >= rememberedMax) {
-          remembered.clear();
+        if (isCurrent) {
+          remember(remembered, digest, credential);
         }
-        remembered.set(digest, credential);
       }
       return credential;
     },
   };
+}
+
+function remember(known: Map<string, Credential>, digest: string, credential: Credential): void {
+  if (known.size >= rememberedMax) {
+    known.clear();
+  }
+  known.set(digest, credential);
 }
 
 function toCredential(row: CredentialRow, region: string | undefined): Credential {
