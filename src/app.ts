@@ -61,7 +61,12 @@ import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
 
 import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from './capabilities/sso/index.ts';
 
-import { createConsoleEntry, createImpersonation, supportRoutes } from './capabilities/support/index.ts';
+import {
+  admitsUnasked,
+  createConsoleEntry,
+  createImpersonation,
+  supportRoutes,
+} from './capabilities/support/index.ts';
 
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
@@ -169,7 +174,7 @@ export function createApp(deps: AppDependencies): App {
     (await credentials.find(token)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
-  const links = consoleLinks({ db, ids, secrets, sessions, baseUrl });
+  const links = consoleLinks({ db, ids, secrets, sessions, admitsUnasked, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 

@@ -210,3 +210,25 @@ test('a one-time link signs an operator in, to the platform or to an org', async
   world.clock.advanceSeconds(600);
   expect((await postForm(world, pathOf(late.json.url), {})).status).toBe(410);
 });
+
+test('a link leads into no org that forbids support access or wants to approve it', async () => {
+  const other = await world.createOrg();
+  const make = () =>
+    world.request('POST', '/v1/admin/console-links', { key: world.operatorKey, body: { org_id: other.id } });
+  const say = async (body: object) => {
+    const path = `/v1/orgs/${other.id}/support-access/settings`;
+    expect((await world.request('PUT', path, { key: other.ownerKey, body })).status).toBe(200);
+  };
+  const early = await make();
+  expect(early.status).toBe(201);
+  await say({ allowed: false, approval_required: false });
+  expect(outcome(await make())).toEqual([409, 'conflict']);
+  const entered = await postForm(world, pathOf(early.json.url), {});
+  expect([entered.status, entered.headers['set-cookie']]).toEqual([409, undefined]);
+  await say({ allowed: true, approval_required: true });
+  expect(outcome(await make())).toEqual([409, 'conflict']);
+  await say({ allowed: true, approval_required: false });
+  expect((await postForm(world, pathOf(early.json.url), {})).status, 'what was refused was not used up').toBe(
+    303,
+  );
+});

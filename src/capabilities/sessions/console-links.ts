@@ -1,7 +1,7 @@
 /**
  * Links that sign an operator in to the console, once: for whoever has a shell on the machine and no wish to paste a key.
- * An org that is named is entered with a role in it; what is done there is written to that org's audit log as the
- * operator's doing.
+ * An org that is named is entered with a role in it, unless it forbids that or wants to be asked; what is done there is written
+ * to that org's audit log as the operator's doing.
  */
 import { type Static, Type } from 'typebox';
 import { refuse } from '../../contract/refusal.ts';
@@ -12,7 +12,7 @@ import { type Route, write } from '../../platform/http/route.ts';
 import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { findOrg } from '../orgs/index.ts';
+import { lockOrg } from '../orgs/index.ts';
 import { openSession, showRefusal } from './pages.ts';
 import { consoleHome } from './return-path.ts';
 import type { Sessions } from './sessions.ts';
@@ -40,15 +40,28 @@ export interface ConsoleLinkDependencies {
   readonly ids: Ids;
   readonly secrets: Secrets;
   readonly sessions: Sessions;
+  /** Whether operators may enter the org without asking it. Whoever decides by it has locked the org. */
+  admitsUnasked(tx: Queryable, orgId: string): Promise<boolean>;
   baseUrl(): string;
 }
 
 export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; pages: Page[] } {
-  const { db, ids, sessions, baseUrl } = deps;
+  const { db, ids, sessions, admitsUnasked, baseUrl } = deps;
   const tokens = createTokens(deps.secrets, 'console link');
   const path = '/console/link/{token}';
   const over = () =>
     refuse('gone', 'This link was used already or is over. `purser console-link` prints a new one.');
+  const checkAdmitted = async (tx: Queryable, orgId: string) => {
+    if ((await lockOrg(tx, orgId)) === undefined) {
+      throw refuse('not_found');
+    }
+    if (!(await admitsUnasked(tx, orgId))) {
+      throw refuse(
+        'conflict',
+        'The organization forbids support access or wants to approve it. A support grant is the way to ask.',
+      );
+    }
+  };
 
   const routes = [
     write({
@@ -56,17 +69,17 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
       method: 'POST',
       path: '/v1/admin/console-links',
       summary: 'Make a link that signs in to the console, once',
-      description: `It can be used within ${linkMinutes} minutes. The session ends with the operator key that made the link.`,
+      description: `It can be used within ${linkMinutes} minutes. The session ends with the operator key that made the link. An organization that forbids support access, or wants to approve it, is not entered by a link (409).`,
       access: { kind: 'operator' },
       body: MakeConsoleLink,
       bodyOptional: true,
       success: 201,
       response: ConsoleLink,
-      errors: ['not_found'],
+      errors: ['not_found', 'conflict'],
       async handler({ body, caller, now }, tx) {
         const { org_id, role } = body;
-        if (org_id !== undefined && (await findOrg(tx, org_id)) === undefined) {
-          throw refuse('not_found');
+        if (org_id !== undefined) {
+          await checkAdmitted(tx, org_id);
         }
         const token = tokens.issue();
         const link: LinkRow = {
@@ -117,6 +130,9 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
           const link = await takeLink(tx, tokenDigest(params.token ?? ''));
           if (link === undefined || link.expires_at <= now) {
             throw over();
+          }
+          if (link.tenant_id !== platformTenant) {
+            await checkAdmitted(tx, link.tenant_id);
           }
           return openSession(
             tx,

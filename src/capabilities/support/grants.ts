@@ -3,7 +3,7 @@
  * was granted never changes: widening it takes a new grant.
  */
 import { refuse, refuseField } from '../../contract/refusal.ts';
-import type { Transaction } from '../../platform/db/database.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../platform/http/key-format.ts';
 import type { Call, Change } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -264,4 +264,10 @@ export function grantChange(
     after: viewGrant(after, now),
     ...(event !== undefined && { event }),
   };
+}
+
+/** Whether the org lets operators in without a word of its own: only then may they come by another way than a grant. */
+export async function admitsUnasked(tx: Queryable, orgId: string): Promise<boolean> {
+  const { allowed, approval_required } = await findSettings(tx, orgId);
+  return allowed && !approval_required;
 }

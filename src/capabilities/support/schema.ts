@@ -3,8 +3,11 @@ import { type Scope, scopes } from '../../platform/http/access.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, nullable, reason, timestamp } from '../../platform/http/schemas.ts';
 
-/** With these an operator could let itself in for good, or approve its own grants. */
-const neverGranted: readonly Scope[] = ['keys:write', 'org:write'];
+/**
+ * With these an operator could let itself in for good, approve its own grants, or have events sent to a place of its own
+ * long after the grant is over.
+ */
+const neverGranted: readonly Scope[] = ['keys:write', 'org:write', 'webhooks:write'];
 export const grantableScopes = scopes.filter((scope) => !neverGranted.includes(scope));
 
 export const grantHoursMax = 8;
@@ -36,8 +39,8 @@ export const CreateGrant = closed({
     maxItems: grantableScopes.length,
     uniqueItems: true,
     description:
-      'What a session may do; fixed for good. Narrower than what the organization itself may do: `keys:write` and ' +
-      '`org:write` are never granted, and nothing that needs an owner.',
+      'What a session may do; fixed for good. Narrower than what the organization itself may do: `keys:write`, ' +
+      '`org:write` and `webhooks:write` are never granted, and nothing that needs an owner.',
   }),
   reason,
   expires_at: Type.String({

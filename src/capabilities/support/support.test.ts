@@ -77,6 +77,7 @@ describe('a grant', () => {
     );
     expect(await refused({ scope: ['keys:write'] })).toEqual(['scope[0] invalid_value']);
     expect(await refused({ scope: ['runs:read', 'org:write'] })).toEqual(['scope[1] invalid_value']);
+    expect(await refused({ scope: ['webhooks:write'] })).toEqual(['scope[0] invalid_value']);
     expect(await refused({ scope: ['everything'] })).toEqual(['scope[0] invalid_value']);
     expect(await refused({ scope: [] })).toEqual(['scope empty']);
     expect(await refused({ expires_at: inHours(8.001) })).toEqual(['expires_at out_of_range']);
@@ -162,11 +163,12 @@ describe('outside its grant a session is refused', () => {
   });
 
   test('for keys, settings, grants and everything of operators, whatever was granted', async () => {
-    const all = scopes.filter((scope) => scope !== 'keys:write' && scope !== 'org:write');
+    const all = scopes.filter((scope) => !['keys:write', 'org:write', 'webhooks:write'].includes(scope));
     const { token, grantId } = await session(all);
     for (const [method, path, reason] of [
       ['POST', `/v1/orgs/${org.id}/keys`, 'scope_not_granted'],
       ['PATCH', `/v1/orgs/${org.id}`, 'scope_not_granted'],
+      ['POST', `/v1/orgs/${org.id}/webhooks`, 'scope_not_granted'],
       ['POST', `/v1/orgs/${org.id}/support-access/grants/${grantId}/approve`, 'scope_not_granted'],
       ['GET', '/v1/admin/orgs', 'operator_only'],
       ['POST', '/v1/admin/support/grants', 'operator_only'],
