@@ -41,6 +41,8 @@ export interface OidcIdp {
   account: Account;
   /** What is wrong with the next ID tokens. They are signed again, with the provider's own key unless said otherwise. */
   forge: Forgery | undefined;
+  /** Whether it announces that it names itself when people come back. */
+  namesItself: boolean;
   /** Paths that were asked for. */
   readonly asked: string[];
   close(): Promise<void>;
@@ -49,7 +51,7 @@ export interface OidcIdp {
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
 export const strangerKey = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey;
 
-export async function startOidcProvider(redirectUri: string): Promise<OidcIdp> {
+export async function startOidcProvider(...redirectUris: string[]): Promise<OidcIdp> {
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -66,6 +68,7 @@ export async function startOidcProvider(redirectUri: string): Promise<OidcIdp> {
     clientSecret: 'a secret of the client, 32 long!',
     account: { sub: 'ada' },
     forge: undefined,
+    namesItself: true,
     asked,
     async close() {
       server.closeAllConnections();
@@ -74,7 +77,7 @@ export async function startOidcProvider(redirectUri: string): Promise<OidcIdp> {
   };
 
   const provider = new Provider(issuer, {
-    clients: [{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: [redirectUri] }],
+    clients: [{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: redirectUris }],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'k', use: 'sig', alg: 'RS256' }] },
     claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'], profile: ['name'] },
     features: { devInteractions: { enabled: false } },
@@ -114,22 +117,33 @@ export async function startOidcProvider(redirectUri: string): Promise<OidcIdp> {
     if (pathname === '/token' && idp.forge !== undefined) {
       forgeTokens(response, idp.forge);
     }
+    if (pathname === '/.well-known/openid-configuration' && !idp.namesItself) {
+      rewriteJson(response, (json) => {
+        json.authorization_response_iss_parameter_supported = undefined;
+      });
+    }
     void answer(request, response);
   };
   return idp;
 }
 
 function forgeTokens(response: ServerResponse, forgery: Forgery): void {
-  const end = response.end.bind(response) as (body: string) => ServerResponse;
-  response.end = ((body: string | Buffer) => {
-    const json = JSON.parse(String(body)) as { id_token?: string };
-    if (json.id_token !== undefined) {
+  rewriteJson(response, (json) => {
+    if (typeof json.id_token === 'string') {
       const { key = privateKey, alg = 'RS256' } = forgery;
       const honest = JSON.parse(
         Buffer.from(json.id_token.split('.')[1] ?? '', 'base64url').toString(),
       ) as object;
       json.id_token = jwt({ alg, kid: 'k' }, { ...honest, ...forgery.claims }, key);
     }
+  });
+}
+
+function rewriteJson(response: ServerResponse, change: (json: Record<string, unknown>) => void): void {
+  const end = response.end.bind(response) as (body: string) => ServerResponse;
+  response.end = ((body: string | Buffer) => {
+    const json = JSON.parse(String(body)) as Record<string, unknown>;
+    change(json);
     const text = JSON.stringify(json);
     response.setHeader('content-length', Buffer.byteLength(text));
     return end(text);

@@ -54,7 +54,9 @@ export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | un
 }
 
 export async function findOrgBySlug(db: Queryable, slug: string): Promise<OrgRow | undefined> {
-  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE slug = $1`, [slug]);
+  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE slug = $1 AND removed_at IS NULL`, [
+    slug,
+  ]);
   return row;
 }
 

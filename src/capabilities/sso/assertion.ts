@@ -8,23 +8,38 @@
 import { refuse } from '../../contract/refusal.ts';
 import { textOf } from './person.ts';
 
-const responseBytesMax = 262_144;
+/** A few hundred groups fit. Parsing takes longer than its share with each, so they are few, and counted before. */
+const responseBytesMax = 65_536;
+const tagsMax = 1_000;
+const attributesMax = 2_000;
 
 /** In well-formed XML a bare `<` is always markup, so these cannot be anybody's name. */
 const unusualMarkup = /<[!?]/;
 const declaration = /^\s*<\?xml\s[^<>]*\?>/;
-const weakAlgorithm = /xmldsig#(rsa-sha1|dsa-sha1|hmac-sha1|sha1)"/;
+/** Without a document type there are only these. */
+const unknownEntity = /&(?!amp;|lt;|gt;|quot;|apos;|#)/;
+/** Names of attributes have one spelling, their values many; so an algorithm has to be written without references. */
+const algorithms = /Algorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+const weakAlgorithm = /&|xmldsig#(rsa-sha1|dsa-sha1|hmac-sha1|sha1)\s*$/;
+const answeredRequest = /InResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
-export function checkResponseText(base64: string): void {
+/**
+ * Refuses, before anything is parsed, what is not plain; returns the id of the request that the response says it
+ * answers. Whether that is so the signed bytes tell later.
+ */
+export function checkResponseText(base64: string): string {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length === 0 || bytes.length > responseBytesMax) {
     throw refuse('bad_request', 'The SAML response is empty or too large.');
   }
   const text = decodeUtf8(bytes).replace(declaration, '');
-  if (unusualMarkup.test(text)) {
+  if (text.split('<').length > tagsMax || text.split('=').length > attributesMax) {
+    throw refuse('bad_request', 'The SAML response has too many parts.');
+  }
+  if (unusualMarkup.test(text) || unknownEntity.test(text)) {
     throw refuse('bad_request', 'The SAML response has a document type, a comment or another such part.');
   }
-  if (weakAlgorithm.test(text)) {
+  if (valuesOf(text, algorithms).some((algorithm) => weakAlgorithm.test(algorithm))) {
     throw refuse('bad_request', 'The SAML response is signed with SHA-1, which can be forged.');
   }
   if (
@@ -34,6 +49,15 @@ export function checkResponseText(base64: string): void {
   ) {
     throw refuse('bad_request', 'The SAML response has to hold one assertion, not encrypted.');
   }
+  const [requestId, ...others] = new Set(valuesOf(text, answeredRequest));
+  if (requestId === undefined || others.length > 0) {
+    throw refuse('forbidden', 'The SAML response does not say which request it answers.');
+  }
+  return requestId;
+}
+
+function valuesOf(text: string, attribute: RegExp): string[] {
+  return [...text.matchAll(attribute)].map(([, double, single]) => double ?? single ?? '');
 }
 
 function decodeUtf8(bytes: Buffer): string {

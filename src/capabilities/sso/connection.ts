@@ -9,7 +9,10 @@ import type { PutSso, SsoKind, SsoView } from './schema.ts';
 
 export interface ServiceUrls {
   readonly loginUrl: string;
+  /** For issuers that name themselves when a person comes back. */
   readonly redirectUrl: string;
+  /** For those that do not: one that no other org's sign-in comes back to. */
+  readonly orgRedirectUrl: string;
   readonly spEntityId: string;
   readonly acsUrl: string;
 }
@@ -18,6 +21,7 @@ export function serviceUrls(baseUrl: string, slug: string, kind: SsoKind): Servi
   return {
     loginUrl: `${baseUrl}/${kind === 'saml' ? 'saml' : 'sso'}/${slug}/login`,
     redirectUrl: `${baseUrl}/sso/callback`,
+    orgRedirectUrl: `${baseUrl}/sso/${slug}/callback`,
     spEntityId: `${baseUrl}/saml/${slug}/metadata`,
     acsUrl: `${baseUrl}/saml/${slug}/acs`,
   };
@@ -42,6 +46,7 @@ export function viewConnection(row: ConnectionRow, urls: ServiceUrls): SsoView {
     required: row.required,
     login_url: urls.loginUrl,
     redirect_url: isOidc ? urls.redirectUrl : null,
+    org_redirect_url: isOidc ? urls.orgRedirectUrl : null,
     sp_entity_id: isOidc ? null : urls.spEntityId,
     acs_url: isOidc ? null : urls.acsUrl,
     created_at: row.created_at.toISOString(),

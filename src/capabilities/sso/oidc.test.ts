@@ -26,7 +26,7 @@ beforeAll(async () => {
   world.baseUrl = url;
   org = await world.createOrg();
   slug = (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
-  idp = await startOidcProvider(`${url}/sso/callback`);
+  idp = await startOidcProvider(`${url}/sso/callback`, `${url}/sso/${slug}/callback`);
 });
 afterAll(async () => {
   await idp.close();
@@ -34,6 +34,7 @@ afterAll(async () => {
 });
 afterEach(() => {
   idp.forge = undefined;
+  idp.namesItself = true;
 });
 
 const owner = (method: string, path: string, body?: object, at = org) =>
@@ -99,6 +100,7 @@ describe('what may be set', () => {
       kind: 'oidc',
       client_secret_set: true,
       redirect_url: `${url}/sso/callback`,
+      org_redirect_url: `${url}/sso/${slug}/callback`,
       login_url: loginUrl(),
       default_role: 'viewer',
       required: false,
@@ -318,6 +320,89 @@ describe('what is not believed', () => {
     const none = await ask(json.slug);
     expect(none.status).toBe(404);
     expect(none).toEqual(await ask('no-such-org'));
+  });
+
+  test('so does one that is removed, while it is being emptied', async () => {
+    const other = await world.createOrg();
+    const { issuer, clientId: client_id } = idp;
+    expect((await owner('PUT', '/sso', { issuer, client_id }, other)).status).toBe(200);
+    for (const [method, path] of [
+      ['POST', '/suspend'],
+      ['DELETE', ''],
+    ] as const) {
+      const asked = `/v1/admin/orgs/${other.id}${path}`;
+      expect((await world.request(method, asked, { key: world.operatorKey })).status).toBeLessThan(300);
+    }
+    const [row] = await world.db.query<{ slug: string }>('SELECT slug FROM orgs WHERE id = $1', [other.id]);
+    const { status } = await new Browser().request(`${url}/sso/${row?.slug}/login`);
+    expect(status).toBe(404);
+  });
+});
+
+describe('an issuer that sends people on to another one', () => {
+  let evil: OidcIdp;
+  let evilSlug: string;
+
+  beforeAll(async () => {
+    evil = await startOidcProvider(`${url}/sso/callback`);
+    const other = await world.createOrg();
+    evilSlug = (await owner('GET', '', undefined, other)).json.slug;
+    const { issuer, clientId: client_id, clientSecret: client_secret } = evil;
+    const put = await owner('PUT', '/sso', { issuer, client_id, client_secret }, other);
+    expect(put.status, put.text).toBe(200);
+  });
+  afterAll(() => evil.close());
+
+  /** Where the honest issuer sends somebody back to who began at the evil one, which made this of it. */
+  async function sentOn(redirectUri: string) {
+    const browser = new Browser();
+    const begun = await browser.request(`${url}/sso/${evilSlug}/login`);
+    const asked = new URL(begun.headers.get('location') ?? '');
+    const honest = new URL(`${idp.issuer}/auth?${asked.searchParams}`);
+    honest.searchParams.set('redirect_uri', redirectUri);
+    idp.account = { sub: 'ada' };
+    const last = await browser.follow(honest.href, redirectUri);
+    const back = new URL(last.headers.get('location') ?? '');
+    expect(back.searchParams.get('code')).toMatch(/./);
+    return { browser, asked, back };
+  }
+
+  test.each([true, false])('is never asked to redeem its code (names itself: %s)', async (namesItself) => {
+    await connect();
+    evil.namesItself = namesItself;
+    for (const redirectUri of [`${url}/sso/callback`, `${url}/sso/${slug}/callback`]) {
+      for (const honestNamesItself of [true, false]) {
+        const { browser, asked, back } = await sentOn(redirectUri);
+        const own = namesItself ? `${url}/sso/callback` : `${url}/sso/${evilSlug}/callback`;
+        expect(asked.searchParams.get('redirect_uri')).toBe(own);
+        if (!honestNamesItself) {
+          back.searchParams.delete('iss');
+        }
+        expect((await browser.request(back.href)).status).toBe(403);
+      }
+    }
+    expect(evil.asked).not.toContain('POST /token');
+  });
+
+  test('gains nothing by what it announces between the two', async () => {
+    evil.namesItself = true;
+    const { browser, back } = await sentOn(`${url}/sso/callback`);
+    back.searchParams.delete('iss');
+    evil.namesItself = false;
+    world.clock.advanceSeconds(120);
+    expect((await browser.request(back.href)).status).toBe(403);
+    expect(evil.asked).not.toContain('POST /token');
+  });
+
+  test('one that does not name itself is come back from to an address of the org', async () => {
+    await connect();
+    idp.namesItself = false;
+    expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
+    const browser = new Browser();
+    const back = await browser.follow(loginUrl(), `${url}/sso/${slug}/callback`);
+    const elsewhere = (back.headers.get('location') ?? '').replace(`/sso/${slug}/`, `/sso/${evilSlug}/`);
+    expect((await browser.request(elsewhere)).status, 'at the address of another org').toBe(403);
+    expect((await browser.request(back.headers.get('location') ?? '')).status).toBe(303);
   });
 });
 

@@ -6,7 +6,7 @@ import * as oidc from 'openid-client';
 import { refuse } from '../../contract/refusal.ts';
 import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { secretContext } from './connection.ts';
+import { type ServiceUrls, secretContext } from './connection.ts';
 import { type Person, textOf, textsOf } from './person.ts';
 import type { ConnectionRow } from './queries.ts';
 
@@ -20,6 +20,7 @@ export interface OidcDependencies {
 export interface OidcProof {
   readonly nonce: string;
   readonly verifier: string;
+  readonly redirectUrl: string;
 }
 
 export interface Oidc {
@@ -27,7 +28,7 @@ export interface Oidc {
   begin(
     connection: ConnectionRow,
     state: string,
-    redirectUrl: string,
+    urls: Pick<ServiceUrls, 'redirectUrl' | 'orgRedirectUrl'>,
   ): Promise<{ url: URL; proof: OidcProof }>;
   /** `currentUrl` is where the person came back to, with the query. Throws whatever is wrong with it. */
   finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
@@ -58,11 +59,15 @@ export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDepende
   }
 
   return {
-    async begin(connection, state, redirectUrl) {
+    async begin(connection, state, { redirectUrl, orgRedirectUrl }) {
       const configuration = await discover(connection);
-      const proof = { nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
+      const proof: OidcProof = {
+        nonce: oidc.randomNonce(),
+        verifier: oidc.randomPKCECodeVerifier(),
+        redirectUrl: namesItself(configuration) ? redirectUrl : orgRedirectUrl,
+      };
       const url = oidc.buildAuthorizationUrl(configuration, {
-        redirect_uri: redirectUrl,
+        redirect_uri: proof.redirectUrl,
         scope: connection.scope ?? 'openid',
         response_type: 'code',
         code_challenge: await oidc.calculatePKCECodeChallenge(proof.verifier),
@@ -75,8 +80,9 @@ export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDepende
       }
       return { url, proof };
     },
-    async finish(connection, currentUrl, state, { nonce, verifier }) {
+    async finish(connection, currentUrl, state, { nonce, verifier, redirectUrl }) {
       const configuration = await discover(connection);
+      checkWhoAnswers(configuration, currentUrl, redirectUrl);
       const tokens = await oidc.authorizationCodeGrant(configuration, currentUrl, {
         pkceCodeVerifier: verifier,
         expectedState: state,
@@ -95,6 +101,24 @@ export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDepende
       return personOf(connection, { ...more, ...claims });
     },
   };
+}
+
+function namesItself(configuration: oidc.Configuration): boolean {
+  return configuration.serverMetadata().authorization_response_iss_parameter_supported === true;
+}
+
+/**
+ * A code goes to the issuer that gave it, and to no other: an issuer could send people on to another one with a `state` of
+ * its own and be asked to redeem what that one gave. So whoever answers at the address that all orgs share has to say its
+ * name, which openid-client compares where it is announced; at an org's own address only that org's sign-ins end.
+ */
+function checkWhoAnswers(configuration: oidc.Configuration, currentUrl: URL, redirectUrl: string): void {
+  if (currentUrl.origin + currentUrl.pathname !== redirectUrl) {
+    throw new Error('the answer came to another address than it was asked to');
+  }
+  if (redirectUrl.endsWith('/sso/callback') && !namesItself(configuration)) {
+    throw new Error('the issuer does not name itself any more');
+  }
 }
 
 function clientAuth(supported: readonly string[] | undefined, secret: string | undefined): oidc.ClientAuth {

@@ -12,12 +12,13 @@ import { type Attempts, recordChange } from '../audit/index.ts';
 import { recognizeMember } from '../members/index.ts';
 import { findOrgBySlug, type OrgRow } from '../orgs/index.ts';
 import { openSession, refusedSignIn, returnPath, type Sessions, showRefusal } from '../sessions/index.ts';
-import type { Assertion } from './assertion.ts';
+import { type Assertion, checkResponseText } from './assertion.ts';
 import { serviceUrls } from './connection.ts';
 import { createOidc, type OidcProof } from './oidc.ts';
 import { type Person, rulesFor } from './person.ts';
 import { type AttemptRow, type ConnectionRow, findConnection, useAssertion } from './queries.ts';
 import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
+import { SamlThread } from './saml-thread.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
 
@@ -38,6 +39,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const { db, ids, log, sessions, backoff, attempts, baseUrl } = deps;
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
+  const samlThread = new SamlThread();
 
   /** An org without SSO answers like one that does not exist. */
   async function requireConnection(
@@ -68,13 +70,12 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       return redirectTo(`${urls.loginUrl}?return_to=${encodeURIComponent(return_to)}`);
     }
     const begun = { org_id: org.id, issuer: connection.issuer, return_to, kind };
-    // An XML id must not begin with a digit.
-    const token = kind === 'saml' ? `_${signIns.newToken()}` : signIns.newToken();
+    const token = signIns.newToken(kind);
     if (kind === 'saml') {
       const cookie = await signIns.begin(visit, { ...begun, token });
       return redirectTo(await authorizeUrl(connection, urls, token), { 'set-cookie': cookie });
     }
-    const { url, proof } = await reaching(() => oidc.begin(connection, token, urls.redirectUrl), visit);
+    const { url, proof } = await reaching(() => oidc.begin(connection, token, urls), visit);
     const cookie = await signIns.begin(visit, { ...begun, token, proof });
     return redirectTo(url.href, { 'set-cookie': cookie });
   }
@@ -84,9 +85,15 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return ticket === null ? finishOidc(visit) : finishSaml(visit, ticket);
   }
 
-  async function finishOidc(visit: Visit): Promise<PageAnswer> {
+  /** Only for the sign-ins of that org, see `oidc.ts`. */
+  async function orgCallback(visit: Visit): Promise<PageAnswer> {
+    const { org } = await requireConnection(visit.params.org_slug);
+    return finishOidc(visit, org.id);
+  }
+
+  async function finishOidc(visit: Visit, orgId?: string): Promise<PageAnswer> {
     const state = visit.query.get('state') ?? '';
-    const attempt = await signIns.take(state, 'oidc', visit.now);
+    const attempt = await signIns.take(state, 'oidc', visit.now, orgId);
     return refusing(attempt.org_id, visit, async () => {
       signIns.checkBrowser(visit, attempt);
       const connection = await connectionOf(attempt, 'oidc');
@@ -108,11 +115,13 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const response = (await visit.form()).get('SAMLResponse') ?? '';
     return refusing(org.id, visit, async () => {
       const urls = serviceUrls(baseUrl(), org.slug, 'saml');
-      const assertion = await believing(() => verifyResponse(connection, urls, response), visit);
-      const attempt = await signIns.take(assertion.requestId, 'saml', visit.now);
+      const requestId = checkResponseText(response);
+      // Before the work of verifying, so that each sign-in that was begun here is good for one response.
+      const attempt = await signIns.take(requestId, 'saml', visit.now, org.id);
+      const assertion = await believing(() => verifyResponse(samlThread, connection, urls, response), visit);
       const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
       const isNew = await useAssertion(db, org.id, digest, assertion.notOnOrAfter);
-      if (attempt.org_id !== org.id || attempt.issuer !== connection.issuer || !isNew) {
+      if (assertion.requestId !== requestId || attempt.issuer !== connection.issuer || !isNew) {
         throw refuse('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
       }
       const member = await db.transaction((tx) =>
@@ -217,6 +226,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   return [
     { path: '/sso/{org_slug}/login', handler: (visit) => login(visit, 'oidc'), refused: showRefusal },
     { path: '/sso/callback', handler: callback, refused: showRefusal },
+    { path: '/sso/{org_slug}/callback', handler: orgCallback, refused: showRefusal },
     { path: '/saml/{org_slug}/login', handler: (visit) => login(visit, 'saml'), refused: showRefusal },
     {
       method: 'POST',

@@ -103,10 +103,15 @@ export async function insertAttempt(db: Queryable, row: AttemptRow): Promise<voi
 }
 
 /** Whoever deletes the row may go on with it: each can be used once, in whichever process. */
-export async function takeAttempt(db: Queryable, digest: string): Promise<AttemptRow | undefined> {
-  const [row] = await db.query<AttemptRow>('DELETE FROM sso_attempts WHERE digest = $1 RETURNING *', [
-    digest,
-  ]);
+export async function takeAttempt(
+  db: Queryable,
+  digest: string,
+  orgId?: string,
+): Promise<AttemptRow | undefined> {
+  const [row] = await db.query<AttemptRow>(
+    'DELETE FROM sso_attempts WHERE digest = $1 AND org_id = coalesce($2::text, org_id) RETURNING *',
+    [digest, orgId ?? null],
+  );
   return row;
 }
 

@@ -149,7 +149,14 @@ describe('what is not believed', () => {
     expect((await attempt()).status).toBe(403);
     idp.isStranger = false;
     idp.signatureAlgorithm = sha1;
-    expect((await attempt()).status).toBe(400);
+    for (const tamper of [
+      undefined,
+      (xml: string) => change(xml, `"${sha1}"`, `'${sha1}'`),
+      (xml: string) => change(xml, 'rsa-sha1"', 'rsa-sha&#49;"'),
+    ]) {
+      idp.tamper = tamper;
+      expect((await attempt()).status).toBe(400);
+    }
   });
 
   test('a name, a group or a time that was changed after it was signed', async () => {
@@ -222,6 +229,26 @@ describe('what is not believed', () => {
     expect((await post({ browser: new Browser(), action, response: 'A'.repeat(2_000_000) })).status).toBe(
       413,
     );
+  });
+
+  test('more parts than an assertion has are not parsed', async () => {
+    const attributes = Array.from({ length: 2_000 }, (_, n) => ` a${n}=""`).join('');
+    for (const inside of ['<b/>'.repeat(1_000), `<b${attributes}/>`, 'a'.repeat(65_536), '&a;']) {
+      idp.tamper = (xml) => change(xml, '</saml:Assertion>', `${inside}</saml:Assertion>`);
+      expect((await attempt()).status, inside.slice(0, 10)).toBe(400);
+    }
+  });
+
+  test('a sign-in is good for one response, so that nobody can have many verified', async () => {
+    const posted = await fetchResponse();
+    const text = Buffer.from(posted.response, 'base64').toString();
+    const forged = Buffer.from(change(text, '>ada<', '>grace<')).toString('base64');
+    expect((await post({ ...posted, response: forged })).status).toBe(403);
+    expect((await post(posted)).status).toBe(403);
+    const twoRequests = await fetchResponse();
+    const other = Buffer.from(twoRequests.response, 'base64').toString();
+    const response = Buffer.from(change(other, 'InResponseTo="_', 'InResponseTo="_a')).toString('base64');
+    expect((await post({ ...twoRequests, response })).status).toBe(403);
   });
 
   test('a response that is sent twice', async () => {

@@ -2,11 +2,17 @@
  * SAML 2.0, as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and
  * times; what it leaves open is checked in `assertion.ts`, on the signed bytes alone.
  */
-import { generateServiceProviderMetadata, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import {
+  generateServiceProviderMetadata,
+  SAML,
+  type SamlConfig,
+  ValidateInResponseTo,
+} from '@node-saml/node-saml';
 import { refuse } from '../../contract/refusal.ts';
-import { type Assertion, checkResponseText, readAssertion } from './assertion.ts';
+import { type Assertion, readAssertion } from './assertion.ts';
 import type { ServiceUrls } from './connection.ts';
 import type { ConnectionRow } from './queries.ts';
+import type { SamlThread } from './saml-thread.ts';
 
 const clockSkewMs = 60_000;
 /** However long the provider says that it is good for. */
@@ -14,8 +20,8 @@ const assertionAgeMaxMs = 10 * 60_000;
 
 type Urls = Pick<ServiceUrls, 'spEntityId' | 'acsUrl'>;
 
-function samlOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls, requestId = ''): SAML {
-  return new SAML({
+function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls): SamlConfig {
+  return {
     issuer: spEntityId,
     audience: spEntityId,
     callbackUrl: acsUrl,
@@ -29,8 +35,7 @@ function samlOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls, request
     identifierFormat: null,
     acceptedClockSkewMs: clockSkewMs,
     maxAssertionAgeMs: assertionAgeMaxMs,
-    generateUniqueId: () => requestId,
-  });
+  };
 }
 
 /** Where to send the person. */
@@ -39,7 +44,8 @@ export async function authorizeUrl(
   urls: Urls,
   requestId: string,
 ): Promise<string> {
-  return samlOf(connection, urls, requestId).getAuthorizeUrlAsync('', undefined, {});
+  const saml = new SAML({ ...optionsOf(connection, urls), generateUniqueId: () => requestId });
+  return saml.getAuthorizeUrlAsync('', undefined, {});
 }
 
 export function serviceMetadata({ spEntityId, acsUrl }: Urls): string {
@@ -52,17 +58,16 @@ export function serviceMetadata({ spEntityId, acsUrl }: Urls): string {
   });
 }
 
-/** What the one signed assertion of a response says. Throws whatever is wrong with it. */
+/**
+ * What the one signed assertion of a response says, whose text was found plain before. Throws whatever is wrong with it.
+ */
 export async function verifyResponse(
+  thread: SamlThread,
   connection: ConnectionRow,
   urls: Urls,
-  samlResponse: string,
+  response: string,
 ): Promise<Assertion> {
-  checkResponseText(samlResponse);
-  const { profile } = await samlOf(connection, urls).validatePostResponseAsync({
-    SAMLResponse: samlResponse,
-  });
-  const signed = profile?.getAssertion?.();
+  const signed = await thread.verify({ options: optionsOf(connection, urls), response });
   if (signed === undefined) {
     throw refuse('forbidden', 'The identity provider did not sign anybody in.');
   }

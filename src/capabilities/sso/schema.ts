@@ -101,7 +101,15 @@ export const SsoView = closed({
   just_in_time: justInTime,
   required,
   login_url: Type.String({ description: 'Where people of the org sign in.' }),
-  redirect_url: nullable(Type.String({ description: 'OIDC: the redirect URI to register.' })),
+  redirect_url: nullable(
+    Type.String({
+      description:
+        'OIDC: the redirect URI where the issuer announces `authorization_response_iss_parameter_supported`.',
+    }),
+  ),
+  org_redirect_url: nullable(
+    Type.String({ description: 'OIDC: the redirect URI with any other issuer. Register both if in doubt.' }),
+  ),
   sp_entity_id: nullable(
     Type.String({ description: 'SAML: what Purser calls itself; also the address of its metadata.' }),
   ),

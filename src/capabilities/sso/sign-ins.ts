@@ -10,6 +10,7 @@ import type { Visit } from '../../platform/http/page.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { createTokens, tokenDigest } from '../sessions/index.ts';
 import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
+import type { SsoKind } from './schema.ts';
 
 const attemptMinutes = 10;
 /** From the assertion to the session it is one redirect. */
@@ -22,7 +23,7 @@ export interface SignInsDependencies {
 }
 
 export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to'> {
-  readonly kind: 'oidc' | 'saml';
+  readonly kind: SsoKind;
   /** What the identity provider will send back. */
   readonly token: string;
   /** Kept encrypted. */
@@ -30,16 +31,24 @@ export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to
 }
 
 export interface SignIns {
-  newToken(): string;
+  newToken(kind: SsoKind): string;
   /** Returns the header with the browser's cookie. */
   begin(visit: Visit, begun: Begun): Promise<string>;
-  /** Takes the attempt that `token` belongs to; refuses one that is over, used or of another kind. */
-  take(token: string, kind: AttemptRow['kind'], now: Date): Promise<AttemptRow>;
+  /**
+   * Takes the attempt that `token` belongs to; refuses one that is over, used or of another kind. That of another org
+   * than `orgId` stays where it is.
+   */
+  take(token: string, kind: AttemptRow['kind'], now: Date, orgId?: string): Promise<AttemptRow>;
   checkBrowser(visit: Pick<Visit, 'headers'>, attempt: AttemptRow): void;
   proofOf<Proof>(attempt: AttemptRow): Proof;
   /** Goes on with an attempt once it is known who it was; returns the token for the next step. */
   makeTicket(attempt: AttemptRow, memberId: string, now: Date): Promise<string>;
   clearCookie(): string;
+}
+
+/** An XML id must not begin with a digit. */
+function prefixOf(kind: AttemptRow['kind']): string {
+  return kind === 'saml' ? '_' : '';
 }
 
 export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): SignIns {
@@ -53,7 +62,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
   }
 
   return {
-    newToken: () => tokens.issue(),
+    newToken: (kind) => prefixOf(kind) + tokens.issue(),
     async begin(visit, { token, proof, ...begun }) {
       // The same for all attempts of a browser: several tabs may be signing in.
       const browser = browserOf(visit) ?? tokens.issue();
@@ -67,8 +76,11 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       });
       return cookies().set(browser, attemptMinutes * 60);
     },
-    async take(token, kind, now) {
-      const attempt = await takeAttempt(db, tokenDigest(token));
+    async take(token, kind, now, orgId) {
+      const prefix = prefixOf(kind);
+      // What was never given out here is not worth a question to the database.
+      const isOurs = token.startsWith(prefix) && tokens.isOurs(token.slice(prefix.length));
+      const attempt = isOurs ? await takeAttempt(db, tokenDigest(token), orgId) : undefined;
       if (attempt === undefined || attempt.kind !== kind || attempt.expires_at <= now) {
         throw refuse(
           'forbidden',

@@ -35,7 +35,8 @@ export function htmlDocument({
         "base-uri 'none'",
         "frame-ancestors 'none'",
       ].join('; '),
-      'referrer-policy': 'no-referrer',
+      // Not `no-referrer`: with that, browsers send our own forms with `Origin: null`, as if another site had sent them.
+      'referrer-policy': 'same-origin',
       ...headers,
     },
   };

@@ -1,0 +1,35 @@
+import { ValidateInResponseTo } from '@node-saml/node-saml';
+import { expect, test } from 'vitest';
+import { SamlThread } from './saml-thread.ts';
+
+const options = {
+  issuer: 'a',
+  audience: 'a',
+  callbackUrl: 'https://a.example/acs',
+  entryPoint: 'https://idp.example',
+  idpCert: 'AAAA',
+  validateInResponseTo: ValidateInResponseTo.never,
+};
+const response = (inside: string) =>
+  Buffer.from(
+    `<p:Response xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="a">${inside}</p:Response>`,
+  ).toString('base64');
+
+test('a response that keeps the parser busy is given up, and the next one is answered', async () => {
+  const thread = new SamlThread(1_000);
+  const busy = thread.verify({ options, response: response('<b/>'.repeat(60_000)) });
+  const next = thread.verify({ options, response: response('') });
+  const ends = await Promise.allSettled([busy, next]);
+  const reasons = ends.map((end) => (end.status === 'rejected' ? String(end.reason) : 'believed'));
+  expect(reasons[0]).toMatch(/abort/i);
+  expect(reasons[1]).toMatch(/signature/i);
+});
+
+test('only so many wait', async () => {
+  const thread = new SamlThread();
+  const ends = await Promise.allSettled(
+    Array.from({ length: 40 }, () => thread.verify({ options, response: response('') })),
+  );
+  const refused = ends.filter((end) => end.status === 'rejected' && /Many people/.test(String(end.reason)));
+  expect(refused).toHaveLength(8);
+});
