@@ -7,6 +7,7 @@ import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platfo
 import type { Ids } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
 import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
+import { SamlThread } from '../../platform/saml/saml-thread.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type Attempts, recordChange } from '../audit/index.ts';
 import { recognizeMember } from '../members/index.ts';
@@ -18,7 +19,6 @@ import { createOidc, type OidcProof } from './oidc.ts';
 import { type Person, rulesFor } from './person.ts';
 import { type AttemptRow, type ConnectionRow, findConnection, useAssertion } from './queries.ts';
 import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
-import { SamlThread } from './saml-thread.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
 

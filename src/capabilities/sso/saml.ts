@@ -9,10 +9,10 @@ import {
   ValidateInResponseTo,
 } from '@node-saml/node-saml';
 import { refuse } from '../../contract/refusal.ts';
+import type { SamlThread } from '../../platform/saml/saml-thread.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import type { ServiceUrls } from './connection.ts';
 import type { ConnectionRow } from './queries.ts';
-import type { SamlThread } from './saml-thread.ts';
 
 const clockSkewMs = 60_000;
 /** However long the provider says that it is good for. */

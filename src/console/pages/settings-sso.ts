@@ -26,6 +26,7 @@ interface SsoView {
   readonly required: boolean;
   readonly login_url: string;
   readonly redirect_url: string | null;
+  readonly org_redirect_url: string | null;
   readonly sp_entity_id: string | null;
   readonly acs_url: string | null;
 }
@@ -171,7 +172,12 @@ function connection(sso: SsoView): Part {
   const address = (url: string | null) => html`<code>${url}</code>`;
   const ours: readonly (readonly [string, Part])[] =
     sso.kind === 'oidc'
-      ? [['Redirect URI to register', address(sso.redirect_url)]]
+      ? [
+          [
+            'Redirect URIs to register',
+            html`${address(sso.redirect_url)}<br>${address(sso.org_redirect_url)}`,
+          ],
+        ]
       : [
           ['Entity id, and where the metadata is', address(sso.sp_entity_id)],
           ['Assertion consumer service', address(sso.acs_url)],
