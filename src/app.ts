@@ -20,6 +20,7 @@ import {
   deprecationRoutes,
   deprecationsPage,
 } from './capabilities/deprecations/index.ts';
+import { erasureJob, erasureRoutes } from './capabilities/erasure/index.ts';
 import { exhaustionWatch, forecastRoutes } from './capabilities/forecasts/index.ts';
 import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
 import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
@@ -94,6 +95,7 @@ import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts
 import { createRequestRate } from './platform/http/request-rate.ts';
 import type { Route } from './platform/http/route.ts';
 import { buildRouter } from './platform/http/router.ts';
+import type { WriterDependencies } from './platform/http/write.ts';
 import type { Ids } from './platform/ids.ts';
 import type { Job } from './platform/jobs.ts';
 import { createExhaustions } from './platform/ledger/exhaustion.ts';
@@ -203,6 +205,13 @@ export function createApp(deps: AppDependencies): App {
   };
   const edge = edgeRoutes(edgeParts);
 
+  const record: WriterDependencies['recordChange'] = (
+    tx,
+    { caller, address, traceId, now },
+    action,
+    change,
+  ) => recordChange(tx, ids, { ...actorOf(caller), address, traceId, at: now }, action, change);
+  const erasures = { db, ids, secrets, ledger, now: () => clock.now() };
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...orgRemovalRoutes(),
@@ -217,6 +226,7 @@ export function createApp(deps: AppDependencies): App {
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
     ...customerRoutes({ db, ids }),
+    ...erasureRoutes({ ...erasures, log, recordChange: record }),
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
@@ -329,8 +339,7 @@ export function createApp(deps: AppDependencies): App {
         attempts.note(attempt);
       }
     },
-    recordChange: (tx, { caller, address, traceId, now }, action, change) =>
-      recordChange(tx, ids, { ...actorOf(caller), address, traceId, at: now }, action, change),
+    recordChange: record,
   });
 
   const [decision] = edge;
@@ -408,6 +417,7 @@ export function createApp(deps: AppDependencies): App {
     attempts.job,
     retentionJob({ db, ids, clock, faults, signer: auditSigner }),
     emptyMonthsJob({ db, clock }),
+    erasureJob(erasures),
     dailyCheckpoints({ db, ids, signer: auditSigner, clock }),
   ];
   return {

@@ -67,6 +67,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     model: 'gpt-4o',
     budget_id: await made('budgets', limitBodies.budget),
     limit_id: await made('customer-limits', limitBodies.customerLimit),
+    customer_id: await customerOf(org),
     pack_id: await made('credit-packs', limitBodies.creditPack),
     plan_id: plan.json.id,
     member_id: await made('members', { email: 'ada@example.com', role: 'viewer' }),
@@ -90,6 +91,13 @@ async function supportGrantOf({ id }: TestOrg): Promise<string> {
     body: { org_id: id, scope: ['runs:read'], reason: 'a', expires_at },
   });
   return json.id;
+}
+
+/** Its id is its own: one of the same name in another org would be there. */
+async function customerOf(org: TestOrg): Promise<string> {
+  const body = { ...limitBodies.customerLimit, customer_id: `customer_${org.id}` };
+  await world.request('POST', `/v1/orgs/${org.id}/customer-limits`, { key: org.ownerKey, body });
+  return body.customer_id;
 }
 
 async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: string }> {

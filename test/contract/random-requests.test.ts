@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
-import { createWorld, engine, routeOf, type TestAnswer, type World } from '../harness.ts';
+import { createWorld, engine, routeOf, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
 import { mutate, mutations } from '../support/mutations.ts';
 import {
@@ -53,6 +53,12 @@ beforeAll(async () => {
   ({ port } = await world.listen());
 });
 afterAll(() => world.close());
+
+async function customerWithPack({ id, ownerKey }: TestOrg): Promise<string> {
+  const body = { customer_id: 'to be erased', amount_usd: '1' };
+  await world.request('POST', `/v1/orgs/${id}/credit-packs`, { key: ownerKey, body });
+  return encodeURIComponent(body.customer_id);
+}
 
 /** Random requests suspend, revoke and lock out; each round gets people who can still do something. */
 async function newCast(): Promise<Cast> {
@@ -152,6 +158,7 @@ async function newCast(): Promise<Cast> {
       period: 'year',
       limit_usd: '1',
     }),
+    customer_id: await customerWithPack(own),
     pack_id: await make(`/v1/orgs/${own.id}/credit-packs`, own.ownerKey, {
       customer_id: 'a',
       amount_usd: '1',

@@ -1,5 +1,11 @@
 import { insertMany, type Queryable } from '../../platform/db/database.ts';
-import { type AuditEntry, type AuditOutcome, type ChainPlace, chainStart } from './chain.ts';
+import {
+  type AuditEntry,
+  type AuditOutcome,
+  type ChainPlace,
+  chainStart,
+  type PersonalPart,
+} from './chain.ts';
 
 export interface ChainHead extends ChainPlace {
   readonly at: Date;
@@ -273,4 +279,30 @@ export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: Stor
 
 export async function removeUntil(tx: Queryable, tenantId: string, seq: number): Promise<void> {
   await tx.query('DELETE FROM audit_log WHERE tenant_id = $1 AND seq <= $2', [tenantId, BigInt(seq)]);
+}
+
+/** What is left of entries after an erasure, that `by` tells of. */
+export async function writeRedacted(
+  tx: Queryable,
+  tenantId: string,
+  by: number,
+  parts: readonly { readonly seq: number; readonly part: PersonalPart }[],
+): Promise<void> {
+  const json = (value: object | null) => (value === null ? null : JSON.stringify(value));
+  await tx.query(
+    `UPDATE audit_log l
+        SET target_id = r.target_id, before = r.before::jsonb, after = r.after::jsonb, detail = r.detail::jsonb,
+            salt = NULL, redacted_by = $2
+       FROM unnest($3::int8[], $4::text[], $5::text[], $6::text[], $7::text[]) AS r(seq, target_id, before, after, detail)
+      WHERE l.tenant_id = $1 AND l.seq = r.seq`,
+    [
+      tenantId,
+      BigInt(by),
+      parts.map(({ seq }) => BigInt(seq)),
+      parts.map(({ part }) => part.targetId),
+      parts.map(({ part }) => json(part.before)),
+      parts.map(({ part }) => json(part.after)),
+      parts.map(({ part }) => json(part.detail)),
+    ],
+  );
 }

@@ -84,6 +84,9 @@ export async function reserve(
   if (stored !== undefined && stored.fingerprint !== fingerprint) {
     throw refuse('idempotency_key_conflict');
   }
+  if (stored?.status === erasedStatus && stored.body === null) {
+    throw refuse('gone', 'The answer was erased together with the customer that it told of.');
+  }
   if (stored?.status == null || stored.body === null) {
     // Also when the row vanished meanwhile: its owner has just released it, and a retry will find it free.
     throw refuse('idempotency_key_processing');
@@ -102,9 +105,16 @@ export async function storeAnswer(
 ): Promise<void> {
   const { tenantId, keyDigest, fence, cipherKey } = reservation;
   const stored = await tx.query(
-    `UPDATE idempotency_keys SET status = $4, body = $5
+    `UPDATE idempotency_keys SET status = $4, body = $5, customer_digest = $6
       WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL RETURNING 1 AS one`,
-    [tenantId, keyDigest, fence, answer.status, seal(answer.body, cipherKey)],
+    [
+      tenantId,
+      keyDigest,
+      fence,
+      answer.status,
+      seal(answer.body, cipherKey),
+      customerDigest(tenantId, customerOf(answer.body)),
+    ],
   );
   if (stored.length === 0) {
     throw refuse(
@@ -112,6 +122,29 @@ export async function storeAnswer(
       'Another request took over this key while this one was stalled.',
     );
   }
+}
+
+/** What an answer about an erased customer is answered with. */
+const erasedStatus = 410;
+
+/** Forgets the answers that tell of a customer. Their keys stay used: a retry has no second effect. */
+export async function eraseAnswers(tx: Queryable, tenantId: string, customerId: string): Promise<number> {
+  const erased = await tx.query(
+    `UPDATE idempotency_keys SET status = ${erasedStatus}, body = NULL, customer_digest = NULL
+      WHERE tenant_id = $1 AND customer_digest = $2 RETURNING 1 AS one`,
+    [tenantId, customerDigest(tenantId, customerId)],
+  );
+  return erased.length;
+}
+
+/** The answer itself is encrypted and nobody here can read it; this is how it is found. */
+function customerDigest(tenantId: string, customerId: string | undefined): string | null {
+  return customerId === undefined ? null : sha256(canonicalJson([tenantId, customerId]));
+}
+
+function customerOf(body: string): string | undefined {
+  const quoted = /"customer_id":("(?:[^"\\]|\\.)*")/.exec(body)?.[1];
+  return quoted === undefined ? undefined : (JSON.parse(quoted) as string);
 }
 
 /** Frees a key whose request had no effect. A stored answer is left alone: then the effect did happen. */
@@ -146,7 +179,7 @@ async function insertReservation(
               (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $6)))
      ON CONFLICT (tenant_id, key_digest) DO UPDATE
        SET fingerprint = excluded.fingerprint, owner = excluded.owner, reserved_at = excluded.reserved_at,
-           expires_at = excluded.expires_at, status = NULL, body = NULL
+           expires_at = excluded.expires_at, status = NULL, body = NULL, customer_digest = NULL
        WHERE held.expires_at <= now()
           OR (held.status IS NULL AND held.fingerprint = excluded.fingerprint
               AND held.reserved_at <= now() - make_interval(secs => $5))

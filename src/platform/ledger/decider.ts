@@ -16,6 +16,7 @@ import type { Scope } from '../../kernel/limits.ts';
 import { correct, lower, type Raised, raise, type Taken } from '../../kernel/settlement.ts';
 import type { Book, OpenHold } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult, Mark, Outcome, Refused } from './booking.ts';
+import { isErased } from './erased.ts';
 import type { HoldEndRow } from './facts.ts';
 import { type Hold, restoredHold, takenBy } from './hold.ts';
 
@@ -100,7 +101,13 @@ const fixedIfSaid = ['provider', 'action', 'team', 'chain_id'] as const;
 
 function contradiction({ scope: held }: Hold, { scope: said }: Booking): string | undefined {
   return (
-    fixedByHold.find((field) => said[field] !== null && said[field] !== held[field]) ??
+    fixedByHold.find(
+      (field) =>
+        said[field] !== null &&
+        said[field] !== held[field] &&
+        // Whoever settles it does not know that the customer was erased meanwhile, and what it cost is a fact.
+        !(field === 'customer_id' && isErased(held.customer_id)),
+    ) ??
     fixedIfSaid.find((field) => said[field] !== null && held[field] !== null && said[field] !== held[field])
   );
 }

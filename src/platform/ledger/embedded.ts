@@ -11,7 +11,7 @@ import { admit, meetingOf } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { Clock } from '../clock.ts';
-import { type Database, DatabaseUnavailable } from '../db/database.ts';
+import { type Database, DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import {
   addCounters,
@@ -27,6 +27,7 @@ import type { BookingGroup, GroupResult } from './booking.ts';
 import { BookingQueue, type WaitingGroup } from './booking-queue.ts';
 import { type Prepared, undoAll } from './decider.ts';
 import { EndInDoubt, EndsInDoubt } from './ends-in-doubt.ts';
+import { isCounterOf, type Renaming, renamedHold } from './erased.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import type { Hold, HoldKey } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
@@ -516,6 +517,33 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         holds: [...book.holds.values()].map(({ hold }) => hold),
       };
     });
+  }
+
+  async renameCustomer(
+    orgId: string,
+    renaming: Renaming,
+    change: (tx: Transaction) => Promise<void>,
+  ): Promise<void> {
+    const book = await this.#books.open(orgId);
+    await this.#options.db.transaction(change);
+    // As soon as the commit is known, and without a pause: nobody decides under the old name in between.
+    const renamed: Hold[] = [];
+    for (const open of book.holds.values()) {
+      const hold = renamedHold(open.hold, renaming);
+      if (hold !== undefined) {
+        this.#books.prolong(open, hold);
+        renamed.push(hold);
+      }
+    }
+    this.#fresh = this.#fresh.map((hold) => renamedHold(hold, renaming) ?? hold);
+    for (const key of book.counters.keys()) {
+      if (isCounterOf(key, renaming.from)) {
+        book.counters.delete(key);
+      }
+    }
+    if (renamed.length > 0) {
+      this.#holdLog.append(renamed);
+    }
   }
 
   async expireDue(): Promise<boolean> {

@@ -9,6 +9,7 @@ import type { Meeting, Surface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
+import type { Renaming } from './erased.ts';
 import type { Hold, HoldKey } from './hold.ts';
 import type { Standing } from './standing.ts';
 
@@ -92,6 +93,15 @@ export interface Ledger<Run = unknown> {
   standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]>;
   /** The counters of an org and its open holds at one moment, with nothing in flight. `read` runs in that moment. */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
+  /**
+   * Calls a customer otherwise from now on, in open holds and wherever something is counted. `change` runs in that moment, and
+   * has to change the limits' version with it.
+   */
+  renameCustomer(
+    orgId: string,
+    renaming: Renaming,
+    change: (tx: import('../db/database.ts').Transaction) => Promise<void>,
+  ): Promise<void>;
   /** One batch of holds that are past their time; true when there may be more. */
   expireDue(): Promise<boolean>;
   /** Forgets the counters of windows that are long over. */

@@ -435,7 +435,7 @@ async function insertHolds(tx: Transaction, holds: readonly Hold[]): Promise<voi
 /** A new limit may have to be named by every open hold of the org. */
 const holdsPerUpdate = 1_000;
 
-async function updateHolds(tx: Transaction, orgId: string, holds: readonly Hold[]): Promise<void> {
+export async function updateHolds(tx: Transaction, orgId: string, holds: readonly Hold[]): Promise<void> {
   for (let at = 0; at < holds.length; at += holdsPerUpdate) {
     const some = holds.slice(at, at + holdsPerUpdate);
     await tx.query(

@@ -4,9 +4,10 @@
  * write. The books that the kernel works on are made for that transaction and thrown away with it.
  */
 import type { Denial } from '../../kernel/denial.ts';
-import { DatabaseUnavailable } from '../db/database.ts';
+import { DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
+import { type Renaming, renamedHold } from './erased.ts';
 import { type Hold, type HoldKey, restoredHold } from './hold.ts';
 import { replayOf } from './holding.ts';
 import type {
@@ -27,6 +28,7 @@ import {
   type PostgresLedgerOptions,
   selectHolds,
   Tick,
+  updateHolds,
 } from './postgres-tick.ts';
 import { nobody, ownCounters, type Standing, standingOf } from './standing.ts';
 
@@ -134,6 +136,31 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       );
       const holds = await tx.query<{ body: unknown }>('SELECT body FROM holds WHERE org_id = $1', [orgId]);
       return { result: await read(tx), counters, holds: holds.map(({ body }) => restoredHold(body)) };
+    });
+  }
+
+  async renameCustomer(
+    orgId: string,
+    renaming: Renaming,
+    change: (tx: Transaction) => Promise<void>,
+  ): Promise<void> {
+    await this.#options.db.transaction(async (tx) => {
+      await lockOrg(tx, orgId);
+      await change(tx);
+      const rows = await tx.query<{ body: unknown }>(
+        `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,customer_id}' = $2`,
+        [orgId, renaming.from],
+      );
+      await updateHolds(
+        tx,
+        orgId,
+        rows.flatMap(({ body }) => renamedHold(restoredHold(body), renaming) ?? []),
+      );
+      await tx.query(
+        `DELETE FROM counters
+          WHERE org_id = $1 AND strpos(key, ':') > 0 AND strpos(substr(key, strpos(key, ':') + 1), $2) > 0`,
+        [orgId, renaming.from],
+      );
     });
   }
 

@@ -1,0 +1,102 @@
+/**
+ * Erases a name from a log. The parts that hold it are written anew and lose their salt, so that nobody can find out what they
+ * were; hashes stay, and an entry of its own lists what is left of each (`chain.ts`).
+ */
+import type { Transaction } from '../../platform/db/database.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { appendAudit } from './audit.ts';
+import { type AuditEntry, type PersonalPart, redactedDigest } from './chain.ts';
+import { type RedactionList, redactAction } from './chain-check.ts';
+import { readEntries, writeRedacted } from './queries.ts';
+
+export interface Redaction {
+  readonly tenantId: string;
+  readonly from: string;
+  readonly to: string;
+  /** Entries up to here were looked at before. */
+  readonly after: number;
+  readonly limit: number;
+  readonly now: Date;
+}
+
+export interface Redacted {
+  readonly changed: number;
+  /** The last entry that was looked at; undefined: there are no more. */
+  readonly last: number | undefined;
+}
+
+/** One bounded batch. */
+export async function redactEntries(tx: Transaction, ids: Ids, redaction: Redaction): Promise<Redacted> {
+  const { tenantId, from, to, after, limit, now } = redaction;
+  const entries = await readEntries(tx, tenantId, after, limit);
+  const renamed = entries.flatMap((entry) => {
+    const part = renamedPart(entry, from, to);
+    return part === undefined ? [] : [{ seq: entry.seq, part }];
+  });
+  if (renamed.length > 0) {
+    const listed: RedactionList = { redacted: renamed.map(({ seq, part }) => [seq, redactedDigest(part)]) };
+    const [entry] = await appendAudit(tx, tenantId, [
+      {
+        id: ids.next('aud'),
+        at: now.toISOString(),
+        actorKind: 'service',
+        actorId: 'erasure',
+        action: redactAction,
+        outcome: 'success',
+        code: null,
+        targetKind: 'audit_log',
+        targetId: tenantId,
+        before: null,
+        after: listed,
+        detail: null,
+        address: null,
+        traceId: null,
+      },
+    ]);
+    await writeRedacted(tx, tenantId, entry?.seq ?? 0, renamed);
+  }
+  return { changed: renamed.length, last: entries.at(-1)?.seq };
+}
+
+/** Undefined: the name is not in it. */
+function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart | undefined {
+  let found = false;
+  const rename = (value: unknown, name?: string): unknown => {
+    if (typeof value === 'string') {
+      const renamed = name === 'path' ? renamedPath(value, from, to) : value === from ? to : value;
+      found ||= renamed !== value;
+      return renamed;
+    }
+    if (Array.isArray(value)) {
+      return value.map((item) => rename(item));
+    }
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, rename(part, key)]));
+    }
+    return value;
+  };
+  const part: PersonalPart = {
+    targetId: rename(entry.targetId) as string,
+    before: rename(entry.before) as object | null,
+    after: rename(entry.after) as object | null,
+    detail: rename(entry.detail) as object | null,
+    address: entry.address,
+  };
+  return found ? part : undefined;
+}
+
+/** Where a part of the path or a parameter is the name. */
+export function renamedPath(path: string, from: string, to: string): string {
+  return path
+    .split(/([/?&=])/)
+    .map((part) => (decoded(part) === from ? to : part))
+    .join('');
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part.replaceAll('+', ' '));
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,2 @@
+export { erasureJob } from './erasure.ts';
+export { erasureRoutes } from './routes.ts';
