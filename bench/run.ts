@@ -13,6 +13,7 @@ import {
 } from './measure.ts';
 import { killRemaining } from './processes.ts';
 import { type RowResult, rowText, summary } from './report.ts';
+import { auditExport } from './rows/audit-export.ts';
 import { bulkBesideEdge } from './rows/bulk-beside-edge.ts';
 import { bulkEmbedded, bulkPostgres } from './rows/bulk-ingest.ts';
 import { consolePages } from './rows/console-pages.ts';
@@ -27,6 +28,7 @@ import { memoryOrgs } from './rows/memory-orgs.ts';
 import { naive } from './rows/naive.ts';
 import { policies } from './rows/policies.ts';
 import { readOrg } from './rows/read-org.ts';
+import { retention } from './rows/retention.ts';
 import { routing } from './rows/routing.ts';
 import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
@@ -49,6 +51,8 @@ const rows: readonly Row[] = [
   webhooksGrowth,
   policies,
   routing,
+  auditExport,
+  retention,
   memoryOrgs,
   memoryBulk,
   safety,

@@ -73,6 +73,21 @@ export async function fill(db: Database, runs: number, progress: RowOptions['pro
   return { many, few };
 }
 
+/** One org with so many runs. */
+export async function fillRuns(
+  db: Database,
+  runs: number,
+  progress: RowOptions['progress'],
+): Promise<BenchOrg> {
+  const [org] = await seedOrgs(db, 1);
+  if (org === undefined) {
+    throw new Error('an org is needed');
+  }
+  await ensureMonths(db, new Date(Date.now() - days * 86_400_000));
+  await fillOrg(db, org, runs, progress);
+  return org;
+}
+
 /**
  * Runs evenly over the days, of 99 scopes: the second is used half as often as the first, the third a third as often, as
  * it is with workflows and customers. The other tables follow from the runs, so that the books agree.

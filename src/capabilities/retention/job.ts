@@ -38,7 +38,7 @@ export interface RetentionDependencies {
 }
 
 const dayMs = 24 * 3_600_000;
-const everyMs = 30_000;
+const everyMs = 5_000;
 const rowsPerBatch = 1_000;
 /** How long to rest after a batch, in terms of how long that took. */
 const restPerMs = 3;

@@ -1,0 +1,131 @@
+/** The audit log into a SIEM: how fast, and that memory does not grow with it. */
+import { request } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { appendAudit } from '../../src/capabilities/audit/audit.ts';
+import type { AuditDraft } from '../../src/capabilities/audit/chain.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import type { BenchOrg } from '../bench-org.ts';
+import type { RowOptions, SingleRow } from '../measure.ts';
+import { forgetPeak, residentBytes, type ServiceProcess, startService } from '../processes.ts';
+import { seededDirectory, seedOrgs } from '../seed.ts';
+
+const size = { full: 1_000_000, small: 30_000 };
+const entriesPerTransaction = 2_000;
+const days = 60;
+
+export const auditExport: SingleRow = {
+  kind: 'single',
+  name: 'audit-export',
+  what:
+    `an export of ${size.full} audit entries in each format, one after the other, and how far all of them raise the peak of the ` +
+    'process above its memory before (VmHWM above VmRSS after a collection of garbage); embedded engine. `verify` reads the ' +
+    'same entries',
+  toReach: { 'peak MB above': { atMost: 150 } },
+  shrinks: true,
+  async measure({ small, progress }) {
+    const entries = small ? size.small : size.full;
+    const { dataDir, seeded: org } = await seededDirectory((db) => fill(db, entries, progress));
+    const service = await startService({ settings: { SVC_DATA_DIR: dataDir }, collectable: true });
+    try {
+      // What is loaded and compiled only once is not the export's.
+      await exported(service, org, 'ndjson', 1);
+      await service.memory();
+      forgetPeak(service.pid);
+      const before = residentBytes(service.pid, 'now');
+      const figures: Record<string, number> = {};
+      for (const format of ['ndjson', 'cef', 'ocsf']) {
+        progress(`exporting as ${format}`);
+        const { lines, bytes, seconds } = await exported(service, org, format, days);
+        if (lines !== entries) {
+          throw new Error(`${lines} of ${entries} entries came as ${format}`);
+        }
+        figures[`${format} entries/s`] = lines / seconds;
+        figures[`${format} MB/s`] = bytes / seconds / 1_000_000;
+      }
+      figures['peak MB above'] = (residentBytes(service.pid, 'peak') - before) / 1_000_000;
+      progress('verifying');
+      const startedMs = performance.now();
+      const { valid } = await service.call<{ valid: boolean }>(
+        'GET',
+        `/v1/orgs/${org.id}/audit-log/verify`,
+        undefined,
+        org.key,
+      );
+      figures['verified entries/s'] = (entries * 1_000) / (performance.now() - startedMs);
+      return { figures, notes: [`the log is ${valid ? 'valid' : 'NOT VALID'}`] };
+    } finally {
+      await service.stop();
+    }
+  },
+};
+
+async function fill(db: Database, entries: number, progress: RowOptions['progress']): Promise<BenchOrg> {
+  const [org] = await seedOrgs(db, 1);
+  if (org === undefined) {
+    throw new Error('an org is needed');
+  }
+  const beginMs = Date.now() - (days - 1) * 86_400_000;
+  for (let from = 0; from < entries; from += entriesPerTransaction) {
+    if (from % 50_000 === 0) {
+      progress(`writing entries: ${from} of ${entries}`);
+    }
+    const drafts = Array.from({ length: Math.min(entriesPerTransaction, entries - from) }, (_, n) =>
+      draftOf(from + n, new Date(beginMs + ((from + n) / entries) * (days - 2) * 86_400_000)),
+    );
+    await db.transaction((tx) => appendAudit(tx, org.id, drafts));
+  }
+  return org;
+}
+
+function draftOf(n: number, at: Date): AuditDraft {
+  const budget = { id: `bud_${n % 500}`, name: 'Support', period: 'month', limit_usd: String(n % 900) };
+  return {
+    id: `aud_${String(n).padStart(26, '0')}`,
+    at: at.toISOString(),
+    actorKind: 'key',
+    actorId: `key_${n % 40}`,
+    action: 'budgets.change',
+    outcome: n % 20 === 0 ? 'denied' : 'success',
+    code: n % 20 === 0 ? 'forbidden' : null,
+    targetKind: 'budget',
+    targetId: budget.id,
+    before: budget,
+    after: { ...budget, limit_usd: String((n + 1) % 900) },
+    detail: null,
+    address: '203.0.113.7',
+    traceId: n.toString(16).padStart(32, '0'),
+  };
+}
+
+/** Counts what arrives and keeps none of it. */
+async function exported(
+  { port }: ServiceProcess,
+  { id, key }: BenchOrg,
+  format: string,
+  daysAgo: number,
+): Promise<{ lines: number; bytes: number; seconds: number }> {
+  const from = new Date(Date.now() - daysAgo * 86_400_000).toISOString();
+  const path = `/v1/orgs/${id}/audit-log/export?from=${from}&to=${new Date().toISOString()}&format=${format}`;
+  const startedMs = performance.now();
+  return new Promise((resolve, reject) => {
+    const asked = request({ port, path, headers: { authorization: `Bearer ${key}` } }, (response) => {
+      let [lines, bytes] = [0, 0];
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) {
+          lines += 1;
+        }
+      });
+      response.once('error', reject);
+      response.once('end', () => {
+        if (response.statusCode === 200) {
+          resolve({ lines, bytes, seconds: (performance.now() - startedMs) / 1_000 });
+        } else {
+          reject(new Error(`the export was answered with ${response.statusCode}`));
+        }
+      });
+    });
+    asked.once('error', reject);
+    asked.end();
+  });
+}
