@@ -26,19 +26,16 @@ interface VerifyOptions {
 }
 
 async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions): Promise<void> {
-  const key = publicKey === undefined ? undefined : await readPublicKey(publicKey);
-  // Opened last: lines that come before anybody iterates over them are lost.
+  const options = {
+    ...(publicKey !== undefined && { publicKey: await readPublicKey(publicKey) }),
+    ...(checkpoint !== undefined && { kept: checkpoint }),
+  };
   const input = file === '-' ? process.stdin : createReadStream(file);
-  // Without a listener of ours a file that cannot be read would end the process with a stack.
+  // A file that cannot be read fails here: the lines would just end.
   const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  failed.catch(() => undefined);
-  const report = await Promise.race([
-    failed,
-    checkExport(createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }), {
-      ...(key !== undefined && { publicKey: key }),
-      ...(checkpoint !== undefined && { kept: checkpoint }),
-    }),
-  ]);
+  // Read from now on, and not before: lines that nobody waits for are lost.
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  const report = await Promise.race([failed, checkExport(lines, options)]);
   if (report.findings.length > 0) {
     const found = report.findings.map(({ kind, seq, until_seq, message }) => {
       const place = seq === until_seq ? `entry ${seq}` : `entries ${seq} to ${until_seq}`;

@@ -1,4 +1,5 @@
 /** The command line as it is shipped: every command does what its help says. */
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -64,6 +65,12 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     write(lines.map((line) => line.replace('"bud_2"', '"bud_3"')));
     expect(await complaint('audit', 'verify', file)).toMatch(/not valid\n +entry_changed, entry 2: /);
     expect(await complaint('audit', 'verify', `${file}.missing`)).toMatch(/ENOENT/);
+    const key = join(place?.dataDir ?? '', 'key.pem');
+    writeFileSync(key, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
+    write(lines);
+    expect(await purser('audit', 'verify', file, '--public-key', key)).toMatch(/^valid: 3 entries/);
+    const token = ['audit', 'verify', file, '--public-key', key, '--checkpoint', 'nonsense'];
+    expect(await complaint(...token)).toMatch(/a checkpoint given is none/);
   });
 
   test('config shows every setting, with secrets masked', async () => {
