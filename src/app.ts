@@ -211,7 +211,9 @@ export function createApp(deps: AppDependencies): App {
     action,
     change,
   ) => recordChange(tx, ids, { ...actorOf(caller), address, traceId, at: now }, action, change);
-  const erasures = { db, ids, secrets, ledger, now: () => clock.now() };
+  const customerDigest = (tenantId: string, customerId: string) =>
+    secrets.sign(customerId, `customer ${tenantId}`).toString('hex');
+  const erasures = { db, ids, secrets, signer: auditSigner, ledger, customerDigest, now: () => clock.now() };
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...orgRemovalRoutes(),
@@ -340,6 +342,7 @@ export function createApp(deps: AppDependencies): App {
       }
     },
     recordChange: record,
+    customerDigest,
   });
 
   const [decision] = edge;
@@ -418,7 +421,7 @@ export function createApp(deps: AppDependencies): App {
     retentionJob({ db, ids, clock, faults, signer: auditSigner }),
     emptyMonthsJob({ db, clock }),
     erasureJob(erasures),
-    dailyCheckpoints({ db, ids, signer: auditSigner, clock }),
+    dailyCheckpoints({ db, ids, signer: auditSigner, clock, log }),
   ];
   return {
     routes,

@@ -1,8 +1,9 @@
 /** The audit log into a SIEM: how fast, and that memory does not grow with it. */
 import { request } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { appendAudit } from '../../src/capabilities/audit/audit.ts';
-import type { AuditDraft } from '../../src/capabilities/audit/chain.ts';
+import { appendDated } from '../../src/capabilities/audit/audit.ts';
+import type { DatedDraft } from '../../src/capabilities/audit/chain.ts';
+import { lockChain } from '../../src/capabilities/audit/queries.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { BenchOrg } from '../bench-org.ts';
 import type { RowOptions, SingleRow } from '../measure.ts';
@@ -72,12 +73,12 @@ async function fill(db: Database, entries: number, progress: RowOptions['progres
     const drafts = Array.from({ length: Math.min(entriesPerTransaction, entries - from) }, (_, n) =>
       draftOf(from + n, new Date(beginMs + ((from + n) / entries) * (days - 2) * 86_400_000)),
     );
-    await db.transaction((tx) => appendAudit(tx, org.id, drafts));
+    await db.transaction(async (tx) => appendDated(tx, org.id, await lockChain(tx, org.id), drafts));
   }
   return org;
 }
 
-function draftOf(n: number, at: Date): AuditDraft {
+function draftOf(n: number, at: Date): DatedDraft {
   const budget = { id: `bud_${n % 500}`, name: 'Support', period: 'month', limit_usd: String(n % 900) };
   return {
     id: `aud_${String(n).padStart(26, '0')}`,

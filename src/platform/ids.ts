@@ -3,7 +3,7 @@
  * They sort by the time they were made, in the database and by eye.
  */
 import { randomFillSync } from 'node:crypto';
-import type { Clock } from './clock.ts';
+import type { Clock, SharedClock } from './clock.ts';
 
 export type IdPrefix =
   | 'org'
@@ -45,6 +45,8 @@ export type IdPrefix =
 
 export interface Ids {
   next(prefix: IdPrefix): string;
+  /** What time it is where processes have to agree, given what the database says. */
+  agreed(databaseNow: Date): Date;
 }
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -63,11 +65,15 @@ function pooledBytes(size: number): Uint8Array {
   return pool.subarray(used - size, used);
 }
 
-export function createIds(clock: Clock, random: (size: number) => Uint8Array = pooledBytes): Ids {
+export function createIds(
+  clock: Clock | SharedClock,
+  random: (size: number) => Uint8Array = pooledBytes,
+): Ids {
   // Many ids are made in the same millisecond.
   let lastMs = Number.NaN;
   let lastTime: readonly number[] = [];
   return {
+    agreed: (databaseNow) => ('agreed' in clock ? clock.agreed(databaseNow) : databaseNow),
     next(prefix) {
       const nowMs = clock.now().getTime();
       if (nowMs !== lastMs) {

@@ -135,13 +135,7 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
       for (let next = left[0]; next !== undefined; next = left[0]) {
         const [tenantId, attempts] = next;
         const some = attempts.slice(0, entriesPerTransaction);
-        await db.transaction((tx) =>
-          appendAudit(
-            tx,
-            tenantId,
-            some.map((attempt) => draftOf(ids, attempt)),
-          ),
-        );
+        await db.transaction((tx) => appendAudit(tx, ids, tenantId, some.map(draftOf)));
         attempts.splice(0, some.length);
         if (attempts.length === 0) {
           left.shift();
@@ -194,13 +188,11 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
 
 /** Writes an entry in the transaction of whoever must not go on without it. */
 export async function recordAttempt(tx: Transaction, ids: Ids, attempt: Attempt): Promise<void> {
-  await appendAudit(tx, attempt.tenantId, [draftOf(ids, attempt)]);
+  await appendAudit(tx, ids, attempt.tenantId, [draftOf(attempt)]);
 }
 
-function draftOf(ids: Ids, { actor, action, outcome, code, target, detail }: Attempt): AuditDraft {
+function draftOf({ actor, action, outcome, code, target, detail }: Attempt): AuditDraft {
   return {
-    id: ids.next('aud'),
-    at: actor.at.toISOString(),
     actorKind: actor.kind,
     actorId: actor.id,
     action,

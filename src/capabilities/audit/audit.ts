@@ -1,26 +1,45 @@
 /** Appends to a tenant's audit log, in the transaction of what it tells of. */
 import type { Transaction } from '../../platform/db/database.ts';
-import { type AuditDraft, type AuditEntry, type ChainPlace, chained } from './chain.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { type AuditDraft, type AuditEntry, type ChainPlace, chained, type DatedDraft } from './chain.ts';
 import { insertEntries, lockChain, moveChain } from './queries.ts';
 
-/** Returns the entries with their places. Whoever appends to the same chain at the same time waits for the commit. */
+/**
+ * Returns the entries with their places. Whoever appends to the same chain at the same time waits for the commit. Entries are
+ * dated under that lock, by the clock that all processes share: the order of the chain is that of time, and nothing is ever
+ * appended to a time that somebody has read already.
+ */
 export async function appendAudit(
   tx: Transaction,
+  ids: Ids,
   tenantId: string,
   drafts: readonly AuditDraft[],
 ): Promise<AuditEntry[]> {
   const head = await lockChain(tx, tenantId);
+  const at = new Date(Math.max(head.at.getTime(), ids.agreed(head.now).getTime()));
+  return appendDated(
+    tx,
+    tenantId,
+    head,
+    drafts.map((draft) => ({ ...draft, id: ids.next('aud'), at: at.toISOString() })),
+  );
+}
+
+/** Behind the end of the chain, which has to be locked. */
+export async function appendDated(
+  tx: Transaction,
+  tenantId: string,
+  head: ChainPlace,
+  drafts: readonly DatedDraft[],
+): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
-  let place: ChainPlace = head;
-  // Clocks of processes differ, and requests take their time: the order of the chain is to be that of time as well.
-  let at = head.at.toISOString();
   for (const draft of drafts) {
-    at = draft.at < at ? at : draft.at;
-    const entry = chained(tenantId, place, { ...draft, at });
-    entries.push(entry);
-    place = entry;
+    entries.push(chained(tenantId, entries.at(-1) ?? head, draft));
   }
-  await insertEntries(tx, entries);
-  await moveChain(tx, tenantId, { seq: place.seq, hash: place.hash, at: new Date(at) });
+  const last = entries.at(-1);
+  if (last !== undefined) {
+    await insertEntries(tx, entries);
+    await moveChain(tx, tenantId, { seq: last.seq, hash: last.hash, at: new Date(last.at) });
+  }
   return entries;
 }

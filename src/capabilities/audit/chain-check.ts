@@ -28,6 +28,8 @@ export interface Finding {
 export const redactAction = 'audit.redact';
 export interface RedactionList {
   readonly redacted: readonly (readonly [seq: number, digest: string])[];
+  /** Signs the list, so that nobody else can call a change an erasure. */
+  readonly token: string;
 }
 
 const findingsMax = 100;
@@ -39,6 +41,8 @@ export interface ChainCheckOptions {
   readonly start: ChainPlace | undefined;
   /** Signed places. */
   readonly checkpoints?: readonly ChainPlace[];
+  /** Whether an entry that tells of an erasure was signed by the service. */
+  isSigned(entry: AuditEntry, list: RedactionList): boolean;
 }
 
 export class ChainCheck {
@@ -48,11 +52,13 @@ export class ChainCheck {
   readonly #suspects: AuditEntry[] = [];
   /** Redacted entries whose redaction has not come yet: by the place of that. */
   readonly #redacted = new Map<number, Map<number, string>>();
+  readonly #isSigned: ChainCheckOptions['isSigned'];
   #last: AuditEntry | undefined;
   #lastAgreed: number;
   #checked = 0;
 
-  constructor({ start, checkpoints = [] }: ChainCheckOptions) {
+  constructor({ start, checkpoints = [], isSigned }: ChainCheckOptions) {
+    this.#isSigned = isSigned;
     this.#start = start;
     this.#lastAgreed = start?.seq ?? 0;
     this.#checkpoints = new Map();
@@ -70,11 +76,6 @@ export class ChainCheck {
 
   get last(): ChainPlace | undefined {
     return this.#last ?? this.#start;
-  }
-
-  /** What cannot be checked, since the entry that lists it has not come: of a file of some days. */
-  get openRedactions(): number {
-    return [...this.#redacted.values()].reduce((sum, some) => sum + some.size, 0);
   }
 
   /** A signed place that stands right behind its entry. */
@@ -135,16 +136,13 @@ export class ChainCheck {
       );
     }
     this.#nameSuspects();
-    return [...this.#findings].sort((a, b) => a.seq - b.seq);
-  }
-
-  /** Of entries whose redaction is not in the log: in a whole log there is no excuse for it. */
-  refuseOpenRedactions(): void {
+    // Whoever is not shown the erasure cannot tell it from a change.
     for (const seqs of this.#redacted.values()) {
       for (const seq of seqs.keys()) {
-        this.#find('entry_changed', seq, 'It claims an erasure that the log does not know.');
+        this.#find('entry_changed', seq, 'It claims an erasure that is not among these entries.');
       }
     }
+    return [...this.#findings].sort((a, b) => a.seq - b.seq);
   }
 
   #find(kind: FindingKind, seq: number, message: string, untilSeq = seq): void {
@@ -209,7 +207,8 @@ export class ChainCheck {
     const claimed = this.#redacted.get(entry.seq);
     if (claimed !== undefined) {
       this.#redacted.delete(entry.seq);
-      const listed = new Map(redactionsOf(entry));
+      const list = redactionsOf(entry);
+      const listed = new Map(list !== undefined && this.#isSigned(entry, list) ? list.redacted : []);
       for (const [seq, digest] of claimed) {
         if (listed.get(seq) !== digest) {
           this.#find('entry_changed', seq, 'It is not what the erasure has left of it.');
@@ -219,19 +218,23 @@ export class ChainCheck {
   }
 }
 
-function redactionsOf({ action, after }: AuditEntry): RedactionList['redacted'] {
-  const { redacted } = (after ?? {}) as Partial<RedactionList>;
-  return action === redactAction && Array.isArray(redacted) ? redacted : [];
+function redactionsOf({ action, after }: AuditEntry): RedactionList | undefined {
+  const { redacted, token } = (after ?? {}) as Partial<RedactionList>;
+  return action === redactAction && Array.isArray(redacted) && typeof token === 'string'
+    ? { redacted, token }
+    : undefined;
 }
 
-function isIntact(entry: AuditEntry): boolean {
+export function isIntact(entry: AuditEntry): boolean {
   const { salt, commitment, redactedBy } = entry;
-  if (redactedBy !== null) {
-    // What is left of it is held against the list of the erasure. One from before commitments has nothing else to show.
-    return commitment === null || entryHash(entry) === entry.hash;
+  if (commitment === null) {
+    // From before commitments, when there was nothing but successes. The hash covers all that a redaction changes, so of a
+    // redacted one the list of the erasure is all there is, and that covers everything too.
+    const isOfThen = entry.outcome === 'success' && entry.code === null && entry.detail === null;
+    return isOfThen && (redactedBy !== null || entryHash(entry) === entry.hash);
   }
-  const committed = commitment === null || (salt !== null && commitmentOf(salt, entry) === commitment);
-  return committed && entryHash(entry) === entry.hash;
+  const isCommitted = redactedBy !== null || (salt !== null && commitmentOf(salt, entry) === commitment);
+  return isCommitted && entryHash(entry) === entry.hash;
 }
 
 /** With its own hashes, or with those that stand in the other place. */

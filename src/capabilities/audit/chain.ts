@@ -22,9 +22,6 @@ export interface PersonalPart {
 
 /** An entry before it has its place in a chain. */
 export interface AuditDraft extends PersonalPart {
-  readonly id: string;
-  /** ISO 8601 in UTC, to the millisecond. */
-  readonly at: string;
   readonly actorKind: string;
   readonly actorId: string;
   readonly action: string;
@@ -35,7 +32,13 @@ export interface AuditDraft extends PersonalPart {
   readonly traceId: string | null;
 }
 
-export interface AuditEntry extends AuditDraft {
+export interface DatedDraft extends AuditDraft {
+  readonly id: string;
+  /** When it was appended: ISO 8601 in UTC, to the millisecond. */
+  readonly at: string;
+}
+
+export interface AuditEntry extends DatedDraft {
   readonly tenantId: string;
   readonly seq: number;
   /** Null once the personal part was erased. */
@@ -57,7 +60,7 @@ export interface ChainPlace {
 export const chainStart: ChainPlace = { seq: 0, hash: '0'.repeat(64) };
 
 /** The next entry of a chain. */
-export function chained(tenantId: string, head: ChainPlace, draft: AuditDraft): AuditEntry {
+export function chained(tenantId: string, head: ChainPlace, draft: DatedDraft): AuditEntry {
   const salt = randomBytes(16).toString('hex');
   const entry = {
     ...draft,
@@ -76,9 +79,15 @@ export function commitmentOf(salt: string, part: PersonalPart): string {
   return sha256(`${salt}\n${canonicalJson(personalPart(part))}`);
 }
 
-/** Tells a personal part that was erased from any other, without a secret. */
-export function redactedDigest(part: PersonalPart): string {
-  return sha256(canonicalJson(personalPart(part)));
+/** Tells an entry that a person was erased from from any other: the whole of it, as it is since. */
+export function redactedDigest(entry: AuditEntry): string {
+  const { salt: _, redactedBy: __, ...rest } = entry;
+  return sha256(canonicalJson(rest));
+}
+
+/** What is signed of a list of entries that a person was erased from. */
+export function redactionDigest(redacted: readonly (readonly [number, string])[]): string {
+  return sha256(canonicalJson(redacted));
 }
 
 /** What the entry's hash has to be, given its content and the hash before. */

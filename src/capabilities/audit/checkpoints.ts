@@ -1,19 +1,23 @@
 /** Checkpoints: the end of a chain, signed, for the org to keep. One is made every day in which something happened. */
+import { Refusal, refuse } from '../../contract/refusal.ts';
 import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
-import type { Database, Queryable, Transaction } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import { platformTenant } from '../../platform/http/access.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
+import type { Log } from '../../platform/log.ts';
 import { enqueueEvent } from '../../platform/outbox.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
+import { isIntact } from './chain-check.ts';
 import {
   type CheckpointRow,
+  findAnchor,
   findCheckpoint,
-  findHead,
   findUncheckpointed,
   insertCheckpoint,
   lockChain,
+  readEntries,
 } from './queries.ts';
 import type { CheckpointView } from './schema.ts';
 import type { Signer } from './signing.ts';
@@ -32,19 +36,6 @@ export function viewCheckpoint({ tenant_id, seq, id, hash, at, token }: Checkpoi
   return { id, org_id: tenant_id, seq: Number(seq), hash, at: at.toISOString(), token };
 }
 
-/** The end of the chain as it is now, signed and not stored. */
-export async function signHead(
-  db: Queryable,
-  signer: Signer,
-  tenantId: string,
-  now: Date,
-): Promise<{ place: ChainPlace; token: string }> {
-  const place = (await findHead(db, tenantId)) ?? chainStart;
-  const { seq, hash } = place;
-  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
-  return { place, token: signer.sign(said) };
-}
-
 export interface Made {
   readonly checkpoint: CheckpointRow;
   /** False: nothing happened since the last one, and that is it. */
@@ -59,22 +50,26 @@ export async function makeCheckpoint(
   now: Date,
 ): Promise<Made> {
   // Nobody appends meanwhile, so two who make one at once make the same.
-  const { seq } = await lockChain(tx, tenantId);
+  const { seq, hash } = await lockChain(tx, tenantId);
   const there = await findCheckpoint(tx, tenantId, seq);
   if (there !== undefined) {
     return { checkpoint: there, isNew: false };
   }
-  const { place, token } = await signHead(tx, signer, tenantId, now);
-  const checkpoint = {
-    tenant_id: tenantId,
-    seq: BigInt(place.seq),
-    id: ids.next('chk'),
-    hash: place.hash,
-    at: now,
-    token,
-  };
+  await requireIntactEnd(tx, tenantId, { seq, hash });
+  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
+  const token = signer.sign(said);
+  const checkpoint = { tenant_id: tenantId, seq: BigInt(seq), id: ids.next('chk'), hash, at: now, token };
   await insertCheckpoint(tx, checkpoint);
   return { checkpoint, isNew: true };
+}
+
+/** What is signed has to be the end of the log, and not only of the chain's account of it. */
+async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPlace): Promise<void> {
+  const [last] = await readEntries(tx, tenantId, head.seq - 1, 1);
+  const end = last ?? (await findAnchor(tx, tenantId)) ?? chainStart;
+  if (end.seq !== head.seq || end.hash !== head.hash || (last !== undefined && !isIntact(last))) {
+    throw refuse('conflict', 'The log does not end as its chain says: verify it.');
+  }
 }
 
 export function dailyCheckpoints({
@@ -82,7 +77,22 @@ export function dailyCheckpoints({
   ids,
   signer,
   clock,
-}: CheckpointDependencies & { readonly clock: SharedClock }): Job {
+  log,
+}: CheckpointDependencies & { readonly clock: SharedClock; readonly log: Log }): Job {
+  async function tellDaily(tx: Transaction, tenantId: string, now: Date): Promise<void> {
+    const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, signer }, tenantId, now);
+    // Another process may have been quicker; and nobody can subscribe to what operators do.
+    if (isNew && tenantId !== platformTenant) {
+      await enqueueEvent(tx, {
+        id: ids.next('evt'),
+        tenantId,
+        type: 'audit.checkpoint',
+        createdAt: now,
+        data: viewCheckpoint(checkpoint),
+      });
+    }
+  }
+
   return {
     name: 'sign the end of audit logs once a day',
     everyMs,
@@ -90,19 +100,14 @@ export function dailyCheckpoints({
       const now = await agreedNow(db, clock);
       const due = await findUncheckpointed(db, new Date(now.getTime() - dayMs), tenantsPerBatch);
       for (const tenantId of due) {
-        await db.transaction(async (tx) => {
-          const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, signer }, tenantId, now);
-          // Another process may have been quicker; and nobody can subscribe to what operators do.
-          if (isNew && tenantId !== platformTenant) {
-            await enqueueEvent(tx, {
-              id: ids.next('evt'),
-              tenantId,
-              type: 'audit.checkpoint',
-              createdAt: now,
-              data: viewCheckpoint(checkpoint),
-            });
+        try {
+          await db.transaction((tx) => tellDaily(tx, tenantId, now));
+        } catch (error) {
+          if (!(error instanceof Refusal)) {
+            throw error;
           }
-        });
+          log.error({ tenant: tenantId }, 'an audit log does not end as its chain says; it is not signed');
+        }
       }
       return due.length === tenantsPerBatch;
     },

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createSecrets, secretsKeyBytes } from '../../platform/secrets.ts';
 import {
-  type AuditDraft,
   type AuditEntry,
   type ChainPlace,
   chained,
   chainStart,
+  type DatedDraft,
   redactedDigest,
+  redactionDigest,
 } from './chain.ts';
 import { redactAction } from './chain-check.ts';
 import { checkExport } from './export-check.ts';
@@ -35,7 +36,7 @@ async function newSigner(): Promise<Signer> {
   return openSigner(db, createSecrets(randomBytes(secretsKeyBytes)), new Date());
 }
 
-function draftOf(n: number): AuditDraft {
+function draftOf(n: number): DatedDraft {
   return {
     id: `aud_${n}`,
     at: '2026-11-15T12:00:00.000Z',
@@ -54,7 +55,7 @@ function draftOf(n: number): AuditDraft {
   };
 }
 
-function chainOf(drafts: readonly AuditDraft[]): AuditEntry[] {
+function chainOf(drafts: readonly DatedDraft[]): AuditEntry[] {
   let place: ChainPlace = chainStart;
   return drafts.map((draft) => {
     const entry = chained('org_1', place, draft);
@@ -161,12 +162,23 @@ describe('an entry that a person was erased from', () => {
     salt: null,
     redactedBy: 7,
   });
-  const withErasure = (listed: readonly (readonly [number, string])[]) => {
-    const drafts = [
-      ...entries.map((_, n) => draftOf(n + 1)),
-      { ...draftOf(7), action: redactAction, after: { redacted: listed } },
-    ];
-    return chainOf(drafts).map((entry) => (entry.seq === 2 ? redacted(entry) : entry));
+  const withErasure = (listed: readonly (readonly [number, string])[], by = signer) => {
+    const said = {
+      kind: 'redaction',
+      org_id: 'org_1',
+      seq: 2,
+      hash: redactionDigest(listed),
+      at: '',
+    } as const;
+    const after = { redacted: listed, token: by.sign(said) };
+    const drafts = entries.map((_, n) => draftOf(n + 1));
+    return chainAgain([...drafts, { ...draftOf(7), action: redactAction, after }]);
+  };
+  /** The same salts as before: the chain is that of the entries, and one more. */
+  const chainAgain = (drafts: readonly DatedDraft[]) => {
+    const last = entries.at(-1) ?? chainStart;
+    const all = [...entries, chained('org_1', last, drafts[6] as DatedDraft)];
+    return all.map((entry) => (entry.seq === 2 ? redacted(entry) : entry));
   };
   const digest = () => redactedDigest(redacted(entries[1] as AuditEntry));
 
@@ -180,12 +192,28 @@ describe('an entry that a person was erased from', () => {
     }
   });
 
-  test('cannot be told where the erasure is not in the file', async () => {
+  test('is not if somebody else signed the list', async () => {
+    const forged = withErasure([[2, digest()]], await newSigner());
+    expect((await check(forged.map(ndjsonLine))).found).toEqual(['entry_changed 2']);
+  });
+
+  test('cannot be told from a changed one where the erasure is not in the file', async () => {
     const lines = withErasure([[2, digest()]])
       .slice(0, 5)
       .map(ndjsonLine);
-    const { found, remarks } = await check(lines);
-    expect(found).toEqual([]);
-    expect(remarks.join()).toMatch(/1 entries had a person erased/);
+    expect((await check(lines)).found).toEqual(['entry_changed 2']);
+  });
+
+  test('has to say so: what is left out does not pass for null', async () => {
+    for (const name of ['salt', 'commitment', 'redacted_by']) {
+      const lines = entries.map((entry) => {
+        const { [name]: _, ...rest } = JSON.parse(ndjsonLine(entry));
+        return JSON.stringify({ ...rest, after: {} });
+      });
+      await expect(check(lines)).rejects.toThrow('line 1');
+    }
+    const old = { salt: null, commitment: null, redactedBy: 99, detail: { forged: true } };
+    const forged = entries.map((entry) => ndjsonLine(entry.seq === 3 ? { ...entry, ...old } : entry));
+    expect((await check(forged)).found).toContain('entry_changed 3');
   });
 });

@@ -41,6 +41,11 @@ export function parseExportLine(text: string): ExportLine | undefined {
     isObject(target) &&
     Number.isSafeInteger(said.seq) &&
     typeof said.hash === 'string' &&
+    // Left out, they would pass for null, and an entry for one from before there were any.
+    ['salt', 'commitment', 'redacted_by', 'code', 'detail', 'before', 'after'].every(
+      (name) => said[name] !== undefined,
+    ) &&
+    (said.redacted_by === null || Number.isSafeInteger(said.redacted_by)) &&
     outcomes.some((outcome) => outcome === said.outcome);
   if (!isEntry) {
     return undefined;

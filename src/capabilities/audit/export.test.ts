@@ -5,8 +5,9 @@ import { createWorld, type TestOrg, type World } from '../../../test/harness.ts'
 import { cefFaults, parseCef } from '../../../test/support/cef-rules.ts';
 import { ocsfFaults } from '../../../test/support/ocsf-rules.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
-import { appendAudit } from './audit.ts';
-import type { AuditDraft } from './chain.ts';
+import { appendDated } from './audit.ts';
+import type { DatedDraft } from './chain.ts';
+import { lockChain } from './queries.ts';
 
 const entries = 1_200;
 let world: World;
@@ -20,11 +21,15 @@ beforeAll(async () => {
   ({ url } = await world.listen());
   begin = world.clock.now();
   const drafts = Array.from({ length: entries - 2 }, (_, n) => draft(n + 3));
-  await world.db.transaction((tx) => appendAudit(tx, org.id, drafts));
+  await append(drafts);
 });
 afterAll(() => world.close());
 
-function draft(seq: number): AuditDraft {
+async function append(drafts: readonly DatedDraft[]): Promise<void> {
+  await world.db.transaction(async (tx) => appendDated(tx, org.id, await lockChain(tx, org.id), drafts));
+}
+
+function draft(seq: number): DatedDraft {
   return {
     id: `aud_${String(seq).padStart(26, '0')}`,
     at: minute(seq),
@@ -190,15 +195,11 @@ describe('on a socket', () => {
       return query.call(world.db, sql, params);
     }) as typeof query;
     try {
-      await world.db.transaction((tx) =>
-        appendAudit(
-          tx,
-          org.id,
-          Array.from({ length: 3_000 }, (_, n) => ({
-            ...draft(entries + 1 + n),
-            after: { text: 'y'.repeat(5_000) },
-          })),
-        ),
+      await append(
+        Array.from({ length: 3_000 }, (_, n) => ({
+          ...draft(entries + 1 + n),
+          after: { text: 'y'.repeat(5_000) },
+        })),
       );
       const response = await open(whole());
       response.pause();

@@ -4,19 +4,19 @@
  * was cut off goes on behind the last one that arrived.
  */
 import { refuseField } from '../../contract/refusal.ts';
-import type { Queryable } from '../../platform/db/database.ts';
+import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { StreamAnswer } from '../../platform/http/route.ts';
 import { cefLine } from './cef.ts';
 import type { AuditEntry } from './chain.ts';
 import { viewCheckpoint } from './checkpoints.ts';
 import { checkpointLine, ndjsonLine } from './export-lines.ts';
 import { ocsfEvent } from './ocsf.ts';
-import { findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
+import { awaitAppends, findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
 import type { ExportQuery } from './schema.ts';
 import type { Signer } from './signing.ts';
 
 export interface ExportDependencies {
-  readonly db: Queryable;
+  readonly db: Database;
   readonly signer: Signer;
   /** Of this software, as the SIEM formats want to know. */
   readonly version: string;
@@ -85,6 +85,8 @@ async function* pages(
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
   const { db } = deps;
+  // Whoever is appending now may be dated within the time asked for: what comes after is not.
+  await db.transaction((tx) => awaitAppends(tx, tenantId));
   const span = await findSpan(db, tenantId, from, to);
   let last: AuditEntry | undefined;
   for (let at = Math.max(after, (span?.first ?? 1) - 1); span !== undefined && at < span.last; ) {

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { cefFaults, parseCef } from '../../../test/support/cef-rules.ts';
 import { ocsfFaults } from '../../../test/support/ocsf-rules.ts';
 import { cefLine } from './cef.ts';
-import { type AuditDraft, type AuditEntry, chained, chainStart } from './chain.ts';
+import { type AuditEntry, chained, chainStart, type DatedDraft } from './chain.ts';
 import { ndjsonLine, parseExportLine } from './export-lines.ts';
 import { ocsfEvent } from './ocsf.ts';
 
-const plain: AuditDraft = {
+const plain: DatedDraft = {
   id: 'aud_01hzy4t0000000000000000000',
   at: '2026-11-15T12:00:00.123Z',
   actorKind: 'key',
@@ -22,10 +22,10 @@ const plain: AuditDraft = {
   address: '203.0.113.7',
   traceId: 'f'.repeat(32),
 };
-const entryOf = (draft: Partial<AuditDraft>): AuditEntry =>
+const entryOf = (draft: Partial<DatedDraft>): AuditEntry =>
   chained('org_1', chainStart, { ...plain, ...draft });
 
-const drafts: [string, Partial<AuditDraft>][] = [
+const drafts: [string, Partial<DatedDraft>][] = [
   ['a change', {}],
   ['a creation', { before: null }],
   ['a deletion', { action: 'budgets.delete', after: { deleted_at: '2026-11-15T12:00:00.123Z' } }],
@@ -84,7 +84,7 @@ describe('CEF', () => {
 });
 
 describe('OCSF', () => {
-  const eventOf = (draft: Partial<AuditDraft>) =>
+  const eventOf = (draft: Partial<DatedDraft>) =>
     ocsfEvent(entryOf(draft), '0.1.0') as Record<string, unknown>;
 
   test.each(drafts)('%s keeps the rules', (_, draft) => {

@@ -21,10 +21,8 @@ export async function recordChange(
   action: string,
   change: Change,
 ): Promise<void> {
-  await appendAudit(tx, change.tenantId, [
+  await appendAudit(tx, ids, change.tenantId, [
     {
-      id: ids.next('aud'),
-      at: actor.at.toISOString(),
       actorKind: actor.kind,
       actorId: actor.id,
       action,

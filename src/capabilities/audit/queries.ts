@@ -12,13 +12,18 @@ export interface ChainHead extends ChainPlace {
 }
 
 /** The end of a tenant's chain, locked until the transaction ends so that entries follow one another. */
-export async function lockChain(tx: Queryable, tenantId: string): Promise<ChainHead> {
+export async function lockChain(
+  tx: Queryable,
+  tenantId: string,
+): Promise<ChainHead & { readonly now: Date }> {
   await tx.query(
     'INSERT INTO audit_chains (tenant_id, seq, hash) VALUES ($1, 0, $2) ON CONFLICT (tenant_id) DO NOTHING',
     [tenantId, chainStart.hash],
   );
-  const [head] = await tx.query<HeadRow>(
-    'SELECT seq, hash, at FROM audit_chains WHERE tenant_id = $1 FOR UPDATE',
+  await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+  // Asked once the lock is there: until then somebody else may append.
+  const [head] = await tx.query<HeadRow & { now: Date }>(
+    'SELECT seq, hash, at, clock_timestamp()::timestamptz(3) AS now FROM audit_chains WHERE tenant_id = $1',
     [tenantId],
   );
   if (head === undefined) {
@@ -31,6 +36,11 @@ interface HeadRow {
   readonly seq: bigint;
   readonly hash: string;
   readonly at: Date;
+}
+
+/** Waits for whoever is appending: what is appended afterwards is dated later. */
+export async function awaitAppends(tx: Queryable, tenantId: string): Promise<void> {
+  await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR SHARE', [tenantId]);
 }
 
 export async function findHead(db: Queryable, tenantId: string): Promise<ChainPlace | undefined> {
@@ -286,7 +296,7 @@ export async function writeRedacted(
   tx: Queryable,
   tenantId: string,
   by: number,
-  parts: readonly { readonly seq: number; readonly part: PersonalPart }[],
+  parts: readonly (PersonalPart & { readonly seq: number })[],
 ): Promise<void> {
   const json = (value: object | null) => (value === null ? null : JSON.stringify(value));
   await tx.query(
@@ -299,10 +309,10 @@ export async function writeRedacted(
       tenantId,
       BigInt(by),
       parts.map(({ seq }) => BigInt(seq)),
-      parts.map(({ part }) => part.targetId),
-      parts.map(({ part }) => json(part.before)),
-      parts.map(({ part }) => json(part.after)),
-      parts.map(({ part }) => json(part.detail)),
+      parts.map(({ targetId }) => targetId),
+      parts.map(({ before }) => json(before)),
+      parts.map(({ after }) => json(after)),
+      parts.map(({ detail }) => json(detail)),
     ],
   );
 }

@@ -2,12 +2,14 @@
  * Erases a name from a log. The parts that hold it are written anew and lose their salt, so that nobody can find out what they
  * were; hashes stay, and an entry of its own lists what is left of each (`chain.ts`).
  */
+import type { KeyObject } from 'node:crypto';
 import type { Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { appendAudit } from './audit.ts';
-import { type AuditEntry, type PersonalPart, redactedDigest } from './chain.ts';
+import { type AuditEntry, type PersonalPart, redactedDigest, redactionDigest } from './chain.ts';
 import { type RedactionList, redactAction } from './chain-check.ts';
 import { readEntries, writeRedacted } from './queries.ts';
+import { openToken, type Signer } from './signing.ts';
 
 export interface Redaction {
   readonly tenantId: string;
@@ -26,19 +28,29 @@ export interface Redacted {
 }
 
 /** One bounded batch. */
-export async function redactEntries(tx: Transaction, ids: Ids, redaction: Redaction): Promise<Redacted> {
+export async function redactEntries(
+  tx: Transaction,
+  { ids, signer }: { readonly ids: Ids; readonly signer: Signer },
+  redaction: Redaction,
+): Promise<Redacted> {
   const { tenantId, from, to, after, limit, now } = redaction;
   const entries = await readEntries(tx, tenantId, after, limit);
   const renamed = entries.flatMap((entry) => {
     const part = renamedPart(entry, from, to);
-    return part === undefined ? [] : [{ seq: entry.seq, part }];
+    return part === undefined ? [] : [{ ...entry, ...part }];
   });
   if (renamed.length > 0) {
-    const listed: RedactionList = { redacted: renamed.map(({ seq, part }) => [seq, redactedDigest(part)]) };
-    const [entry] = await appendAudit(tx, tenantId, [
+    const redacted = renamed.map((entry) => [entry.seq, redactedDigest(entry)] as const);
+    const token = signer.sign({
+      kind: 'redaction',
+      org_id: tenantId,
+      seq: renamed.at(-1)?.seq ?? 0,
+      hash: redactionDigest(redacted),
+      at: now.toISOString(),
+    });
+    const listed: RedactionList = { redacted, token };
+    const [entry] = await appendAudit(tx, ids, tenantId, [
       {
-        id: ids.next('aud'),
-        at: now.toISOString(),
         actorKind: 'service',
         actorId: 'erasure',
         action: redactAction,
@@ -56,6 +68,14 @@ export async function redactEntries(tx: Transaction, ids: Ids, redaction: Redact
     await writeRedacted(tx, tenantId, entry?.seq ?? 0, renamed);
   }
   return { changed: renamed.length, last: entries.at(-1)?.seq };
+}
+
+/** Whether the list of an erasure is what the service signed. */
+export function isSignedBy(publicKey: KeyObject, { tenantId }: AuditEntry, list: RedactionList): boolean {
+  const said = openToken(list.token, publicKey);
+  return (
+    said?.kind === 'redaction' && said.org_id === tenantId && said.hash === redactionDigest(list.redacted)
+  );
 }
 
 /** Undefined: the name is not in it. */

@@ -70,6 +70,7 @@ export function auditRoutes({ db, ids, signer, softwareVersion }: AuditDependenc
       access: admin,
       response: CheckpointView,
       success: 201,
+      errors: ['conflict'],
       async handler({ params, now }, tx) {
         const { checkpoint } = await makeCheckpoint(tx, { ids, signer }, params.id, now);
         // Not itself an entry: the log would never be where its checkpoint says.

@@ -104,7 +104,11 @@ export const VerificationView = closed({
     }),
     { description: 'What does not fit, and where; the first hundred.' },
   ),
-  head: closed({ seq, hash, token }),
+  head: closed({
+    seq,
+    hash,
+    token: Type.String({ description: 'A signed checkpoint of the end. Empty where the log is not valid.' }),
+  }),
 });
 export type VerificationView = Static<typeof VerificationView>;
 

@@ -18,8 +18,8 @@ import type { Secrets } from '../../platform/secrets.ts';
 
 /** What is signed: that the chain of a tenant had this hash at this place. */
 export interface Statement {
-  /** An anchor is the last entry that retention removed. */
-  readonly kind: 'checkpoint' | 'anchor';
+  /** An anchor is the last entry that retention removed; of a redaction the hash is that of its list. */
+  readonly kind: 'checkpoint' | 'anchor' | 'redaction';
   readonly org_id: string;
   readonly seq: number;
   readonly hash: string;
@@ -84,12 +84,17 @@ function publicKeyOf(privateKey: KeyObject): PublicKey {
   };
 }
 
+/** Parsed once for many tokens. Throws when it is no key. */
+export function readPublicKey(pem: string): KeyObject {
+  return createPublicKey(pem);
+}
+
 /** What a token states; undefined when it is none, or this key did not sign it. */
-export function openToken(token: string, pem: string): Statement | undefined {
+export function openToken(token: string, publicKey: KeyObject): Statement | undefined {
   const [body = '', signature = ''] = token.split('.');
   const bytes = Buffer.from(body, 'base64url');
   try {
-    const genuine = verify(null, bytes, createPublicKey(pem), Buffer.from(signature, 'base64url'));
+    const genuine = verify(null, bytes, publicKey, Buffer.from(signature, 'base64url'));
     return genuine ? (JSON.parse(bytes.toString('utf8')) as Statement) : undefined;
   } catch {
     return undefined;

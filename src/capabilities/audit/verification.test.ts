@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
-import { type AuditEntry, type ChainPlace, chained, chainStart } from './chain.ts';
-import { type AuditRow, entryOfRow } from './queries.ts';
-import { openToken } from './signing.ts';
+import { appendDated } from './audit.ts';
+import { type AuditEntry, type ChainPlace, chained, chainStart, redactedDigest } from './chain.ts';
+import { type AuditRow, entryOfRow, lockChain } from './queries.ts';
+import { openToken, readPublicKey } from './signing.ts';
 
 let world: World;
 let org: TestOrg;
@@ -160,6 +161,34 @@ describe('without any checkpoint', () => {
     expect(await findings()).toEqual(['tail_missing 6-8']);
   });
 
+  test('a forged erasure, with an entry of its own at the end that lists it', async () => {
+    const entries = await readAll();
+    const fourth: AuditEntry = {
+      ...(entries[3] as AuditEntry),
+      after: { name: 'Innocent' },
+      salt: null,
+      redactedBy: 9,
+    };
+    const after = { redacted: [[4, redactedDigest(fourth)]], token: 'e30.e30' };
+    await world.db.transaction(async (tx) =>
+      appendDated(tx, org.id, await lockChain(tx, org.id), [
+        { ...(entries[7] as AuditEntry), action: 'audit.redact', after, before: null },
+      ]),
+    );
+    await sql(
+      `UPDATE audit_log SET after = '{"name": "Innocent"}', salt = NULL, redacted_by = 9 WHERE tenant_id = $1 AND seq = 4`,
+    );
+    expect(await findings()).toEqual(['entry_changed 4']);
+  });
+
+  test('an end that does not fit is not signed', async () => {
+    await sql(`UPDATE audit_log SET actor_id = 'x' WHERE tenant_id = $1 AND seq = 8`);
+    expect((await send('GET', '/verify')).json.head.token).toBe('');
+    expect((await send('POST', '/checkpoints')).status).toBe(409);
+    await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq = 8');
+    expect((await send('POST', '/checkpoints')).status).toBe(409);
+  });
+
   test('a chain that claims to end before it does', async () => {
     await sql('UPDATE audit_chains SET seq = 5 WHERE tenant_id = $1');
     expect(await findings()).toEqual(['head_wrong 5']);
@@ -223,7 +252,7 @@ test('checkpoints are listed, the same one while nothing happens, and signed wit
   const { json: second } = await send('POST', '/checkpoints');
   expect((await send('GET', '/checkpoints')).json).toEqual({ data: [second, first], next_cursor: null });
   const { json: key } = await world.request('GET', '/v1/meta/audit-signing-key');
-  expect(openToken(second.token, key.public_key)).toMatchObject({
+  expect(openToken(second.token, readPublicKey(key.public_key))).toMatchObject({
     kind: 'checkpoint',
     org_id: org.id,
     seq: 9,

@@ -1,16 +1,19 @@
 /** Verifies the chain of a tenant as it stands in the database. */
+import type { KeyObject } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
-import { signHead } from './checkpoints.ts';
 import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
+import { isSignedBy } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
-import { openToken, type Signer, type Statement } from './signing.ts';
+import { openToken, readPublicKey, type Signer, type Statement } from './signing.ts';
 
 const entriesPerRead = 500;
 const checkpointsMax = 1_000;
-const attempts = 3;
+const attempts = 5;
+const signaturesPerTurn = 20;
 
 export interface VerificationDependencies {
   readonly db: Queryable;
@@ -28,22 +31,21 @@ export async function verifyLog(
   { db, signer }: VerificationDependencies,
   { tenantId, kept, now }: VerificationRequest,
 ): Promise<VerificationView> {
-  const { pem } = signer.publicKey;
-  const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, pem);
+  const publicKey = readPublicKey(signer.publicKey.pem);
+  const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, publicKey);
+  const stored = await readCheckpoints(db, tenantId, publicKey);
   for (let left = attempts - 1; ; left -= 1) {
-    const anchor = await findAnchor(db, tenantId);
-    const verified = await verifyOnce(db, tenantId, pem, anchor, keptStatement);
+    const verified = await verifyOnce(db, tenantId, publicKey, stored, keptStatement);
     // Retention may have removed entries before they were read; then what was found missing is not.
-    const moved = (await findAnchor(db, tenantId))?.seq !== anchor?.seq;
+    const moved = (await findAnchor(db, tenantId))?.seq !== verified.anchor?.seq;
     if (left === 0 || !moved || verified.findings.length === 0) {
-      const { token } = await signHead(db, signer, tenantId, now);
-      return view(verified, anchor, keptStatement, token);
+      return view(verified, keptStatement, signer, tenantId, now);
     }
   }
 }
 
-function openKept(token: string, tenantId: string, pem: string): Statement {
-  const statement = openToken(token, pem);
+function openKept(token: string, tenantId: string, publicKey: KeyObject): Statement {
+  const statement = openToken(token, publicKey);
   if (statement?.kind !== 'checkpoint' || statement.org_id !== tenantId) {
     throw refuseField(
       'checkpoint',
@@ -54,40 +56,61 @@ function openKept(token: string, tenantId: string, pem: string): Statement {
   return statement;
 }
 
+interface Checkpoints {
+  readonly places: readonly ChainPlace[];
+  readonly broken: readonly Finding[];
+}
+
+async function readCheckpoints(db: Queryable, tenantId: string, publicKey: KeyObject): Promise<Checkpoints> {
+  const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
+  const places: ChainPlace[] = [];
+  const broken: Finding[] = [];
+  for (const [index, { seq, hash, token }] of rows.entries()) {
+    const place = { seq: Number(seq), hash };
+    if (states(token, publicKey, 'checkpoint', tenantId, place)) {
+      places.push(place);
+    } else {
+      broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
+    }
+    if (index % signaturesPerTurn === signaturesPerTurn - 1) {
+      await nextTurn();
+    }
+  }
+  return { places, broken };
+}
+
 interface Verified {
   readonly check: ChainCheck;
   readonly findings: readonly Finding[];
   readonly head: ChainPlace;
   readonly checkpoints: number;
+  readonly anchor: StoredToken | undefined;
 }
 
 async function verifyOnce(
   db: Queryable,
   tenantId: string,
-  pem: string,
-  anchor: StoredToken | undefined,
+  publicKey: KeyObject,
+  { places, broken }: Checkpoints,
   kept: Statement | undefined,
 ): Promise<Verified> {
-  const stored = await latestCheckpoints(db, tenantId, checkpointsMax);
-  const broken: Finding[] = [];
-  const places: ChainPlace[] = kept === undefined ? [] : [kept];
-  for (const { seq, hash, token } of stored) {
-    const place = { seq: Number(seq), hash };
-    if (states(token, pem, 'checkpoint', tenantId, place)) {
-      places.push(place);
-    } else {
-      broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
-    }
-  }
-  if (anchor !== undefined && !states(anchor.token, pem, 'anchor', tenantId, anchor)) {
-    broken.push(fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.'));
-  }
-  // What retention has removed cannot be compared any more.
+  // Right before the first entries are read: retention goes on meanwhile.
+  const anchor = await findAnchor(db, tenantId);
   const start = anchor ?? chainStart;
-  const check = new ChainCheck({ start, checkpoints: places.filter(({ seq }) => seq >= start.seq) });
+  const all = [...(kept === undefined ? [] : [kept]), ...places];
+  const check = new ChainCheck({
+    start,
+    // What retention has removed cannot be compared any more.
+    checkpoints: all.filter(({ seq }) => seq >= start.seq),
+    isSigned: (entry, list) => isSignedBy(publicKey, entry, list),
+  });
   const head = await readAll(db, tenantId, check, start.seq);
-  check.refuseOpenRedactions();
-  return { check, findings: [...broken, ...check.finish(head)], head, checkpoints: places.length };
+  const forged =
+    anchor === undefined || states(anchor.token, publicKey, 'anchor', tenantId, anchor)
+      ? []
+      : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
+  const findings = [...broken, ...forged, ...check.finish(head)];
+  return { check, findings, head, checkpoints: all.length, anchor };
 }
 
 /** Everything that is there, to the end that the chain names; that is asked last, since entries are appended meanwhile. */
@@ -113,12 +136,12 @@ async function readAll(
 
 function states(
   token: string,
-  pem: string,
+  publicKey: KeyObject,
   kind: Statement['kind'],
   tenantId: string,
   { seq, hash }: ChainPlace,
 ): boolean {
-  const said = openToken(token, pem);
+  const said = openToken(token, publicKey);
   return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
 }
 
@@ -126,22 +149,26 @@ function fault(kind: Finding['kind'], seq: number, message: string): Finding {
   return { kind, seq, until_seq: seq, message };
 }
 
+/** Only an end that was found to be right is signed. */
 function view(
-  { check, findings, head, checkpoints }: Verified,
-  anchor: StoredToken | undefined,
+  { check, findings, head, checkpoints, anchor }: Verified,
   kept: Statement | undefined,
-  token: string,
+  signer: Signer,
+  tenantId: string,
+  now: Date,
 ): VerificationView {
+  const { seq, hash } = head;
+  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
   return {
     valid: findings.length === 0,
     checked_entries: check.checked,
     first_seq: (anchor?.seq ?? 0) + 1,
-    last_seq: head.seq,
+    last_seq: seq,
     removed_until_seq: anchor?.seq ?? null,
     checkpoints_checked: checkpoints,
     kept_checkpoint:
       kept === undefined ? null : kept.seq < (anchor?.seq ?? 0) ? 'removed_by_retention' : 'checked',
     findings: [...findings],
-    head: { seq: head.seq, hash: head.hash, token },
+    head: { seq, hash, token: findings.length === 0 ? signer.sign(said) : '' },
   };
 }

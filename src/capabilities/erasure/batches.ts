@@ -1,10 +1,11 @@
 /**
  * The places where a customer's id is stored, and how it is replaced there: one bounded batch each. A row of the customer loses
- * what the caller said about it (tags, metadata, content) and the id wherever it is a part of a name; of other rows only values
- * that are the id as a whole are replaced.
+ * what the caller said about it (tags, metadata, content) and the id where it is a part of a name (`namePattern`); of other rows
+ * only values that are the id as a whole are replaced.
  */
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import { eraseAnswers } from '../../platform/http/idempotency.ts';
+import { type CustomerDigest, eraseAnswers } from '../../platform/http/idempotency.ts';
+import { namePattern } from '../../platform/ledger/erased.ts';
 import { announceLimit } from '../../platform/ledger/notices.ts';
 import { renamedPath } from '../audit/index.ts';
 
@@ -26,6 +27,11 @@ export interface BatchResult {
 const rowsPerBatch = 2_000;
 const daysPerBatch = 31;
 
+/** What a counter goes by stands behind the first colon of its name: a value, or several as JSON. */
+const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
+const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
+  ELSE regexp_replace(replace(${counterValue}, $5, to_json($3::text)::text), $4, '\\1' || $3 || '\\2', 'g') END`;
+
 /** Limits, packs and rates of the customer end, and what is known of them is known by the pseudonym. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
   const ended = await tx.query(
@@ -34,14 +40,22 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
       WHERE org_id = $1 AND match ->> 'customer_id' = $2 RETURNING 1 AS one`,
     [orgId, from, to, now],
   );
-  const alerts = await tx.query(
-    `UPDATE limit_alerts SET counter_key = replace(counter_key, $2, $3)
-      WHERE org_id = $1 AND strpos(counter_key, ':') > 0
-        AND strpos(substr(counter_key, strpos(counter_key, ':') + 1), $2) > 0 RETURNING 1 AS one`,
-    [orgId, from, to],
+  let renamed = ended.length;
+  for (const table of ['limit_alerts', 'forecast_notices']) {
+    const rows = await tx.query(
+      `UPDATE ${table} SET counter_key = left(counter_key, strpos(counter_key, ':')) || ${renamedValue}
+        WHERE org_id = $1 AND strpos(counter_key, ':') > 0 AND ${counterValue} ~ $4 RETURNING 1 AS one`,
+      [orgId, from, to, namePattern(from), JSON.stringify(from)],
+    );
+    renamed += rows.length;
+  }
+  // Where the watch over limits goes on: it may as well begin anew.
+  await tx.query(
+    `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
+    [orgId, from],
   );
   await announceLimit(tx, orgId);
-  return ended.length + alerts.length;
+  return renamed;
 }
 
 /** A table whose rows are looked at one after the other, so many at a time. */
@@ -50,7 +64,7 @@ interface Pieces {
   readonly org: string;
   /** The rest of its primary key, with types. */
   readonly key: readonly (readonly [name: string, type: string])[];
-  /** Whether a row tells of the customer. $2 is the id, $3 the pseudonym, $4 the id as JSON. */
+  /** Whether a row tells of the customer. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 finds it in names. */
   readonly where: string;
   readonly set: string;
 }
@@ -62,12 +76,12 @@ async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: st
   const beyond =
     cursor === null
       ? ''
-      : `AND (${names.join(', ')}) > (${key.map(([, type], index) => `$${index + 6}::${type}`).join(', ')})`;
+      : `AND (${names.join(', ')}) > (${key.map(([, type], index) => `$${index + 7}::${type}`).join(', ')})`;
   const [row] = await tx.query<{ seen: number; changed: number; last: string[] | null }>(
     `WITH piece AS MATERIALIZED (
        SELECT * FROM ${table} WHERE ${org} = $1 ${beyond} ORDER BY ${names.join(', ')} LIMIT $5
      ), told AS (
-       SELECT ${names.join(', ')} FROM piece WHERE (${where}) AND $3::text IS NOT NULL AND $4::text IS NOT NULL
+       SELECT ${names.join(', ')} FROM piece WHERE (${where}) AND $2::text IS NOT NULL AND $3::text IS NOT NULL AND $4::text IS NOT NULL AND $6::text IS NOT NULL
      ), changed AS (
        UPDATE ${table} AS row SET ${set} FROM told
         WHERE row.${org} = $1 AND ${names.map((name) => `row.${name} = told.${name}`).join(' AND ')}
@@ -76,7 +90,15 @@ async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: st
      SELECT (SELECT count(*) FROM piece)::int4 AS seen, (SELECT count(*) FROM changed)::int4 AS changed,
             (SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] FROM piece
               ORDER BY ${names.map((name) => `${name} DESC`).join(', ')} LIMIT 1) AS last`,
-    [batch.orgId, batch.from, batch.to, JSON.stringify(batch.from), rowsPerBatch, ...(cursor ?? [])],
+    [
+      batch.orgId,
+      batch.from,
+      batch.to,
+      JSON.stringify(batch.from),
+      rowsPerBatch,
+      namePattern(batch.from),
+      ...(cursor ?? []),
+    ],
   );
   return {
     changed: row?.changed ?? 0,
@@ -87,10 +109,12 @@ async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: st
 /** Every JSON text that is the id as a whole: quotes and escapes are written the same way everywhere. */
 const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
 const tells = (column: string) => `strpos(${column}::text, $4) > 0`;
-/** An `external_id` that holds the customer's is gone: a second run with it would be a new one. */
+/** The id in a name that the caller made. */
+const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
+/** An `external_id` that holds the customer's becomes one that nobody else has: a second run with it would be a new one. */
 const forgetIdentities = `
-  UPDATE run_identities i SET external_id = NULL FROM changed
-   WHERE i.org_id = $1 AND i.run_id = changed.run_id AND strpos(i.external_id, $2) > 0`;
+  UPDATE run_identities i SET external_id = $3 || '-' || i.run_id FROM changed
+   WHERE i.org_id = $1 AND i.run_id = changed.run_id AND i.external_id ~ $6`;
 
 const runs: Pieces = {
   table: 'runs',
@@ -100,8 +124,8 @@ const runs: Pieces = {
     ['id', 'text'],
   ],
   where: 'customer_id = $2',
-  set: `customer_id = $3, chain_id = replace(chain_id, $2, $3), tags = NULL, metadata = NULL, content = NULL,
-        external_id = CASE WHEN strpos(external_id, $2) > 0 THEN NULL ELSE external_id END`,
+  set: `customer_id = $3, chain_id = ${renamedName('row.chain_id')}, tags = NULL, metadata = NULL, content = NULL,
+        external_id = CASE WHEN row.external_id ~ $6 THEN $3 || '-' || row.id ELSE row.external_id END`,
 };
 const ledgerEntries: Pieces = {
   table: 'ledger_entries',
@@ -111,18 +135,17 @@ const ledgerEntries: Pieces = {
     ['id', 'text'],
   ],
   where: 'customer_id = $2',
-  set: 'customer_id = $3, chain_id = replace(chain_id, $2, $3), note = replace(note, $2, $3)',
+  set: `customer_id = $3, chain_id = ${renamedName('row.chain_id')}, note = ${renamedName('row.note')}`,
 };
 const holdEnds: Pieces = {
   table: 'hold_ends',
   org: 'org_id',
   key: [['hold_id', 'text']],
   where: `body #>> '{scope,customer_id}' = $2`,
+  // What it took of counters is over. One that is settled late counts where its scope says.
   set: `body = jsonb_set(jsonb_set(row.body, '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
-                         coalesce(to_jsonb(replace(row.body #>> '{scope,chain_id}', $2, $3)), 'null'))
-               || jsonb_build_object('shares', (
-                    SELECT coalesce(jsonb_agg(replace(share, $2, $3) ORDER BY place), '[]')
-                      FROM jsonb_array_elements_text(row.body -> 'shares') WITH ORDINALITY AS s(share, place)))`,
+                         coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
+               || '{"shares": []}'`,
 };
 const events: Pieces = {
   table: 'outbox',
@@ -130,7 +153,8 @@ const events: Pieces = {
   key: [['id', 'text']],
   where: tells('data'),
   set: `data = ${renamedJson('row.data')} || CASE WHEN row.type = 'run.finished' THEN jsonb_build_object(
-          'external_id', NULL, 'tags', '{}'::jsonb, 'chain_id', replace(row.data ->> 'chain_id', $2, $3)) ELSE '{}' END`,
+          'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
+          'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
 };
 /** What receivers answered may repeat what they were sent. */
 const forgetResponses = `
@@ -143,7 +167,7 @@ const refusals: Pieces = {
   key: [['id', 'text']],
   where: `customer_id = $2 OR ${tells('details')}`,
   set: `customer_id = CASE WHEN row.customer_id = $2 THEN $3 ELSE row.customer_id END, details = ${renamedJson('row.details')},
-        message = CASE WHEN row.customer_id = $2 THEN replace(row.message, $2, $3) ELSE row.message END`,
+        message = CASE WHEN row.customer_id = $2 THEN ${renamedName('row.message')} ELSE row.message END`,
 };
 
 export const eraseHoldEnds = (tx: Transaction, batch: Batch) => eraseRows(tx, holdEnds, batch);
@@ -154,16 +178,20 @@ export const eraseEntries = (tx: Transaction, batch: Batch) =>
 export const eraseEvents = (tx: Transaction, batch: Batch) => eraseRows(tx, events, batch, forgetResponses);
 export const eraseRefusals = (tx: Transaction, batch: Batch) => eraseRows(tx, refusals, batch);
 
-export async function eraseStoredAnswers(tx: Transaction, { orgId, from }: Batch): Promise<BatchResult> {
-  return { changed: await eraseAnswers(tx, orgId, from), next: null };
+export async function eraseStoredAnswers(
+  tx: Transaction,
+  { orgId, from }: Batch,
+  digest: CustomerDigest,
+): Promise<BatchResult> {
+  return { changed: await eraseAnswers(tx, orgId, digest(orgId, from)), next: null };
 }
 
 export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
   const renamed = await tx.query(
-    `UPDATE closed_chains SET chain_id = replace(chain_id, $2, $3)
-      WHERE org_id = $1 AND chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2)
-        AND strpos(chain_id, $2) > 0 RETURNING 1 AS one`,
-    [orgId, from, to],
+    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, '\\1' || $3 || '\\2', 'g')
+      WHERE org_id = $1 AND chain_id ~ $4
+        AND chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2) RETURNING 1 AS one`,
+    [orgId, from, to, namePattern(from)],
   );
   return { changed: renamed.length, next: null };
 }

@@ -16,6 +16,14 @@ afterAll(() => world.close());
 const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
   world.request(method, path, { key: org.ownerKey, headers, ...(body !== undefined && { body }) });
 const erase = (customer = inPath) => call('DELETE', `/v1/orgs/${org.id}/customers/${customer}`);
+/** What goes on in the background, once what was only in memory is written. */
+async function settle(): Promise<void> {
+  world.clock.advanceSeconds(11);
+  const job = world.app.jobs.find(({ name }) => name === 'go on erasing customers');
+  while (await job?.runOnce()) {
+    // The next batch.
+  }
+}
 const usageOf = async () =>
   (await call('GET', `/v1/orgs/${org.id}/usage?group_by=customer_id`)).json.data as {
     customer_id: string | null;
@@ -44,6 +52,7 @@ async function expectBalanced(): Promise<void> {
 }
 
 const scope = { model: 'm', customer_id: person };
+const chain = `chain of ${person}`;
 const run = { ...scope, cost_usd: '0.5', input_tokens: 3, output_tokens: 4 };
 
 /** Whatever can come to know of a customer. */
@@ -83,7 +92,11 @@ async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   expect(refused.status).toBe(402);
   const voided = await call('POST', '/v1/edge/decision', { ...scope, estimated_cost_usd: '0.1' });
   await call('DELETE', `/v1/orgs/${org.id}/holds/${voided.json.decision_id}`);
-  const decided = await call('POST', '/v1/edge/decision', { ...scope, estimated_cost_usd: '0.2' });
+  const decided = await call('POST', '/v1/edge/decision', {
+    ...scope,
+    chain_id: chain,
+    estimated_cost_usd: '0.2',
+  });
   const weak = await world.mintKey(org, 'viewer', ['customers:write']);
   await world.request('DELETE', `/v1/orgs/${org.id}/customers/${inPath}`, { key: weak.secret });
   await world.app.finish();
@@ -119,6 +132,13 @@ describe('a customer with traces everywhere', () => {
       expect([...tables]).toContain(table);
     }
     expect((await erase()).status).toBe(204);
+    // Told by a process that had it in memory, after the tables were cleaned.
+    await world.db.query(
+      `INSERT INTO refusals (org_id, id, code, message, operation, key_id, customer_id, details, count, first_at, last_at)
+       VALUES ($1, 'ref_late', 'budget_exceeded', 'late', 'runs.create', 'k', $2, '{}', 1, now(), now())`,
+      [org.id, person],
+    );
+    await settle();
   });
 
   test('is in no table and no export any more', async () => {
@@ -146,7 +166,7 @@ describe('a customer with traces everywhere', () => {
     expect(json).toMatchObject({
       customer_id: expect.stringMatching(/^erased-/),
       cost_usd: '0.5',
-      external_id: null,
+      external_id: expect.stringMatching(/^erased-/),
       tags: {},
       metadata: {},
       content: null,
@@ -174,7 +194,12 @@ describe('a customer with traces everywhere', () => {
   });
 
   test('whose decision was open is settled under the pseudonym, by whoever still uses the old name', async () => {
-    const settled = await call('POST', '/v1/runs', { ...run, cost_usd: '0.2', decision_id: decision });
+    const settled = await call('POST', '/v1/runs', {
+      ...run,
+      chain_id: chain,
+      cost_usd: '0.2',
+      decision_id: decision,
+    });
     expect(settled.status).toBe(201);
     expect(settled.json.customer_id).toMatch(/^erased-/);
     await expectBalanced();
@@ -216,6 +241,7 @@ describe('a customer with traces everywhere', () => {
     expect(refusalOf(await call('POST', '/v1/runs', run))).toEqual([402, 'budget_exceeded']);
     await expectBalanced();
     expect((await erase()).status).toBe(204);
+    await settle();
     expect((await call('GET', `/v1/orgs/${org.id}/customer-limits/${json.id}`)).status).toBe(404);
     expect(await traces()).toEqual([]);
     await expectBalanced();
@@ -233,6 +259,58 @@ test('nobody is erased under a legal hold, nor who is unknown', async () => {
   expect(refusalOf(await ask('DELETE', '/customers/c'))).toEqual([409, 'conflict']);
   await ask('PUT', '/retention-policy', {});
   expect((await ask('DELETE', '/customers/c')).status).toBe(204);
+});
+
+test('a short id leaves the names of others alone, and their own', async () => {
+  const other = await world.createOrg();
+  const ask = (method: string, path: string, body?: object) =>
+    world.request(method, path, { key: other.ownerKey, ...(body && { body }) });
+  await ask('POST', `/v1/orgs/${other.id}/customer-limits`, {
+    customer_id: '*',
+    period: 'day',
+    limit_usd: '1',
+    alert_thresholds: [10],
+  });
+  await ask('PUT', `/v1/orgs/${other.id}/chain-budget`, { max_cost_usd: '1' });
+  for (const customer_id of ['1', '21']) {
+    const body = {
+      model: 'm1',
+      cost_usd: '0.4',
+      customer_id,
+      external_id: `a1-${customer_id}`,
+      chain_id: 'c1',
+    };
+    expect((await ask('POST', '/v1/runs', body)).status).toBe(201);
+  }
+  expect((await ask('DELETE', `/v1/orgs/${other.id}/customers/1`)).status).toBe(204);
+  await settle();
+  const { json } = await ask('GET', '/v1/runs?sort=charged_at');
+  expect(
+    json.data.map((one: Record<string, unknown>) => [
+      one.customer_id,
+      one.external_id,
+      one.chain_id,
+      one.model,
+    ]),
+  ).toEqual(
+    expect.arrayContaining([
+      [expect.stringMatching(/^erased-/), 'a1-1', 'c1', 'm1'],
+      ['21', 'a1-21', 'c1', 'm1'],
+    ]),
+  );
+  // The other's limit and the chain still know what they have counted.
+  const more = (cost_usd: string, said: object) =>
+    ask('POST', '/v1/runs', { model: 'm1', cost_usd, ...said });
+  expect(refusalOf(await more('0.7', { customer_id: '21' }))).toEqual([402, 'budget_exceeded']);
+  expect(refusalOf(await more('0.3', { chain_id: 'c1' }))).toEqual([402, 'chain_budget_exceeded']);
+  const alerts = await world.db.query<{ key: string }>(
+    'SELECT counter_key AS key FROM limit_alerts WHERE org_id = $1 ORDER BY 1',
+    [other.id],
+  );
+  const values = alerts.map(({ key }) => key.slice(key.indexOf(':') + 1));
+  expect(values.filter((value) => value !== 'c1').sort()).toEqual(['21', expect.stringMatching(/^erased-/)]);
+  const reconciled = await ask('GET', `/v1/orgs/${other.id}/ledger/reconciliation`);
+  expect(reconciled.json).toMatchObject({ balanced: true });
 });
 
 test('an erasure that was cut off goes on in the background', async () => {
@@ -262,10 +340,11 @@ test('an erasure that was cut off goes on in the background', async () => {
   const halfWay = await stillThere();
   expect(halfWay).toBeGreaterThan(0);
   expect(halfWay).toBeLessThan(2_250);
-  const job = world.app.jobs.find(({ name }) => name === 'go on erasing customers');
-  while (await job?.runOnce()) {
-    // The next batch.
-  }
+  await call('PUT', `/v1/orgs/${org.id}/retention-policy`, { legal_hold: true });
+  await settle();
+  expect(await stillThere()).toBe(halfWay);
+  await call('PUT', `/v1/orgs/${org.id}/retention-policy`, {});
+  await settle();
   expect(await stillThere()).toBe(0);
   expect((await call('GET', `/v1/orgs/${org.id}/customer-erasures`)).json.data[0].state).toBe('erased');
   await expectBalanced();

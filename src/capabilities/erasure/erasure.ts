@@ -5,6 +5,7 @@
  */
 import { refuse } from '../../contract/refusal.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { CustomerDigest } from '../../platform/http/idempotency.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Change } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -12,7 +13,7 @@ import type { Job } from '../../platform/jobs.ts';
 import { newPseudonym } from '../../platform/ledger/erased.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { redactEntries } from '../audit/index.ts';
+import { redactEntries, type Signer } from '../audit/index.ts';
 import { findPolicy } from '../retention/index.ts';
 import {
   type Batch,
@@ -43,7 +44,9 @@ export interface ErasureDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly secrets: Secrets;
+  readonly signer: Signer;
   readonly ledger: Pick<Ledger, 'holds' | 'renameCustomer'>;
+  readonly customerDigest: CustomerDigest;
   readonly now: () => Date;
 }
 
@@ -52,10 +55,14 @@ const holdsMax = 100_000;
 /** How many batches a request waits for; the rest goes on in the background. */
 const batchesPerRequest = 200;
 
+const waitingStep = 'waiting';
+/** Refusals, attempts and events wait in memory for a second or so. */
+const settledAfterMs = 10_000;
+
 /** In this order: what could make new rows under the old name comes first. */
 const steps: readonly (readonly [
   name: string,
-  run: (tx: Transaction, batch: Batch, ids: Ids) => Promise<BatchResult>,
+  run: (tx: Transaction, batch: Batch, deps: ErasureDependencies) => Promise<BatchResult>,
 ])[] = [
   ['hold_ends', eraseHoldEnds],
   ['runs', eraseRuns],
@@ -64,14 +71,19 @@ const steps: readonly (readonly [
   ['usage', eraseUsage],
   ['events', eraseEvents],
   ['refusals', eraseRefusals],
-  ['stored_answers', eraseStoredAnswers],
+  ['stored_answers', (tx, batch, { customerDigest }) => eraseStoredAnswers(tx, batch, customerDigest)],
   ['support_paths', eraseSupportPaths],
   ['audit_log', eraseAudit],
+  // What waited in the memory of some process when it began is written by now.
+  [waitingStep, async () => ({ changed: 0, next: null })],
+  ['late events', eraseEvents],
+  ['late refusals', eraseRefusals],
+  ['late audit_log', eraseAudit],
 ];
 const firstStep = 'limits';
 
-async function eraseAudit(tx: Transaction, batch: Batch, ids: Ids): Promise<BatchResult> {
-  const { changed, last } = await redactEntries(tx, ids, {
+async function eraseAudit(tx: Transaction, batch: Batch, deps: ErasureDependencies): Promise<BatchResult> {
+  const { changed, last } = await redactEntries(tx, deps, {
     tenantId: batch.orgId,
     from: batch.from,
     to: batch.to,
@@ -139,7 +151,7 @@ export async function requireCustomer(
 
 /** One batch of an erasure; true when there is more to do. */
 async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promise<boolean> {
-  const { db, ids, secrets, ledger, now } = deps;
+  const { db, secrets, ledger, now } = deps;
   if (erasure.customer === null) {
     return false;
   }
@@ -159,10 +171,13 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
     await advanceErasure(db, erasure, { step: steps[0]?.[0] ?? '', cursor: null, changed });
     return true;
   }
+  if (erasure.step === waitingStep && batch.now.getTime() < erasure.requested_at.getTime() + settledAfterMs) {
+    return false;
+  }
   const index = steps.findIndex(([name]) => name === erasure.step);
   const [, run] = steps[index] ?? [];
   return db.transaction(async (tx) => {
-    const { changed, next } = (await run?.(tx, batch, ids)) ?? { changed: 0, next: null };
+    const { changed, next } = (await run?.(tx, batch, deps)) ?? { changed: 0, next: null };
     const following = next === null ? steps[index + 1]?.[0] : erasure.step;
     await advanceErasure(tx, erasure, { step: following ?? erasure.step, cursor: next, changed });
     if (following === undefined) {
@@ -188,7 +203,7 @@ export function erasureJob(deps: ErasureDependencies): Job {
     everyMs: 5_000,
     async runOnce() {
       const erasure = await findOpenErasure(deps.db);
-      return erasure !== undefined && ((await eraseBatch(deps, erasure)) || true);
+      return erasure !== undefined && eraseBatch(deps, erasure);
     },
   };
 }

@@ -35,10 +35,12 @@ export async function insertErasure(tx: Queryable, row: ErasureRow): Promise<voi
   );
 }
 
-/** One that is not finished; `id` undefined: the oldest of all. */
+/** One that is not finished, of an org without a legal hold; `id` undefined: the oldest of all. */
 export async function findOpenErasure(db: Queryable, id?: string): Promise<ErasureRow | undefined> {
   const [row] = await db.query<ErasureRow>(
-    `${selectErasures} WHERE finished_at IS NULL AND coalesce(id = $1, true) ORDER BY requested_at, id LIMIT 1`,
+    `${selectErasures} WHERE finished_at IS NULL AND coalesce(id = $1, true)
+        AND NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = customer_erasures.org_id AND p.legal_hold)
+      ORDER BY requested_at, id LIMIT 1`,
     [id ?? null],
   );
   return row;

@@ -31,6 +31,9 @@ export interface IdempotentRequest {
   readonly key: string;
 }
 
+/** How an answer that nobody here can read is found by the customer that it tells of: keyed, so that nobody can try names. */
+export type CustomerDigest = (tenantId: string, customerId: string) => string;
+
 export interface StoredAnswer {
   readonly status: number;
   readonly body: string;
@@ -102,8 +105,10 @@ export async function storeAnswer(
   tx: Queryable,
   reservation: Reservation,
   answer: StoredAnswer,
+  digest: CustomerDigest,
 ): Promise<void> {
   const { tenantId, keyDigest, fence, cipherKey } = reservation;
+  const customerId = customerOf(answer.body);
   const stored = await tx.query(
     `UPDATE idempotency_keys SET status = $4, body = $5, customer_digest = $6
       WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL RETURNING 1 AS one`,
@@ -113,7 +118,7 @@ export async function storeAnswer(
       fence,
       answer.status,
       seal(answer.body, cipherKey),
-      customerDigest(tenantId, customerOf(answer.body)),
+      customerId === undefined ? null : digest(tenantId, customerId),
     ],
   );
   if (stored.length === 0) {
@@ -128,18 +133,13 @@ export async function storeAnswer(
 const erasedStatus = 410;
 
 /** Forgets the answers that tell of a customer. Their keys stay used: a retry has no second effect. */
-export async function eraseAnswers(tx: Queryable, tenantId: string, customerId: string): Promise<number> {
+export async function eraseAnswers(tx: Queryable, tenantId: string, customerDigest: string): Promise<number> {
   const erased = await tx.query(
     `UPDATE idempotency_keys SET status = ${erasedStatus}, body = NULL, customer_digest = NULL
       WHERE tenant_id = $1 AND customer_digest = $2 RETURNING 1 AS one`,
-    [tenantId, customerDigest(tenantId, customerId)],
+    [tenantId, customerDigest],
   );
   return erased.length;
-}
-
-/** The answer itself is encrypted and nobody here can read it; this is how it is found. */
-function customerDigest(tenantId: string, customerId: string | undefined): string | null {
-  return customerId === undefined ? null : sha256(canonicalJson([tenantId, customerId]));
 }
 
 function customerOf(body: string): string | undefined {

@@ -5,7 +5,7 @@
 import type { Database, Transaction } from '../db/database.ts';
 import type { Faults } from '../faults.ts';
 import type { Log } from '../log.ts';
-import { checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
+import { type CustomerDigest, checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
 import { jsonReply, type Reply } from './reply.ts';
 import type { Call, Change, Route } from './route.ts';
 
@@ -14,6 +14,7 @@ export interface WriterDependencies {
   readonly log: Log;
   readonly faults: Faults;
   readonly settings: { readonly idempotencyTakeoverSeconds: number };
+  readonly customerDigest: CustomerDigest;
   /** Writes a change's audit entry and events, in the change's transaction. */
   recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
 }
@@ -27,7 +28,8 @@ type StoreAnswer = (tx: Transaction, text: string) => Promise<void>;
 /** `keyLines` are the values of the `Idempotency-Key` header as they were sent; none where there is no such header. */
 type Writer = (route: Route, run: WriteRun, call: Call, keyLines: readonly string[]) => Promise<Reply>;
 
-export function createWriter({ db, log, faults, settings, recordChange }: WriterDependencies): Writer {
+export function createWriter(deps: WriterDependencies): Writer {
+  const { db, log, faults, settings, recordChange, customerDigest } = deps;
   async function answerWrite(
     route: Route,
     run: WriteRun,
@@ -60,7 +62,7 @@ export function createWriter({ db, log, faults, settings, recordChange }: Writer
     const { reservation } = reserved;
     try {
       const text = await perform(route, run, call, (tx, body) =>
-        storeAnswer(tx, reservation, { status: route.success, body }),
+        storeAnswer(tx, reservation, { status: route.success, body }, customerDigest),
       );
       return jsonReply(route.success, text);
     } catch (error) {

@@ -108,7 +108,13 @@ function contradiction({ scope: held }: Hold, { scope: said }: Booking): string 
         // Whoever settles it does not know that the customer was erased meanwhile, and what it cost is a fact.
         !(field === 'customer_id' && isErased(held.customer_id)),
     ) ??
-    fixedIfSaid.find((field) => said[field] !== null && held[field] !== null && said[field] !== held[field])
+    fixedIfSaid.find(
+      (field) =>
+        said[field] !== null &&
+        held[field] !== null &&
+        said[field] !== held[field] &&
+        !(field === 'chain_id' && isErased(held.customer_id)),
+    )
   );
 }
 

@@ -7,7 +7,7 @@ import type { Denial } from '../../kernel/denial.ts';
 import { DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
-import { type Renaming, renamedHold } from './erased.ts';
+import { namePattern, type Renaming, renamedHold } from './erased.ts';
 import { type Hold, type HoldKey, restoredHold } from './hold.ts';
 import { replayOf } from './holding.ts';
 import type {
@@ -158,8 +158,9 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       );
       await tx.query(
         `DELETE FROM counters
-          WHERE org_id = $1 AND strpos(key, ':') > 0 AND strpos(substr(key, strpos(key, ':') + 1), $2) > 0`,
-        [orgId, renaming.from],
+          WHERE org_id = $1 AND strpos(key, ':') > 0
+            AND (substr(key, strpos(key, ':') + 1) = $2 OR substr(key, strpos(key, ':') + 1) ~ $3)`,
+        [orgId, renaming.from, namePattern(renaming.from)],
       );
     });
   }
