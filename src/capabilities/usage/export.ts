@@ -1,14 +1,16 @@
-/** All rows of a question about usage, as CSV or as lines of JSON. They are read in pages and sent as they are read. */
+/** All rows of a question about usage, as CSV or as lines of JSON. They are read at once and sent in parts. */
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import type { StreamAnswer } from '../../platform/http/route.ts';
+import { type FoundGroup, findGroups, readGroup } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import { tagPrefix, type UsageQuery, type UsageRow } from './schema.ts';
-import { planUsage, readPage } from './usage.ts';
+import { earlier, nothing, planUsage, type UsagePlan } from './usage.ts';
+import { viewCompared, viewGroup } from './view.ts';
 
 /** More rows than these are for several questions, each of a shorter time. */
 const rowsMax = 100_000;
-const rowsPerPage = 2_000;
+const rowsPerChunk = 2_000;
 
 const contentTypes = {
   csv: 'text/csv; charset=utf-8',
@@ -29,22 +31,54 @@ export async function exportUsage(
   const plan = await planUsage(db, orgId, query, now);
   const writer = query.format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
   async function* chunks(): AsyncGenerator<string> {
-    let page = await readPage(db, plan, undefined, rowsPerPage);
-    if (page.count > rowsMax) {
-      throw refuseField('format', 'too_many', `That is ${page.count} rows, and ${rowsMax} are the most.`);
-    }
-    yield writer.first(page.total) + page.rows.map(writer.line).join('');
-    while (page.next !== undefined) {
-      page = await readPage(db, plan, page.next, rowsPerPage);
-      yield page.rows.map(writer.line).join('');
+    const { count, rows } = await readEveryRow(db, plan);
+    const { before } = plan;
+    yield writer.first(viewCompared(nothing, before && nothing));
+    for (let sent = 0; sent < count; sent += rowsPerChunk) {
+      yield rows(sent, sent + rowsPerChunk)
+        .map(writer.line)
+        .join('');
     }
   }
   return { contentType: contentTypes[query.format], chunks: chunks() };
 }
 
+/**
+ * Read in one statement, whose rows are those of one moment: pages that are read while runs are booked leave out rows, or
+ * have them twice. They are made into what is sent a part at a time, so that nobody else waits for all of them.
+ */
+async function readEveryRow(
+  db: Queryable,
+  { timezone, before, groupBy, request }: UsagePlan,
+): Promise<{ count: number; rows(from: number, to: number): UsageRow[] }> {
+  const groups = await findGroups(db, { ...request, limit: rowsMax + 1 });
+  if (groups.length > rowsMax) {
+    throw refuseField('format', 'too_many', `That is more than ${rowsMax} rows.`);
+  }
+  const previous =
+    before === undefined
+      ? undefined
+      : byValues(await findGroups(db, earlier(request, before, timezone, groups)));
+  const previousOf = ({ values }: FoundGroup) => {
+    const found = previous?.get(JSON.stringify(values));
+    return found === undefined ? previous && nothing : readGroup(found);
+  };
+  return {
+    count: groups.length,
+    rows: (from, to) =>
+      groups
+        .slice(from, to)
+        .map((group) => viewGroup(readGroup(group), groupBy, timezone, previousOf(group))),
+  };
+}
+
+function byValues(groups: readonly FoundGroup[]): ReadonlyMap<string, FoundGroup> {
+  return new Map(groups.map((group) => [JSON.stringify(group.values), group]));
+}
+
 interface RowWriter {
-  /** What stands before the rows; the total has the fields that every row has. */
-  first(total: object): string;
+  /** What stands before the rows; `sums` has the fields that every row has besides its values. */
+  first(sums: object): string;
   line(row: UsageRow): string;
 }
 
@@ -59,7 +93,7 @@ function csvWriter(groupBy: readonly GroupBy[]): RowWriter {
   const valueOfGroup = (row: UsageRow, { kind, name }: GroupBy) =>
     safeText((kind === 'tag' ? row.tags?.[name] : row[name as keyof UsageRow]) ?? '');
   return {
-    first: (total) => record([...names.map(safeText), ...flat(total).map(([name]) => name)]),
+    first: (sums) => record([...names.map(safeText), ...flat(sums).map(([name]) => name)]),
     line(row) {
       const sums = flat(row).filter(([name]) => !names.includes(name) && !name.startsWith('tags_'));
       return record([

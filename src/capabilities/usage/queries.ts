@@ -2,14 +2,17 @@ import { type Histogram, mergeInto, readInto } from '../../kernel/latency-histog
 import type { Queryable } from '../../platform/db/database.ts';
 import { type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
 
-export interface UsageRequest extends RowsWanted {
-  /** The order of the group to go on after. */
-  readonly after: readonly string[] | undefined;
-  readonly limit: number;
+export interface GroupsWanted extends RowsWanted {
   /** Only these groups, by their values; the total is that of all. */
   readonly only?: readonly (readonly string[])[];
   /** Whether anyone wants to know how long runs took: that is most of what there is to read. */
   readonly latencies?: boolean;
+}
+
+export interface UsageRequest extends GroupsWanted {
+  /** The order of the group to go on after. */
+  readonly after: readonly string[] | undefined;
+  readonly limit: number;
 }
 
 export type Measures = Readonly<Record<Measure, string>>;
@@ -44,21 +47,79 @@ interface Found {
   readonly complete: boolean;
 }
 
-/**
- * Spans of time first, in their order; then what cost most; then by value, so that the order is always the same.
- * One statement, so that the total is the sum of what the pages hold at that moment.
- */
-export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
-  const params = new Params();
-  const rows = selectRows(request, params);
-  const { groupBy, after, only, latencies = false } = request;
+/** The groups of a question, as a statement. */
+interface GroupsAsked {
+  /** Names `rows`, and `groups` with a row for each. */
+  readonly sql: string;
+  /** The columns of a group's values. */
+  readonly values: readonly string[];
+  /** Spans of time first, in their order; then what cost most; then by value, so that the order is always the same. */
+  readonly order: readonly { readonly sql: string; readonly type: string }[];
+  gathered(condition: string, column?: string): string;
+}
+
+function askForGroups(wanted: GroupsWanted, params: Params): GroupsAsked {
+  const { groupBy, latencies = false } = wanted;
   const values = groupBy.map((_, index) => `v${index}`);
   const isSpan = (index: number) => groupBy[index]?.kind === 'span';
-  const order = [
-    ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
-    { sql: '-usd_nanos', type: 'numeric' },
-    ...values.flatMap((sql, index) => (isSpan(index) ? [] : [{ sql, type: 'text' }])),
-  ];
+  const gathered = (condition: string, column = 'latencies') =>
+    latencies ? `string_agg(${column}, ''::bytea) FILTER (WHERE ${condition})` : 'NULL::bytea';
+  // Of a day that is only partly in the range, what is given back may be all there was.
+  const grouping =
+    values.length === 0 ? '' : `GROUP BY ${values.join(', ')} HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0`;
+  return {
+    values,
+    order: [
+      ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
+      { sql: '-usd_nanos', type: 'numeric' },
+      ...values.flatMap((sql, index) => (isSpan(index) ? [] : [{ sql, type: 'text' }])),
+    ],
+    gathered,
+    sql: `rows AS (
+       ${selectRows(wanted, params)}
+     ), groups AS (
+       SELECT ${[...values, ...measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')},
+              ${gathered('sign > 0')} AS added, ${gathered('sign < 0')} AS taken
+         FROM rows
+        ${grouping}
+     )`,
+  };
+}
+
+/** A group as it was found: many of them take less room so, and are read when they are needed. */
+export interface FoundGroup extends Measures {
+  readonly values: readonly string[];
+  readonly added: Uint8Array | null;
+  readonly taken: Uint8Array | null;
+}
+
+/** The groups alone, of one moment. */
+export async function findGroups(
+  db: Queryable,
+  wanted: GroupsWanted & { readonly limit: number },
+): Promise<FoundGroup[]> {
+  const params = new Params();
+  const { sql, values, order } = askForGroups(wanted, params);
+  const { only } = wanted;
+  return db.query<FoundGroup>(
+    `WITH ${sql}
+     SELECT ARRAY[${values.map((one) => `${one}::text`).join(', ')}]::text[] AS values,
+            ${measures.map((name) => `${name}::text AS ${name}`).join(', ')}, added, taken
+       FROM groups ${only === undefined || values.length === 0 ? '' : `WHERE ${amongGroups(values, only, params)}`}
+      ORDER BY ${order.map((one) => one.sql).join(', ')} LIMIT ${params.add(wanted.limit, 'int8')}`,
+    params.values,
+  );
+}
+
+export function readGroup({ added, taken, ...group }: FoundGroup): Omit<UsageGroup, 'rank'> {
+  return { ...group, latencies: histogramOf(added, taken) };
+}
+
+/** One statement, so that the total is the sum of what the pages hold at that moment. */
+export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
+  const params = new Params();
+  const { after, only } = request;
+  const { sql: groupsSql, values, order, gathered } = askForGroups(request, params);
   const conditions = [
     ...(after === undefined
       ? []
@@ -70,21 +131,9 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
     ...(only === undefined || values.length === 0 ? [] : [amongGroups(values, only, params)]),
   ];
   const limited = params.add(request.limit, 'int8');
-  // Of a day that is only partly in the range, what is given back may be all there was.
-  const grouping =
-    values.length === 0 ? '' : `GROUP BY ${values.join(', ')} HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0`;
-  const gathered = (sign: string, column = 'latencies') =>
-    latencies ? `string_agg(${column}, ''::bytea) FILTER (WHERE ${sign})` : 'NULL::bytea';
   const shown = (prefix: string) => measures.map((name) => `${prefix}.${name}::text AS ${prefix}_${name}`);
   const found = await db.query<Found & Record<string, unknown>>(
-    `WITH rows AS (
-       ${rows}
-     ), groups AS (
-       SELECT ${[...values, ...measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')},
-              ${gathered('sign > 0')} AS added, ${gathered('sign < 0')} AS taken
-         FROM rows
-        ${grouping}
-     ), page AS (
+    `WITH ${groupsSql}, page AS (
        SELECT * FROM groups ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
         ORDER BY ${order.map(({ sql }) => sql).join(', ')} LIMIT ${limited}
      ), shown AS (

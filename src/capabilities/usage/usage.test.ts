@@ -4,6 +4,7 @@ import { Random } from '../../../test/support/ledger-values.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import { readMigrations } from '../../platform/db/migrate.ts';
+import { exportUsage } from './export.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -588,6 +589,27 @@ describe('as a file', () => {
     expect(rows).toEqual(await allRows(org, query, 200));
     expect((await usage(org, '?group_by=customer_id&model=nobody&format=ndjson')).text).toBe('');
     expect((await usage(org, '?format=json')).json.total.runs).toBe(2_100);
+
+    // What is booked while it is sent does not move rows out of it, nor into it twice.
+    const { chunks } = await exportUsage(
+      world.db,
+      org.id,
+      { group_by: 'customer_id', format: 'ndjson' },
+      world.clock.now(),
+    );
+    let sent = '';
+    for await (const chunk of chunks) {
+      if (sent === '' && chunk !== '') {
+        await record(org, [
+          { customer_id: rows.at(-1).customer_id, cost_usd: '1000' },
+          { customer_id: rows[0].customer_id, cost_usd: '1000' },
+        ]);
+      }
+      sent += chunk;
+    }
+    const sums = sent.trimEnd().split('\n');
+    expect(sums.map((line) => JSON.parse(line).customer_id)).toEqual(rows.map((row) => row.customer_id));
+    expect(sums.filter((line) => line.includes('"1000"'))).toEqual([]);
   });
 
   test('CSV has a line of names, and nothing that a spreadsheet would run', async () => {

@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.t
 import { isInstant } from '../../platform/http/validation.ts';
 import { bucketMs } from '../../platform/ledger/counters.ts';
 import { tagsWith } from '../../platform/ledger/scope.ts';
-import { findTimezone, type Sums, sumUsage, type UsageRequest, type UsageSums } from './queries.ts';
+import { findTimezone, type GroupsWanted, type Sums, sumUsage, type UsageGroup } from './queries.ts';
 import { dayMs } from './rollups.ts';
 import type { GroupBy } from './rows.ts';
 import {
@@ -33,7 +33,7 @@ export interface UsagePlan {
   /** What it is compared with. */
   readonly before: TimeRange | undefined;
   readonly groupBy: readonly GroupBy[];
-  readonly request: Omit<UsageRequest, 'after' | 'limit'>;
+  readonly request: GroupsWanted;
 }
 
 export async function planUsage(
@@ -82,7 +82,7 @@ export async function readPage(
   const { count, total, groups } = await sumUsage(db, { ...request, after, limit: limit + 1 });
   const page = groups.slice(0, limit);
   const previous =
-    before === undefined ? undefined : await sumPrevious(db, request, { range: before, timezone, page });
+    before === undefined ? undefined : await sumPrevious(db, earlier(request, before, timezone, page));
   const previousOf = (values: readonly string[]) =>
     previous && (previous.byValues.get(JSON.stringify(values)) ?? nothing);
   return {
@@ -118,7 +118,7 @@ function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
-const nothing: Sums = {
+export const nothing: Sums = {
   runs: '0',
   failed_runs: '0',
   input_tokens: '0',
@@ -130,20 +130,27 @@ const nothing: Sums = {
   latencies: new Map(),
 };
 
-/** The same of an earlier range, of the groups of a page. The first day is compared with the first, and so on. */
-async function sumPrevious(
-  db: Queryable,
-  request: UsagePlan['request'],
-  { range, timezone, page }: { range: TimeRange; timezone: string; page: UsageSums['groups'] },
-): Promise<{ total: Sums; byValues: ReadonlyMap<string, Sums> }> {
-  const { total, groups } = await sumUsage(db, {
+/** The same of an earlier range, of these groups. The first day is compared with the first, and so on. */
+export function earlier(
+  request: GroupsWanted,
+  range: TimeRange,
+  timezone: string,
+  groups: readonly Pick<UsageGroup, 'values'>[],
+): GroupsWanted & { readonly limit: number } {
+  return {
     ...request,
     range,
     groupBy: request.groupBy.map((one) => placed(one, timezone, range)),
-    after: undefined,
-    only: page.map(({ values }) => values),
-    limit: page.length,
-  });
+    only: groups.map(({ values }) => values),
+    limit: groups.length,
+  };
+}
+
+async function sumPrevious(
+  db: Queryable,
+  request: ReturnType<typeof earlier>,
+): Promise<{ total: Sums; byValues: ReadonlyMap<string, Sums> }> {
+  const { total, groups } = await sumUsage(db, { ...request, after: undefined });
   return { total, byValues: new Map(groups.map((group) => [JSON.stringify(group.values), group])) };
 }
 

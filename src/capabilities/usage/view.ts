@@ -7,7 +7,7 @@ import type { UsageRow, UsageSums, UsageTotal } from './schema.ts';
 import { labelOf } from './time-spans.ts';
 
 export function viewGroup(
-  group: UsageGroup,
+  group: Omit<UsageGroup, 'rank'>,
   groupBy: readonly GroupBy[],
   timezone: string,
   previous: Sums | undefined,
