@@ -292,6 +292,7 @@ export function createApp(deps: AppDependencies): App {
     ...memberPages({ db, ids, sessions, links: memberLinks }),
     ...ssoPages({
       db,
+      clock,
       ids,
       log,
       secrets,

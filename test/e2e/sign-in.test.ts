@@ -76,7 +76,7 @@ test('a sign-in that one process begins the other finishes, once', async () => {
   const idp = await startOidcProvider(`${one.url}/sso/callback`);
   try {
     const { issuer, clientId, clientSecret } = idp;
-    const body = { issuer, client_id: clientId, client_secret: clientSecret };
+    const body = { issuer, client_id: clientId, client_secret: clientSecret, just_in_time: true };
     expect((await one.request('PUT', `/v1/orgs/${id}/sso`, { key, body })).status).toBe(200);
     const browser = new Browser();
     const last = await browser.follow(`${one.url}/sso/shared/login`, `${one.url}/sso/callback`);

@@ -10,7 +10,14 @@ import type { Change } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { changeOf, isLastOwner, newMember } from './members.ts';
-import { findByEmail, findByIdentity, insertMember, type MemberRow, updateMember } from './queries.ts';
+import {
+  findByEmail,
+  findByIdentity,
+  insertMember,
+  type MemberRow,
+  updateMember,
+  wasRemoved,
+} from './queries.ts';
 
 export interface Identity {
   readonly orgId: string;
@@ -40,7 +47,7 @@ export async function recognizeMember(
   identity: Identity,
   rules: IdentityRules,
 ): Promise<RecognizedMember> {
-  const { orgId, issuer, subject } = identity;
+  const { orgId, issuer, subject, email } = identity;
   // One after the other, so that two first sign-ins of one person make one member.
   await lockOrg(tx, orgId);
   const known = await findByIdentity(tx, orgId, issuer, subject);
@@ -48,7 +55,8 @@ export async function recognizeMember(
   if (live !== undefined) {
     return signedIn(tx, now, live, identity, rules);
   }
-  if (known !== undefined) {
+  // By the address too: with another provider the same person has another subject.
+  if (known !== undefined || (email !== undefined && (await wasRemoved(tx, orgId, email)))) {
     throw refuse('forbidden', 'You were removed from this organization. An owner can invite you again.');
   }
   if (rules.newRole === undefined) {

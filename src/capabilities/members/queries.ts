@@ -119,6 +119,15 @@ export async function findByEmail(
   return row;
 }
 
+/** Whether somebody with this address was removed. Asked when nobody has it now, so removal was the last word on it. */
+export async function wasRemoved(db: Queryable, orgId: string, email: string): Promise<boolean> {
+  const removed = await db.query(
+    'SELECT 1 AS one FROM members WHERE org_id = $1 AND email = $2 AND removed_at IS NOT NULL LIMIT 1',
+    [orgId, email],
+  );
+  return removed.length > 0;
+}
+
 /** Whether somebody else who has joined is an owner too. Asked under the org's lock. */
 export async function hasOtherOwner(tx: Queryable, { org_id, id }: MemberRow): Promise<boolean> {
   const others = await tx.query(

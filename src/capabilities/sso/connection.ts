@@ -108,11 +108,17 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
     role_mapping: body.role_mapping ?? [],
     default_role: body.default_role === undefined ? 'viewer' : body.default_role,
     allowed_email_domains: (body.allowed_email_domains ?? []).map((domain) => domain.toLowerCase()),
-    just_in_time: body.just_in_time ?? true,
+    just_in_time: body.just_in_time ?? (!isOidc || saysWhoIsMeant(body)),
     required: body.required ?? false,
     created_at: before?.created_at ?? now,
     updated_at: now,
   };
+}
+
+/** Anybody can have an account at a public issuer, so what it says of a person has to be asked for, or joining itself. */
+function saysWhoIsMeant({ allowed_email_domains, role_mapping, default_role }: PutSso): boolean {
+  const hasDomains = (allowed_email_domains ?? []).length > 0;
+  return hasDomains || ((role_mapping ?? []).length > 0 && default_role === null);
 }
 
 function fieldFaults(kind: SsoKind, body: PutSso, allowPrivateNetworks: boolean): FieldError[] {

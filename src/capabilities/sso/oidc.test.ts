@@ -35,7 +35,11 @@ afterAll(async () => {
 afterEach(() => {
   idp.forge = undefined;
   idp.namesItself = true;
+  forgetDiscovery();
 });
+
+/** What a provider says of itself is kept for a minute. */
+const forgetDiscovery = () => world.clock.advanceSeconds(61);
 
 const owner = (method: string, path: string, body?: object, at = org) =>
   world.request(method, `/v1/orgs/${at.id}${path}`, {
@@ -44,7 +48,13 @@ const owner = (method: string, path: string, body?: object, at = org) =>
   });
 const connect = async (more: object = {}) => {
   const { issuer, clientId, clientSecret } = idp;
-  const body = { issuer, client_id: clientId, client_secret: clientSecret, ...more };
+  const body = {
+    issuer,
+    client_id: clientId,
+    client_secret: clientSecret,
+    just_in_time: true,
+    ...more,
+  };
   const answer = await owner('PUT', '/sso', body);
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
@@ -115,6 +125,19 @@ describe('what may be set', () => {
     expect(JSON.stringify(rows)).not.toContain(idp.clientSecret);
   });
 
+  test('anybody with an account at the issuer joins only if that is asked for', async () => {
+    const { issuer, clientId: client_id } = idp;
+    const joins = async (more: object) =>
+      (await owner('PUT', '/sso', { issuer, client_id, ...more })).json.just_in_time;
+    const role_mapping = [{ group: 'finance', role: 'admin' }];
+    expect(await joins({})).toBe(false);
+    expect(await joins({ role_mapping })).toBe(false);
+    expect(await joins({ role_mapping, default_role: null })).toBe(true);
+    expect(await joins({ default_role: null })).toBe(false);
+    expect(await joins({ allowed_email_domains: ['example.com'] })).toBe(true);
+    expect(await joins({ just_in_time: true })).toBe(true);
+  });
+
   test('is for owners', async () => {
     const admin = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
     for (const method of ['GET', 'PUT', 'DELETE']) {
@@ -182,6 +205,44 @@ describe('signing in', () => {
     expect((await enter(leaver)).answer.status).toBe(403);
     const { json } = await owner('POST', '/members', { email: leaver.email, role: 'viewer' });
     expect((await whoIs((await enter(leaver)).cookie)).member_id).toBe(json.id);
+  });
+
+  test('also when the org has another provider by then', async () => {
+    const leaver = { sub: 'mover', email: 'mover@example.com', email_verified: true };
+    const { member_id } = await whoIs((await enter(leaver)).cookie);
+    await owner('DELETE', `/members/${member_id}`);
+    // As if the one who was removed had signed in elsewhere before.
+    await world.db.query(`UPDATE members SET issuer = 'https://before.example' WHERE id = $1`, [member_id]);
+    const { answer } = await enter(leaver);
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain('You were removed');
+    await owner('POST', '/members', { email: leaver.email, role: 'viewer' });
+    expect((await enter(leaver)).answer.status).toBe(303);
+  });
+
+  test('who is signed in to another org is asked first', async () => {
+    const other = await world.createOrg();
+    const browser = new Browser();
+    await browser.request(`${url}/console/login`, { form: { key: other.ownerKey } });
+    const before = /purser_session=[^;]+/.exec(browser.cookies(url))?.[0];
+    const { answer } = await enter({ sub: 'ada' }, browser);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('You are signing in to');
+    expect(browser.cookies(url)).toContain(before);
+    const ticket = /name="ticket" value="([^"]+)"/.exec(answer.text)?.[1] ?? '';
+    const press = (by: Browser) => by.request(`${url}/sso/callback`, { form: { ticket } });
+    expect((await press(browser)).status).toBe(303);
+    expect(await whoIs(browser.cookies(url))).toMatchObject({ method: 'oidc', name: 'Ada' });
+    expect((await press(browser)).status, 'twice').toBe(403);
+    expect((await enter({ sub: 'ada' }, browser)).answer.status, 'in the same org').toBe(303);
+  });
+
+  test('a provider is asked about itself once, however many begin', async () => {
+    forgetDiscovery();
+    idp.asked.length = 0;
+    const begun = await Promise.all(Array.from({ length: 20 }, () => new Browser().request(loginUrl())));
+    expect(new Set(begun.map(({ status }) => status))).toEqual(new Set([303]));
+    expect(idp.asked).toEqual(['GET /.well-known/openid-configuration']);
   });
 
   test('groups decide on the role at every sign-in, and never demote the last owner', async () => {
@@ -370,6 +431,7 @@ describe('an issuer that sends people on to another one', () => {
   test.each([true, false])('is never asked to redeem its code (names itself: %s)', async (namesItself) => {
     await connect();
     evil.namesItself = namesItself;
+    forgetDiscovery();
     for (const redirectUri of [`${url}/sso/callback`, `${url}/sso/${slug}/callback`]) {
       for (const honestNamesItself of [true, false]) {
         const { browser, asked, back } = await sentOn(redirectUri);
@@ -386,10 +448,11 @@ describe('an issuer that sends people on to another one', () => {
 
   test('gains nothing by what it announces between the two', async () => {
     evil.namesItself = true;
+    forgetDiscovery();
     const { browser, back } = await sentOn(`${url}/sso/callback`);
     back.searchParams.delete('iss');
     evil.namesItself = false;
-    world.clock.advanceSeconds(120);
+    forgetDiscovery();
     expect((await browser.request(back.href)).status).toBe(403);
     expect(evil.asked).not.toContain('POST /token');
   });
@@ -397,6 +460,7 @@ describe('an issuer that sends people on to another one', () => {
   test('one that does not name itself is come back from to an address of the org', async () => {
     await connect();
     idp.namesItself = false;
+    forgetDiscovery();
     expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
     const browser = new Browser();
     const back = await browser.follow(loginUrl(), `${url}/sso/${slug}/callback`);

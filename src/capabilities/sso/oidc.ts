@@ -4,6 +4,7 @@
  */
 import * as oidc from 'openid-client';
 import { refuse } from '../../contract/refusal.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type ServiceUrls, secretContext } from './connection.ts';
@@ -14,6 +15,16 @@ export interface OidcDependencies {
   readonly secrets: Secrets;
   readonly fetch: OutboundFetch;
   readonly allowPrivateNetworks: boolean;
+  readonly clock: Clock;
+}
+
+/** Anybody may begin a sign-in, and a provider is not asked about itself each time. */
+const discoveryMs = 60_000;
+const discoveriesMax = 1_000;
+
+interface Discovery {
+  readonly found: Promise<oidc.Configuration>;
+  readonly endsAtMs: number;
 }
 
 /** What has to be known again when the person comes back. */
@@ -34,16 +45,39 @@ export interface Oidc {
   finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
 }
 
-export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDependencies): Oidc {
+export function createOidc({ secrets, fetch, allowPrivateNetworks, clock }: OidcDependencies): Oidc {
+  const discoveries = new Map<string, Discovery>();
+
+  /** One question at a time for a connection, and none for a minute after a good answer. */
+  function discovered(connection: ConnectionRow): Promise<oidc.Configuration> {
+    const { org_id, issuer, client_id, client_secret } = connection;
+    const secret = client_secret === null ? null : Buffer.from(client_secret).toString('base64');
+    const key = JSON.stringify([org_id, issuer, client_id, secret]);
+    const nowMs = clock.now().getTime();
+    const kept = discoveries.get(key);
+    if (kept !== undefined && kept.endsAtMs > nowMs) {
+      return kept.found;
+    }
+    const found = discover(connection);
+    discoveries.delete(key);
+    const [oldest] = discoveries.keys();
+    if (oldest !== undefined && discoveries.size >= discoveriesMax) {
+      discoveries.delete(oldest);
+    }
+    discoveries.set(key, { found, endsAtMs: nowMs + discoveryMs });
+    found.catch(() => discoveries.delete(key));
+    return found;
+  }
+
   async function discover(connection: ConnectionRow): Promise<oidc.Configuration> {
     const { org_id, issuer, client_id, client_secret } = connection;
     const customFetch: oidc.CustomFetch = (url, options) => fetch(url, options);
     const execute = allowPrivateNetworks ? [oidc.allowInsecureRequests] : [];
-    const discovered = await oidc.discovery(new URL(issuer), client_id ?? '', undefined, oidc.None(), {
+    const answer = await oidc.discovery(new URL(issuer), client_id ?? '', undefined, oidc.None(), {
       [oidc.customFetch]: customFetch,
       execute,
     });
-    const server = discovered.serverMetadata();
+    const server = answer.serverMetadata();
     if (server.issuer !== issuer) {
       throw new Error(`the provider calls itself ${server.issuer}`);
     }
@@ -60,7 +94,7 @@ export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDepende
 
   return {
     async begin(connection, state, { redirectUrl, orgRedirectUrl }) {
-      const configuration = await discover(connection);
+      const configuration = await discovered(connection);
       const proof: OidcProof = {
         nonce: oidc.randomNonce(),
         verifier: oidc.randomPKCECodeVerifier(),
@@ -81,7 +115,7 @@ export function createOidc({ secrets, fetch, allowPrivateNetworks }: OidcDepende
       return { url, proof };
     },
     async finish(connection, currentUrl, state, { nonce, verifier, redirectUrl }) {
-      const configuration = await discover(connection);
+      const configuration = await discovered(connection);
       checkWhoAnswers(configuration, currentUrl, redirectUrl);
       const tokens = await oidc.authorizationCodeGrant(configuration, currentUrl, {
         pkceCodeVerifier: verifier,

@@ -1,8 +1,10 @@
 /** The ways into the console by an identity provider. All of them answer pages that a person can read. */
 import { hash } from 'node:crypto';
 import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import type { AuthBackoff } from '../../platform/http/auth-backoff.ts';
+import { AuthBackoff } from '../../platform/http/auth-backoff.ts';
+import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
@@ -11,8 +13,15 @@ import { SamlThread } from '../../platform/saml/saml-thread.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type Attempts, recordChange } from '../audit/index.ts';
 import { recognizeMember } from '../members/index.ts';
-import { findOrgBySlug, type OrgRow } from '../orgs/index.ts';
-import { openSession, refusedSignIn, returnPath, type Sessions, showRefusal } from '../sessions/index.ts';
+import { findOrg, findOrgBySlug, type OrgRow } from '../orgs/index.ts';
+import {
+  openSession,
+  refusedSignIn,
+  returnPath,
+  type Sessions,
+  showRefusal,
+  signInAnswer,
+} from '../sessions/index.ts';
 import { type Assertion, checkResponseText } from './assertion.ts';
 import { serviceUrls } from './connection.ts';
 import { createOidc, type OidcProof } from './oidc.ts';
@@ -22,8 +31,12 @@ import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
 
+/** From one address; a company may be behind it. */
+const begunPerMinuteMax = 300;
+
 export interface SsoPageDependencies {
   readonly db: Database;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly secrets: Secrets;
@@ -40,6 +53,8 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
   const samlThread = new SamlThread();
+  // What is begun is counted as if it failed: nobody is known yet, and it leaves a row.
+  const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
 
   /** An org without SSO answers like one that does not exist. */
   async function requireConnection(
@@ -54,35 +69,40 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   }
 
   /** The attempt's connection, unless it was changed or removed meanwhile. */
-  async function connectionOf({ org_id, issuer }: AttemptRow, kind: SsoKind): Promise<ConnectionRow> {
+  async function connectionOf({ org_id, issuer, kind }: AttemptRow): Promise<ConnectionRow> {
     const connection = await findConnection(db, org_id);
-    if (connection?.kind !== kind || connection.issuer !== issuer) {
+    const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
+    if (connection === undefined || !isSame) {
       throw refuse('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
     }
     return connection;
   }
 
   async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
+    const seconds = begun.failed(visit.address);
+    if (seconds !== undefined) {
+      throw refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many sign-ins from here.');
+    }
     const { org, connection } = await requireConnection(visit.params.org_slug);
     const return_to = returnPath(visit.query.get('return_to'));
     const urls = serviceUrls(baseUrl(), org.slug, connection.kind);
     if (connection.kind !== kind) {
       return redirectTo(`${urls.loginUrl}?return_to=${encodeURIComponent(return_to)}`);
     }
-    const begun = { org_id: org.id, issuer: connection.issuer, return_to, kind };
+    const attempt = { org_id: org.id, issuer: connection.issuer, return_to, kind };
     const token = signIns.newToken(kind);
     if (kind === 'saml') {
-      const cookie = await signIns.begin(visit, { ...begun, token });
+      const cookie = await signIns.begin(visit, { ...attempt, token });
       return redirectTo(await authorizeUrl(connection, urls, token), { 'set-cookie': cookie });
     }
     const { url, proof } = await reaching(() => oidc.begin(connection, token, urls), visit);
-    const cookie = await signIns.begin(visit, { ...begun, token, proof });
+    const cookie = await signIns.begin(visit, { ...attempt, token, proof });
     return redirectTo(url.href, { 'set-cookie': cookie });
   }
 
   async function callback(visit: Visit): Promise<PageAnswer> {
     const ticket = visit.query.get('ticket');
-    return ticket === null ? finishOidc(visit) : finishSaml(visit, ticket);
+    return ticket === null ? finishOidc(visit) : finishTicket(visit, ticket, false);
   }
 
   /** Only for the sign-ins of that org, see `oidc.ts`. */
@@ -96,10 +116,14 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const attempt = await signIns.take(state, 'oidc', visit.now, orgId);
     return refusing(attempt.org_id, visit, async () => {
       signIns.checkBrowser(visit, attempt);
-      const connection = await connectionOf(attempt, 'oidc');
+      const connection = await connectionOf(attempt);
       const currentUrl = new URL(`${baseUrl()}${visit.url}`);
       const proof = signIns.proofOf<OidcProof>(attempt);
       const person = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
+      if (await isSignedInElsewhere(visit, attempt)) {
+        const member = await db.transaction((tx) => recognize(tx, visit, connection, person));
+        return confirmation(visit, attempt, member);
+      }
       const cookie = await db.transaction(async (tx) =>
         open(tx, visit, 'oidc', attempt.org_id, await recognize(tx, visit, connection, person)),
       );
@@ -132,14 +156,35 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     });
   }
 
-  async function finishSaml(visit: Visit, ticket: string): Promise<PageAnswer> {
+  /** `isWanted`: the person pressed the button of `confirmation`. */
+  async function finishTicket(visit: Visit, ticket: string, isWanted: boolean): Promise<PageAnswer> {
     const attempt = await signIns.take(ticket, 'ticket', visit.now);
     return refusing(attempt.org_id, visit, async () => {
       signIns.checkBrowser(visit, attempt);
-      const cookie = await db.transaction((tx) =>
-        open(tx, visit, 'saml', attempt.org_id, attempt.member_id ?? ''),
-      );
+      const member = attempt.member_id ?? '';
+      if (!isWanted && (await isSignedInElsewhere(visit, attempt))) {
+        return confirmation(visit, attempt, member);
+      }
+      const { kind } = await connectionOf(attempt);
+      const cookie = await db.transaction((tx) => open(tx, visit, kind, attempt.org_id, member));
       return arrived(attempt, cookie);
+    });
+  }
+
+  async function isSignedInElsewhere({ headers, now }: Visit, { org_id }: AttemptRow): Promise<boolean> {
+    const found = await sessions.find(headers.cookie, now);
+    return found.kind === 'live' && found.credential.org?.id !== org_id;
+  }
+
+  /** A link can begin a sign-in and its org's provider finish it unseen, so a session of another org is not just replaced. */
+  async function confirmation(visit: Visit, attempt: AttemptRow, memberId: string): Promise<PageAnswer> {
+    const name = escapeHtml((await findOrg(db, attempt.org_id))?.name ?? '');
+    const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
+    return signInAnswer({
+      title: 'Change organization?',
+      main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session is left.</p>
+<form method="post" action="/sso/callback"><input type="hidden" name="ticket" value="${ticket}"><button>Sign in to ${name}</button></form>
+<p class="soft">If you did not want this, <a href="/console">stay where you are</a>.</p>`,
     });
   }
 
@@ -226,6 +271,12 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   return [
     { path: '/sso/{org_slug}/login', handler: (visit) => login(visit, 'oidc'), refused: showRefusal },
     { path: '/sso/callback', handler: callback, refused: showRefusal },
+    {
+      method: 'POST',
+      path: '/sso/callback',
+      handler: async (visit) => finishTicket(visit, (await visit.form()).get('ticket') ?? '', true),
+      refused: showRefusal,
+    },
     { path: '/sso/{org_slug}/callback', handler: orgCallback, refused: showRefusal },
     { path: '/saml/{org_slug}/login', handler: (visit) => login(visit, 'saml'), refused: showRefusal },
     {

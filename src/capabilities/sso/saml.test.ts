@@ -286,3 +286,24 @@ describe('what is not believed', () => {
     expect((await post(posted)).status, 'where it belongs').toBe(303);
   });
 });
+
+test('one address begins only so many sign-ins a minute', async () => {
+  const begin = async () => (await world.request('GET', `/saml/${slug}/login`)).status;
+  world.clock.advanceSeconds(60);
+  const statuses = await Promise.all(Array.from({ length: 310 }, begin));
+  expect(statuses.filter((status) => status === 303)).toHaveLength(300);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  world.clock.advanceSeconds(60);
+  expect(await begin()).toBe(303);
+});
+
+test('who is signed in to another org is asked first', async () => {
+  const other = await world.createOrg();
+  const browser = new Browser();
+  await browser.request(`${url}/console/login`, { form: { key: other.ownerKey } });
+  const page = await post(await fetchResponse(browser));
+  expect([page.status, page.headers.get('set-cookie')]).toEqual([200, null]);
+  const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+  const entered = await browser.request(`${url}/sso/callback`, { form: { ticket } });
+  expect([entered.status, entered.headers.get('location')]).toEqual([303, '/console']);
+});

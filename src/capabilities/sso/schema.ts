@@ -26,7 +26,10 @@ const allowedEmailDomains = Type.Array(
 );
 
 const justInTime = Type.Boolean({
-  description: 'Whether somebody who is no member yet becomes one by signing in. Default true.',
+  description:
+    'Whether somebody who is no member yet becomes one by signing in. Default true with SAML. With OIDC it is true where ' +
+    '`allowed_email_domains` are named, or `role_mapping` with `default_role` null; else anybody with an account at the ' +
+    'issuer would get in, so that has to be asked for.',
 });
 const required = Type.Boolean({
   description:

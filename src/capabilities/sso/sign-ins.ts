@@ -13,8 +13,8 @@ import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
 import type { SsoKind } from './schema.ts';
 
 const attemptMinutes = 10;
-/** From the assertion to the session it is one redirect. */
-const ticketSeconds = 60;
+/** From the assertion to the session it is one redirect, or a button that somebody reads first. */
+const ticketSeconds = 120;
 
 export interface SignInsDependencies {
   readonly db: Database;

@@ -136,7 +136,8 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
     if (found.code !== 'not_found') {
       throw found;
     }
-    return { default_role: 'viewer', just_in_time: 'true' };
+    // At a public issuer anybody can have an account, so joining is asked for.
+    return { default_role: 'viewer', just_in_time: String(kind === 'saml') };
   }
   return {
     ...Object.fromEntries(
