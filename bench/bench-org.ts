@@ -20,6 +20,9 @@ export const scopes = [
   'webhooks:write',
   'policies:write',
   'routing:write',
+  'audit:read',
+  'org:read',
+  'org:write',
 ];
 
 const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };
