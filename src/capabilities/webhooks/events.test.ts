@@ -1,6 +1,7 @@
 /** What is told, when, and how often; and that every event is as the catalog says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { postForm } from '../../../test/support/sign-in.ts';
 import { daysOf, recordDays } from '../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../contract/events.ts';
 import { denialOf } from '../../kernel/denial.ts';
@@ -269,6 +270,10 @@ test('every event that was written is as the catalog says', async () => {
   await call('POST', `${path}/keys/${key.id}/rotate`);
   await call('DELETE', `${path}/keys/${(await world.mintKey(org, 'viewer', [])).id}`);
   await policyEvents(path);
+  await peopleEvents(path);
+  await supportEvents(path);
+  await routingEvents(path);
+  await operator('PUT', '/residency', { home_region: 'eu' });
   await forecastEvent(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });
   await operator('POST', '/reinstate');
@@ -305,8 +310,56 @@ async function policyEvents(path: string): Promise<void> {
   await attempt('bad');
   await runJob(/policies have blocked/);
   await call('POST', `${path}/approvals/${(await attempt('dear-1')).approval_id}/approve`);
+  expect((await call('POST', '/v1/runs', { model: 'dear-1', cost_usd: '0.1' }, runner.secret)).status).toBe(
+    201,
+  );
   await call('POST', `${path}/approvals/${(await attempt('dear-2')).approval_id}/deny`);
+  await attempt('dear-3');
   await call('DELETE', `${path}/policies/${asking.id}`);
+}
+
+/** Somebody is invited, joins, changes and leaves; and the org signs in elsewhere from now on. */
+async function peopleEvents(path: string): Promise<void> {
+  const invited = { email: 'ada@example.com', role: 'viewer' };
+  const { json: member } = await call('POST', `${path}/members`, invited);
+  await postForm(world, new URL(member.sign_in_url).pathname, {});
+  await call('PATCH', `${path}/members/${member.id}`, { role: 'member' });
+  await call('DELETE', `${path}/members/${member.id}`);
+  const sso = {
+    issuer: 'https://login.example.com',
+    client_id: 'purser',
+    client_secret: 'secret',
+    allowed_email_domains: ['example.com'],
+  };
+  expect((await call('PUT', `${path}/sso`, sso)).status).toBe(200);
+}
+
+/** Support asks twice and is let in once, then no more. */
+async function supportEvents(path: string): Promise<void> {
+  const settings = { allowed: true, approval_required: true };
+  expect((await call('PUT', `${path}/support-access/settings`, settings)).status).toBe(200);
+  const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const wanted = { org_id: org.id, scope: ['runs:read'], reason: 'a look', expires_at };
+  const ask = async () =>
+    (await call('POST', '/v1/admin/support/grants', wanted, world.operatorKey)).json.id as string;
+  const [letIn, refused] = [await ask(), await ask()];
+  await call('POST', `${path}/support-access/grants/${refused}/deny`);
+  await call('POST', `${path}/support-access/grants/${letIn}/approve`);
+  await call('POST', `/v1/admin/support/grants/${letIn}/sessions`, undefined, world.operatorKey);
+  await call('DELETE', `/v1/admin/support/grants/${letIn}`, undefined, world.operatorKey);
+}
+
+async function routingEvents(path: string): Promise<void> {
+  const { json: result } = await call('POST', `${path}/evals`, {
+    suite: 's',
+    model: 'gpt-4o',
+    score: 0.9,
+    samples: 10,
+  });
+  await call('DELETE', `${path}/evals/${result.id}`);
+  const policy = { candidates: ['gpt-4o'], suite: 's', min_score: 0.5, max_age_days: 30, objective: 'cost' };
+  expect((await call('PUT', `${path}/routing-policy`, policy)).status).toBe(200);
+  await call('DELETE', `${path}/routing-policy`);
 }
 
 /** Another process's memory of what was told, on the same database. */
