@@ -158,7 +158,7 @@ export function createApp(deps: AppDependencies): App {
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics(db, (registry) => {
     regions?.register(registry);
-    registerLedgerMetrics(registry, { db, ledger, drift });
+    registerLedgerMetrics(registry, { db, ledger, clock, drift });
     registerWebhookMetrics(registry, db, deliveries);
     signals.register(registry);
     attempts.register(registry);

@@ -2,6 +2,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../../contract/errors.ts';
 import { nanosPerUsd } from '../../kernel/money.ts';
+import type { SharedClock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -75,13 +76,11 @@ export function createDriftGauge(): DriftGauge {
 export interface LedgerMetricsDependencies {
   readonly db: Database;
   readonly ledger: Pick<Ledger, 'stats'>;
+  readonly clock: SharedClock;
   readonly drift: DriftGauge;
 }
 
-export function registerLedgerMetrics(
-  registry: Registry,
-  { db, ledger, drift }: LedgerMetricsDependencies,
-): void {
+export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDependencies): void {
   new Counter({
     name: 'svc_decisions_total',
     help: 'Decisions by where they were asked for, their outcome and the code of a refusal.',
@@ -94,7 +93,7 @@ export function registerLedgerMetrics(
       }
     },
   });
-  const open = holdStats(db, ledger);
+  const open = holdStats(deps);
   new Gauge({
     name: 'svc_open_holds',
     help: 'Holds that are neither settled, voided nor expired.',
@@ -116,7 +115,7 @@ export function registerLedgerMetrics(
     help: 'How far the books were apart, in US dollars, when each org was last reconciled.',
     registers: [registry],
     collect() {
-      this.set(Number(drift.total()) / Number(nanosPerUsd));
+      this.set(Number(deps.drift.total()) / Number(nanosPerUsd));
     },
   });
 }
@@ -127,17 +126,17 @@ interface HoldStats {
 }
 
 /** PostgreSQL keeps the holds of all processes; otherwise they are in memory. While the database is away, the last is shown. */
-function holdStats(db: Database, ledger: Pick<Ledger, 'stats'>): () => Promise<HoldStats> {
+function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Promise<HoldStats> {
   let last: HoldStats = { openHolds: 0, overdueSeconds: 0 };
   let reading: Promise<HoldStats> | undefined;
 
   async function read(): Promise<HoldStats> {
     try {
-      const [row] = await db.query<{ open: number; overdue: number }>(
-        `SELECT count(*)::float8 AS open, greatest(coalesce(extract(epoch FROM now() - min(expires_at)), 0), 0)::float8 AS overdue
-           FROM holds`,
+      const [row] = await db.query<{ open: number; oldest: Date | null; now: Date }>(
+        'SELECT count(*)::float8 AS open, min(expires_at) AS oldest, now() AS now FROM holds',
       );
-      last = { openHolds: row?.open ?? 0, overdueSeconds: row?.overdue ?? 0 };
+      const overdueMs = row?.oldest == null ? 0 : clock.agreed(row.now).getTime() - row.oldest.getTime();
+      last = { openHolds: row?.open ?? 0, overdueSeconds: Math.max(0, overdueMs) / 1_000 };
     } catch {
       // Shown as it was: the scrape is not to fail, and that the database is away shows elsewhere.
     } finally {
