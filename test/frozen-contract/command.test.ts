@@ -13,6 +13,7 @@ beforeAll(async () => {
   tree = mkdtempSync(join(tmpdir(), 'purser-contract-'));
   for (const part of [
     'src',
+    'assets',
     'scripts',
     'test/support',
     'contract',
