@@ -160,7 +160,7 @@ export async function createWorld(
         payload,
       };
       let response: Omit<TestAnswer, 'json'>;
-      if (path === '/v1/edge/decision' && address === defaultAddress) {
+      if (method === 'POST' && path === '/v1/edge/decision' && address === defaultAddress) {
         ownUrl ??= world.listen().then(({ url }) => url);
         response = await overSocket(await ownUrl, sent);
       } else {

@@ -300,7 +300,7 @@ async function sendRaw(bytes: Uint8Array): Promise<void> {
 }
 
 it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within the contract`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const { json: document } = await world.request('GET', '/v1/openapi.json');
   const operations = operationsOf(document);
