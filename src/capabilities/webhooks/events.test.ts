@@ -46,6 +46,16 @@ const run = (more: object = {}) => call('POST', '/v1/runs', { model: 'm', cost_u
 
 describe('a finished run', () => {
   beforeAll(async () => {
+    // Until a process knows who listens, it tells of every run.
+    org = await world.createOrg();
+    let told = 0;
+    const toldOfAnother = async () => {
+      await run();
+      const before = told;
+      told = (await events('run.finished')).length;
+      return told - before;
+    };
+    await expect.poll(toldOfAnother, { timeout: 10_000 }).toBe(0);
     org = await world.createOrg();
   });
 
