@@ -279,3 +279,18 @@ export type ErrorCode = keyof typeof errorCatalog;
 export type ErrorDetails<Code extends ErrorCode> = Static<(typeof errorCatalog)[Code]['details']>;
 
 export const errorCodes = Object.keys(errorCatalog) as ErrorCode[];
+
+/** What the gates refuse with, in their order: of several that refuse, the first is told. */
+export const gateCodes = [
+  'rate_limited',
+  'policy_blocked',
+  'policy_approval_required',
+  'policy_expression_error',
+  'content_safety_blocked',
+  'plan_limit_exceeded',
+  'quota_exhausted',
+  'spend_cap_exceeded',
+  'budget_exceeded',
+  'chain_budget_exceeded',
+  'credits_exhausted',
+] as const satisfies readonly ErrorCode[];

@@ -1,24 +1,11 @@
 import { type Static, Type } from 'typebox';
-import type { ErrorCode } from '../../contract/errors.ts';
+import { gateCodes } from '../../contract/errors.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
 import { label } from '../../platform/ledger/scope.ts';
 
-/** What the gates refuse with. */
-export const notedCodes = [
-  'rate_limited',
-  'policy_blocked',
-  'policy_approval_required',
-  'policy_expression_error',
-  'content_safety_blocked',
-  'plan_limit_exceeded',
-  'quota_exhausted',
-  'spend_cap_exceeded',
-  'budget_exceeded',
-  'chain_budget_exceeded',
-  'credits_exhausted',
-  'no_model_passes_eval',
-] as const satisfies readonly ErrorCode[];
+/** What the gates refuse with, routing's own among them. */
+export const notedCodes = [...gateCodes, 'no_model_passes_eval'] as const;
 export type NotedCode = (typeof notedCodes)[number];
 
 const text = nullable(Type.String());

@@ -1,3 +1,4 @@
+import { gateCodes } from '../../contract/errors.ts';
 import { booking, type Route, read } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
@@ -21,20 +22,6 @@ const reader = { kind: 'org', scope: 'runs:read', role: 'viewer' } as const;
 const writer = { kind: 'org', scope: 'runs:write', role: 'member' } as const;
 const corrector = { kind: 'org', scope: 'runs:write', role: 'admin' } as const;
 
-const gates = [
-  'rate_limited',
-  'policy_blocked',
-  'policy_approval_required',
-  'policy_expression_error',
-  'content_safety_blocked',
-  'plan_limit_exceeded',
-  'quota_exhausted',
-  'spend_cap_exceeded',
-  'budget_exceeded',
-  'chain_budget_exceeded',
-  'credits_exhausted',
-] as const;
-
 export interface RunRouteDependencies extends RunDependencies {
   readonly bulkMaxRuns: number;
 }
@@ -54,7 +41,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       body: CreateRun,
       success: 201,
       response: RunView,
-      errors: ['conflict', 'gone', ...gates],
+      errors: ['conflict', 'gone', ...gateCodes],
       handler: ({ body, caller, now }, seal) => createRun(deps, { caller, now, seal }, body),
     }),
     booking({
@@ -72,7 +59,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       lines: 'runs',
       success: 201,
       response: BulkResult,
-      errors: ['conflict', ...gates],
+      errors: ['conflict', ...gateCodes],
       handler: ({ body, query, caller, now }, seal) =>
         giveWay.turn(() =>
           createRuns(deps, { caller, now, seal }, body.runs, query.enforcement === 'record'),
