@@ -43,6 +43,7 @@ import { createRegions, createResidencyOf, residencyRoutes } from './capabilitie
 import {
   createContents,
   emptyMonthsJob,
+  registerRetentionMetrics,
   retentionJob,
   retentionRoutes,
 } from './capabilities/retention/index.ts';
@@ -162,6 +163,7 @@ export function createApp(deps: AppDependencies): App {
     registerWebhookMetrics(registry, db, deliveries);
     signals.register(registry);
     attempts.register(registry);
+    registerRetentionMetrics(registry, db);
   });
   const failsOpen = config.edgeFailMode === 'open';
   const keyUses = createKeyUses({ db, clock });
@@ -419,9 +421,9 @@ export function createApp(deps: AppDependencies): App {
     sessionTidying({ db, clock }),
     ssoTidying({ db, clock }),
     attempts.job,
-    retentionJob({ db, ids, clock, faults, signer: auditSigner }),
+    retentionJob({ db, ids, clock, faults, log, signer: auditSigner }),
     emptyMonthsJob({ db, clock }),
-    erasureJob(erasures),
+    erasureJob({ ...erasures, log }),
     dailyCheckpoints({ db, ids, signer: auditSigner, clock, log }),
   ];
   return {

@@ -93,23 +93,26 @@ export function dailyCheckpoints({
     }
   }
 
+  // Those that cannot be signed stay due: the next batch begins behind them, until all were looked at.
+  let after = '';
   return {
     name: 'sign the end of audit logs once a day',
     everyMs,
     async runOnce() {
       const now = await agreedNow(db, clock);
-      const due = await findUncheckpointed(db, new Date(now.getTime() - dayMs), tenantsPerBatch);
+      const before = new Date(now.getTime() - dayMs);
+      const due = await findUncheckpointed(db, { before, after, limit: tenantsPerBatch });
       for (const tenantId of due) {
         try {
           await db.transaction((tx) => tellDaily(tx, tenantId, now));
         } catch (error) {
-          if (!(error instanceof Refusal)) {
-            throw error;
-          }
-          log.error({ tenant: tenantId }, 'an audit log does not end as its chain says; it is not signed');
+          const reason = error instanceof Refusal ? { reason: error.message } : { err: error };
+          log.error({ tenant: tenantId, ...reason }, 'the end of an audit log could not be signed');
         }
       }
-      return due.length === tenantsPerBatch;
+      const isFull = due.length === tenantsPerBatch;
+      after = isFull ? (due.at(-1) ?? '') : '';
+      return isFull;
     },
   };
 }

@@ -233,16 +233,19 @@ export async function latestCheckpoints(
   return rows.reverse();
 }
 
-/** Tenants whose chain has grown since the last checkpoint, or since it began, and that is long ago. */
-export async function findUncheckpointed(db: Queryable, before: Date, limit: number): Promise<string[]> {
+/** Tenants behind this one whose chain has grown since the last checkpoint, or since it began, and that is long ago. */
+export async function findUncheckpointed(
+  db: Queryable,
+  { before, after, limit }: { readonly before: Date; readonly after: string; readonly limit: number },
+): Promise<string[]> {
   const rows = await db.query<{ tenant_id: string }>(
     `SELECT c.tenant_id FROM audit_chains c
        LEFT JOIN LATERAL (
          SELECT seq, at FROM audit_checkpoints k WHERE k.tenant_id = c.tenant_id ORDER BY seq DESC LIMIT 1) k ON true
-      WHERE c.seq > coalesce(k.seq, 0)
+      WHERE c.tenant_id > $3 AND c.seq > coalesce(k.seq, 0)
         AND coalesce(k.at, (SELECT at FROM audit_log l WHERE l.tenant_id = c.tenant_id ORDER BY seq LIMIT 1)) <= $1
       ORDER BY c.tenant_id LIMIT $2`,
-    [before, limit],
+    [before, limit, after],
   );
   return rows.map(({ tenant_id }) => tenant_id);
 }

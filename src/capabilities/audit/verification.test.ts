@@ -284,3 +284,22 @@ test('once a day a checkpoint goes out as an event, if something happened', asyn
   await job?.runOnce();
   expect(await events()).toEqual([8, 9]);
 });
+
+test('logs that cannot be signed keep no other from it, however many there are', async () => {
+  const job = world.app.jobs.find(({ name }) => name === 'sign the end of audit logs once a day');
+  // More than a batch, and all of them in front of the org.
+  await world.db.query(
+    `INSERT INTO audit_chains (tenant_id, seq, hash) SELECT 'broken_' || n, 1, 'nothing' FROM generate_series(1, 60) AS n`,
+  );
+  await world.db.query(
+    `INSERT INTO audit_log (tenant_id, seq, id, at, actor_kind, actor_id, action, target_kind, target_id, previous_hash, hash)
+     SELECT tenant_id, 1, tenant_id, 'epoch', '', '', '', '', '', '', '' FROM audit_chains WHERE hash = 'nothing'`,
+  );
+  world.clock.advanceSeconds(86_400);
+  for (let batches = 1; await job?.runOnce(); batches += 1) {
+    expect(batches).toBeLessThan(10);
+  }
+  expect((await send('GET', '/checkpoints')).json.data).toMatchObject([{ seq: 8 }]);
+  const complaints = world.logLines.filter((line) => line.includes('"tenant":"broken_'));
+  expect(complaints).toHaveLength(60);
+});

@@ -350,6 +350,31 @@ test('an erasure that was cut off goes on in the background', async () => {
   await expectBalanced();
 });
 
+test('an erasure that fails keeps no other waiting, and is done once it can be', async () => {
+  const failing = await world.createOrg();
+  const other = await world.createOrg();
+  await world.db.query(
+    `CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN IF OLD.org_id = '${failing.id}' THEN RAISE EXCEPTION 'a broken row'; END IF; RETURN NEW; END $$`,
+  );
+  await world.db.query(
+    'CREATE TRIGGER broken BEFORE UPDATE ON runs FOR EACH ROW EXECUTE FUNCTION refuse_change()',
+  );
+  const begin = async ({ id, ownerKey: key }: TestOrg) => {
+    await world.request('POST', '/v1/runs', { key, body: { ...run, customer_id: 'c' } });
+    expect((await world.request('DELETE', `/v1/orgs/${id}/customers/c`, { key })).status).toBe(204);
+  };
+  const stateOf = async ({ id, ownerKey: key }: TestOrg) =>
+    (await world.request('GET', `/v1/orgs/${id}/customer-erasures`, { key })).json.data[0].state;
+  await begin(failing);
+  await begin(other);
+  await settle();
+  expect([await stateOf(failing), await stateOf(other)]).toEqual(['erasing', 'erased']);
+  await world.db.query('DROP TRIGGER broken ON runs');
+  await settle();
+  expect(await stateOf(failing)).toBe('erased');
+});
+
 test.runIf(engine === 'embedded')(
   'a hold that survives a restart survives it under the pseudonym',
   async () => {

@@ -12,6 +12,7 @@ import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import { newPseudonym } from '../../platform/ledger/erased.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { redactEntries, type Signer } from '../audit/index.ts';
 import { findPolicy } from '../retention/index.ts';
@@ -32,6 +33,7 @@ import {
 import {
   advanceErasure,
   type ErasureRow,
+  findNextErasure,
   findOpenErasure,
   finishErasure,
   insertErasure,
@@ -197,15 +199,37 @@ export async function eraseSome(deps: ErasureDependencies, erasureId: string): P
   }
 }
 
-export function erasureJob(deps: ErasureDependencies): Job {
+/** The oldest first; one that fails, or has to wait, is passed over until the next time. */
+export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): Job {
+  let passed: ErasureRow | undefined;
   return {
     name: 'go on erasing customers',
     everyMs: 5_000,
     async runOnce() {
-      const erasure = await findOpenErasure(deps.db);
-      return erasure !== undefined && eraseBatch(deps, erasure);
+      const erasure = await findNextErasure(deps.db, passed);
+      if (erasure === undefined) {
+        passed = undefined;
+        return false;
+      }
+      if (!(await goesOn(deps, erasure))) {
+        passed = erasure;
+      }
+      return true;
     },
   };
+}
+
+async function goesOn(
+  deps: ErasureDependencies & { readonly log: Log },
+  erasure: ErasureRow,
+): Promise<boolean> {
+  try {
+    return await eraseBatch(deps, erasure);
+  } catch (error) {
+    const { org_id: org, id } = erasure;
+    deps.log.error({ org, erasure: id, err: error }, 'an erasure failed; it is tried again');
+    return false;
+  }
 }
 
 export async function listErasures(

@@ -35,13 +35,23 @@ export async function insertErasure(tx: Queryable, row: ErasureRow): Promise<voi
   );
 }
 
-/** One that is not finished, of an org without a legal hold; `id` undefined: the oldest of all. */
-export async function findOpenErasure(db: Queryable, id?: string): Promise<ErasureRow | undefined> {
+/** Not finished, and of an org without a legal hold. */
+const isOpen = `finished_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = customer_erasures.org_id AND p.legal_hold)`;
+
+export async function findOpenErasure(db: Queryable, id: string): Promise<ErasureRow | undefined> {
+  const [row] = await db.query<ErasureRow>(`${selectErasures} WHERE ${isOpen} AND id = $1`, [id]);
+  return row;
+}
+
+/** The oldest behind this one; undefined: the oldest of all. */
+export async function findNextErasure(
+  db: Queryable,
+  after: Pick<ErasureRow, 'requested_at' | 'id'> | undefined,
+): Promise<ErasureRow | undefined> {
   const [row] = await db.query<ErasureRow>(
-    `${selectErasures} WHERE finished_at IS NULL AND coalesce(id = $1, true)
-        AND NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = customer_erasures.org_id AND p.legal_hold)
-      ORDER BY requested_at, id LIMIT 1`,
-    [id ?? null],
+    `${selectErasures} WHERE ${isOpen} AND (requested_at, id) > ($1, $2) ORDER BY requested_at, id LIMIT 1`,
+    [after?.requested_at ?? new Date(0), after?.id ?? ''],
   );
   return row;
 }

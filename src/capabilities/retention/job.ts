@@ -2,9 +2,13 @@
  * Deletes what is too old, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so
  * whoever was killed in the middle is gone on with by the next one. Between batches there is a pause in proportion, so that
  * deleting takes only a part of the database's time.
+ *
+ * An org whose batch fails is put off for a while and the next one is gone on with: what is wrong with one org must not keep
+ * what others have promised to delete.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Gauge, type Registry } from 'prom-client';
 import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
@@ -12,19 +16,23 @@ import type { Faults } from '../../platform/faults.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
+import type { Log } from '../../platform/log.ts';
 import { recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
+import { removeOldAccess } from '../support/index.ts';
 import { removeOldDeliveries, removeOldEvents } from '../webhooks/index.ts';
 import { deleteContents, deleteLedgerEntries, deleteRuns } from './deletions.ts';
 import { viewRetentionRun } from './policies.ts';
 import {
   addDeleted,
   claimDue,
+  countFailing,
   type DeletedKind,
   deletedKinds,
   finishRun,
   forgetRun,
   openRun,
   type PolicyRow,
+  postpone,
   scheduleNext,
 } from './queries.ts';
 import { ledgerDaysMin } from './schema.ts';
@@ -35,6 +43,7 @@ export interface RetentionDependencies {
   readonly clock: SharedClock;
   readonly faults: Faults;
   readonly signer: Signer;
+  readonly log: Log;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -43,6 +52,8 @@ const rowsPerBatch = 1_000;
 /** How long to rest after a batch, in terms of how long that took. */
 const restPerMs = 3;
 const restMsMax = 1_000;
+/** When an org whose batch failed is tried again. */
+export const retryAfterMs = 10 * 60_000;
 
 interface Step {
   readonly kind: DeletedKind;
@@ -100,33 +111,35 @@ function stepsOf(signer: Signer): Step[] {
               limit,
             }),
     },
+    {
+      kind: 'support_access',
+      run: async (tx, { org_id, audit_days }, now) =>
+        audit_days === null
+          ? 0
+          : removeOldAccess(tx, { orgId: org_id, before: daysBefore(now, audit_days), limit }),
+    },
   ];
 }
 
 export function retentionJob(deps: RetentionDependencies): Job {
-  const { db, ids, clock, faults, signer } = deps;
+  const { db, ids, clock, faults, signer, log } = deps;
   const steps = stepsOf(signer);
 
-  /** One batch of the org whose turn it is. False: nobody's. */
-  async function deleteBatch(tx: Transaction): Promise<boolean> {
-    const now = await agreedNow(tx, clock);
-    const policy = await claimDue(tx, now);
-    if (policy === undefined) {
-      return false;
-    }
+  /** One batch of the org whose turn it is. */
+  async function deleteBatch(tx: Transaction, policy: PolicyRow, now: Date): Promise<void> {
     const run = await openRun(tx, policy.org_id, ids.next('ret'), now);
     for (const { kind, run: deleteSome } of steps) {
       const deleted = await deleteSome(tx, policy, now);
       if (deleted > 0) {
         await addDeleted(tx, run, kind, deleted);
         await faults('retention.before_commit', kind);
-        return true;
+        return;
       }
     }
     await scheduleNext(tx, policy.org_id, new Date(now.getTime() + dayMs));
     if (deletedKinds.every((kind) => run[kind] === 0n)) {
       await forgetRun(tx, run);
-      return true;
+      return;
     }
     await finishRun(tx, run, now);
     await recordChange(tx, ids, { kind: 'service', id: 'retention', at: now }, 'retention_policy.run', {
@@ -134,7 +147,29 @@ export function retentionJob(deps: RetentionDependencies): Job {
       target: { kind: 'retention_run', id: run.id },
       after: viewRetentionRun({ ...run, finished_at: now }),
     });
-    return true;
+  }
+
+  /** False: it is nobody's turn. */
+  async function takeTurn(): Promise<boolean> {
+    let claimed: PolicyRow | undefined;
+    try {
+      await db.transaction(async (tx) => {
+        const now = await agreedNow(tx, clock);
+        claimed = await claimDue(tx, now);
+        if (claimed !== undefined) {
+          await deleteBatch(tx, claimed, now);
+        }
+      });
+    } catch (error) {
+      if (claimed === undefined) {
+        throw error;
+      }
+      log.error({ org: claimed.org_id, err: error }, 'retention failed for an org; it is tried again later');
+      // If the database is away this fails too, and the job ends here.
+      const now = await agreedNow(db, clock);
+      await postpone(db, claimed, { now, until: new Date(now.getTime() + retryAfterMs) });
+    }
+    return claimed !== undefined;
   }
 
   return {
@@ -142,7 +177,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     everyMs,
     async runOnce() {
       const startedMs = performance.now();
-      const more = await db.transaction(deleteBatch);
+      const more = await takeTurn();
       if (more) {
         const restMs = Math.min(restMsMax, (performance.now() - startedMs) * restPerMs);
         await pause(restMs, undefined, { ref: false });
@@ -150,6 +185,18 @@ export function retentionJob(deps: RetentionDependencies): Job {
       return more;
     },
   };
+}
+
+/** How many orgs it fails for, for whoever has to be told. */
+export function registerRetentionMetrics(metrics: Registry, db: Database): void {
+  new Gauge({
+    name: 'svc_retention_failing_orgs',
+    help: 'Organizations that retention could not delete from the last time.',
+    registers: [metrics],
+    async collect() {
+      this.set(await countFailing(db).catch(() => Number.NaN));
+    },
+  });
 }
 
 /** Months whose last run and entry are gone give back their space as a whole. */

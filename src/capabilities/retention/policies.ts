@@ -20,9 +20,9 @@ import {
   retentionRunSorts,
 } from './schema.ts';
 
-type Settings = Omit<RetentionPolicyView, 'last_run'>;
+type Settings = Omit<RetentionPolicyView, 'last_run' | 'failing_since'>;
 
-export function viewPolicy(row: PolicyRow | undefined): Settings {
+export function viewPolicy(row: Omit<PolicyRow, 'failing_since'> | undefined): Settings {
   if (row === undefined) {
     return { ...defaults, updated_at: null };
   }
@@ -53,6 +53,7 @@ export function viewRetentionRun(row: RunRow): RetentionRunView {
 export interface PolicyChange {
   readonly before: Settings;
   readonly after: Settings;
+  readonly failingSince: Date | null;
 }
 
 /** What is left out is as it is for an org that has set nothing. Deleting by it begins soon. */
@@ -63,7 +64,7 @@ export async function putPolicy(
   now: Date,
 ): Promise<PolicyChange> {
   const before = await lockPolicy(tx, orgId);
-  const row: PolicyRow = {
+  const row = {
     ...defaults,
     ...wanted,
     org_id: orgId,
@@ -72,16 +73,22 @@ export async function putPolicy(
   };
   await upsertPolicy(tx, row);
   await announcePolicy(tx, orgId);
-  return { before: viewPolicy(before), after: viewPolicy(row) };
+  return { before: viewPolicy(before), after: viewPolicy(row), failingSince: before?.failing_since ?? null };
 }
 
-export async function withLastRun(
+/** With how deleting by it goes. */
+export async function withProgress(
   db: Queryable,
   orgId: string,
   settings: Settings,
+  failingSince: Date | null,
 ): Promise<RetentionPolicyView> {
   const run = await findLastRun(db, orgId);
-  return { ...settings, last_run: run === undefined ? null : viewRetentionRun(run) };
+  return {
+    ...settings,
+    failing_since: failingSince?.toISOString() ?? null,
+    last_run: run === undefined ? null : viewRetentionRun(run),
+  };
 }
 
 export async function listRetentionRuns(

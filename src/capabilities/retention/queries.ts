@@ -10,10 +10,13 @@ export interface PolicyRow {
   readonly legal_hold: boolean;
   readonly created_at: Date;
   readonly updated_at: Date;
+  /** Since when deleting has failed; null: it has not, or it has come to its end since. */
+  readonly failing_since: Date | null;
 }
 
-const columns =
+const settings =
   'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
+const columns = `${settings}, failing_since`;
 
 export async function findPolicy(db: Queryable, orgId: string): Promise<PolicyRow | undefined> {
   const [row] = await db.query<PolicyRow>(`SELECT ${columns} FROM retention_policies WHERE org_id = $1`, [
@@ -31,9 +34,9 @@ export async function lockPolicy(tx: Queryable, orgId: string): Promise<PolicyRo
   return row;
 }
 
-export async function upsertPolicy(tx: Queryable, row: PolicyRow): Promise<void> {
+export async function upsertPolicy(tx: Queryable, row: Omit<PolicyRow, 'failing_since'>): Promise<void> {
   await tx.query(
-    `INSERT INTO retention_policies (${columns}, next_run_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+    `INSERT INTO retention_policies (${settings}, next_run_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      ON CONFLICT (org_id) DO UPDATE
        SET runs_days = excluded.runs_days, content_days = excluded.content_days, audit_days = excluded.audit_days,
            deliveries_days = excluded.deliveries_days, idempotency_days = excluded.idempotency_days,
@@ -62,8 +65,33 @@ export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | un
   return row;
 }
 
+/** Everything is deleted that has to be; the next time is then. */
 export async function scheduleNext(tx: Queryable, orgId: string, at: Date): Promise<void> {
-  await tx.query('UPDATE retention_policies SET next_run_at = $2 WHERE org_id = $1', [orgId, at]);
+  await tx.query('UPDATE retention_policies SET next_run_at = $2, failing_since = NULL WHERE org_id = $1', [
+    orgId,
+    at,
+  ]);
+}
+
+/** It failed: others come first. Unless somebody has changed the policy since, who wants it tried at once. */
+export async function postpone(
+  db: Queryable,
+  { org_id, updated_at }: PolicyRow,
+  { now, until }: { readonly now: Date; readonly until: Date },
+): Promise<void> {
+  await db.query(
+    `UPDATE retention_policies SET next_run_at = $3, failing_since = coalesce(failing_since, $4)
+      WHERE org_id = $1 AND updated_at = $2`,
+    [org_id, updated_at, until, now],
+  );
+}
+
+export async function countFailing(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    'SELECT count(*)::int4 AS count FROM retention_policies WHERE failing_since IS NOT NULL AND NOT legal_hold',
+    [],
+  );
+  return row?.count ?? 0;
 }
 
 export const deletedKinds = [
@@ -71,6 +99,7 @@ export const deletedKinds = [
   'contents',
   'ledger_entries',
   'audit_entries',
+  'support_access',
   'deliveries',
   'events',
 ] as const;

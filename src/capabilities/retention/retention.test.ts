@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
+import { retryAfterMs } from './job.ts';
 
 const dayMs = 86_400_000;
 let world: World;
@@ -76,6 +77,7 @@ describe('the policy', () => {
       idempotency_days: 3,
       legal_hold: false,
       updated_at: null,
+      failing_since: null,
       last_run: null,
     });
   });
@@ -138,7 +140,8 @@ describe('deleting runs', () => {
     expect(await usage()).toEqual(before);
 
     const { json: policy } = await call('GET', path());
-    const deleted = { runs: 40, contents: 0, ledger_entries: 0, audit_entries: 0, deliveries: 0, events: 0 };
+    const nothing = { contents: 0, ledger_entries: 0, audit_entries: 0, support_access: 0, deliveries: 0 };
+    const deleted = { runs: 40, ...nothing, events: 0 };
     expect(policy.last_run).toMatchObject({ deleted, finished_at: expect.any(String) });
     expect((await call('GET', `/v1/orgs/${org.id}/retention-runs`)).json.data).toEqual([policy.last_run]);
     const log = await call('GET', `/v1/orgs/${org.id}/audit-log?action=retention_policy.run`);
@@ -234,7 +237,7 @@ describe('deleting runs', () => {
         }
       }
     };
-    await expect(deleteAll()).rejects.toThrow('the power is out');
+    await deleteAll();
     world.fault = undefined;
     expect(await count('runs')).toBe(800);
     await expectBalanced('18');
@@ -242,11 +245,56 @@ describe('deleting runs', () => {
       finished_at: null,
       deleted: { runs: 1_000 },
     });
+    world.clock.advanceSeconds(retryAfterMs / 1_000);
     await deleteAll();
     expect(await count('runs')).toBe(0);
     await expectBalanced('18');
     expect((await call('GET', path())).json.last_run.deleted.runs).toBe(1_800);
     expect((await call('GET', `/v1/orgs/${org.id}/retention-runs`)).json.data).toHaveLength(1);
+  });
+
+  test('an org that it fails for keeps no other waiting, and is come back to', async () => {
+    await record([40], 3);
+    await put({ runs_days: 30 });
+    const failing = org;
+    org = await world.createOrg();
+    await record([40], 2);
+    await put({ runs_days: 30 });
+    // As a broken row would: every statement that deletes runs of this org fails, in the database.
+    await world.db.query(
+      `CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN IF OLD.org_id = '${failing.id}' THEN RAISE EXCEPTION 'a broken row'; END IF; RETURN OLD; END $$`,
+    );
+    await world.db.query(
+      'CREATE TRIGGER broken BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION refuse_deletion()',
+    );
+    const failingOrgs = async () =>
+      /^svc_retention_failing_orgs (\d+)/m.exec((await world.request('GET', '/metrics')).text)?.[1];
+    await deleteAll();
+    expect([await count('runs'), await failingOrgs()]).toEqual([0, '1']);
+    expect((await call('GET', path())).json.failing_since).toBeNull();
+
+    org = failing;
+    expect(await count('runs')).toBe(3);
+    const since = world.clock.now().toISOString();
+    expect((await call('GET', path())).json).toMatchObject({ failing_since: since, last_run: null });
+    expect(world.logLines.filter((line) => line.includes('a broken row')).join()).toContain(failing.id);
+    // Tried again after a while, not all the time.
+    await deleteAll();
+    expect(world.logLines.filter((line) => line.includes('a broken row'))).toHaveLength(1);
+    world.clock.advanceSeconds(retryAfterMs / 1_000);
+    await deleteAll();
+    expect((await call('GET', path())).json.failing_since).toBe(since);
+
+    await world.db.query('DROP TRIGGER broken ON runs');
+    world.clock.advanceSeconds(retryAfterMs / 1_000);
+    await deleteAll();
+    expect([await count('runs'), await failingOrgs()]).toEqual([0, '0']);
+    expect((await call('GET', path())).json).toMatchObject({
+      failing_since: null,
+      last_run: { deleted: { runs: 3 } },
+    });
+    await expectBalanced('0.03');
   });
 
   test('a legal hold stops everything', async () => {
@@ -335,6 +383,49 @@ test('old audit entries go, and the rest is verified from where they ended', asy
     [org.id],
   );
   expect(await findings()).toEqual([['anchor_invalid', 6]]);
+});
+
+test('the log of support access goes with the audit log, and grants that are long over', async () => {
+  const operator = (method: string, at: string, body?: object) =>
+    world.request(method, `/v1/admin/support/grants${at}`, {
+      key: world.operatorKey,
+      ...(body !== undefined && { body }),
+    });
+  const look = async () => {
+    const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+    const { json: grant } = await operator('POST', '', {
+      org_id: org.id,
+      scope: ['org:read'],
+      reason: 'Ticket 4711',
+      expires_at,
+    });
+    const { json: session } = await operator('POST', `/${grant.id}/sessions`);
+    const answer = await world.request('GET', `/v1/orgs/${org.id}`, { key: session.token });
+    expect(answer.status).toBe(200);
+    return grant.id as string;
+  };
+  const seen = async () => {
+    const [log, grants] = [
+      await call('GET', `/v1/orgs/${org.id}/support-access`),
+      await call('GET', `/v1/orgs/${org.id}/support-access/grants`),
+    ];
+    const kinds: string[] = log.json.data.map(({ kind }: { kind: string }) => kind);
+    return [kinds.sort(), grants.json.data.length];
+  };
+  const once = ['grant_created', 'request', 'session_opened'];
+  await look();
+  world.clock.advanceSeconds(40 * 86_400);
+  const later = await look();
+  await put({ runs_days: 1 });
+  await deleteAll();
+  expect(await seen()).toEqual([[...once, ...once].sort(), 2]);
+  await put({ audit_days: 30 });
+  await deleteAll();
+  expect(await seen()).toEqual([once, 1]);
+  expect((await operator('GET', `/${later}`)).status).toBe(200);
+  // Three entries and a grant.
+  expect((await call('GET', path())).json.last_run.deleted.support_access).toBe(4);
+  expect(await count('support_sessions')).toBe(1);
 });
 
 test('answers to idempotency keys are kept as long as it says', async () => {

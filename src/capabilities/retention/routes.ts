@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
-import { listRetentionRuns, putPolicy, viewPolicy, withLastRun } from './policies.ts';
+import { listRetentionRuns, putPolicy, viewPolicy, withProgress } from './policies.ts';
 import { findPolicy } from './queries.ts';
 import { PutRetentionPolicy, RetentionPolicyView, RetentionRunFilters, RetentionRunView } from './schema.ts';
 
@@ -16,7 +16,10 @@ export function retentionRoutes({ db }: { readonly db: Database }): Route[] {
       summary: 'Read how long things are kept',
       access: reader,
       response: RetentionPolicyView,
-      handler: async ({ params }) => withLastRun(db, params.id, viewPolicy(await findPolicy(db, params.id))),
+      async handler({ params }) {
+        const policy = await findPolicy(db, params.id);
+        return withProgress(db, params.id, viewPolicy(policy), policy?.failing_since ?? null);
+      },
     }),
     write({
       id: 'retention_policy.put',
@@ -31,9 +34,9 @@ export function retentionRoutes({ db }: { readonly db: Database }): Route[] {
       success: 200,
       response: RetentionPolicyView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putPolicy(tx, params.id, body, now);
+        const { before, after, failingSince } = await putPolicy(tx, params.id, body, now);
         return {
-          body: await withLastRun(tx, params.id, after),
+          body: await withProgress(tx, params.id, after, failingSince),
           changes: [
             {
               tenantId: params.id,

@@ -32,7 +32,7 @@ const auditDays = nullable(
   days(
     30,
     3_650,
-    'Audit entries that are older are deleted, and the log goes on from a signed anchor. Null: for good.',
+    'Audit entries that are older are deleted, and the log goes on from a signed anchor. So is the log of support access. Null: for good.',
   ),
 );
 const deliveriesDays = days(
@@ -63,6 +63,7 @@ export const RetentionRunView = closed({
     contents: count,
     ledger_entries: count,
     audit_entries: count,
+    support_access: count,
     deliveries: count,
     events: count,
   }),
@@ -77,6 +78,12 @@ export const RetentionPolicyView = closed({
   idempotency_days: idempotencyDays,
   legal_hold: legalHold,
   updated_at: nullable(Type.String({ format: 'date-time', description: 'Null while nobody has set it.' })),
+  failing_since: nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'Since when deleting has failed; it is tried again all the time. Null: it does not fail.',
+    }),
+  ),
   last_run: Type.Union([RetentionRunView, Type.Null()]),
 });
 export type RetentionPolicyView = Static<typeof RetentionPolicyView>;

@@ -252,6 +252,35 @@ export async function listAccess(
   });
 }
 
+interface Old {
+  readonly orgId: string;
+  readonly before: Date;
+  readonly limit: number;
+}
+
+export async function deleteOldAccess(tx: Queryable, { orgId, before, limit }: Old): Promise<number> {
+  const gone = await tx.query(
+    `DELETE FROM support_access_log WHERE org_id = $1 AND id IN (
+       SELECT id FROM support_access_log WHERE org_id = $1 AND at < $2 ORDER BY at, id LIMIT $3)
+     RETURNING 1 AS one`,
+    [orgId, before, limit],
+  );
+  return gone.length;
+}
+
+/** With their sessions. One that was made before may still have been used later. */
+export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: Old): Promise<number> {
+  const old = await tx.query<{ id: string }>(
+    `SELECT id FROM support_grants WHERE org_id = $1 AND created_at < $2 AND expires_at < $2
+      ORDER BY created_at, id LIMIT $3 FOR UPDATE`,
+    [orgId, before, limit],
+  );
+  const ids = old.map(({ id }) => id);
+  await tx.query('DELETE FROM support_sessions WHERE org_id = $1 AND grant_id = ANY($2)', [orgId, ids]);
+  await tx.query('DELETE FROM support_grants WHERE org_id = $1 AND id = ANY($2)', [orgId, ids]);
+  return ids.length;
+}
+
 /** Whoever decides by it locks the org first, as whoever changes it does. */
 export async function findSettings(db: Queryable, orgId: string): Promise<SettingsView> {
   const [row] = await db.query<SettingsView>(

@@ -23,12 +23,15 @@ type Periods = Readonly<Record<(typeof periods)[number][0], number | null>>;
 
 interface RetentionView extends Periods {
   readonly legal_hold: boolean;
+  readonly failing_since: string | null;
 }
 
 interface RetentionRunView {
   readonly started_at: string;
   readonly finished_at: string | null;
-  readonly deleted: Readonly<Record<'runs' | 'contents' | 'audit_entries' | 'deliveries', number>>;
+  readonly deleted: Readonly<
+    Record<'runs' | 'contents' | 'audit_entries' | 'support_access' | 'deliveries', number>
+  >;
 }
 
 export const retentionScreens: readonly Screen[] = [
@@ -79,7 +82,7 @@ async function overview({ api, org, query }: ScreenVisit) {
   return view(
     'Retention',
     html`${heading('Retention', html`<a class="button" href="${here}/edit">Change</a>`)}${settingsTabs('/retention')}
-${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
+${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
 ${cardOf('What was deleted', runs, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.') : html`${runTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
   );
 }
@@ -101,6 +104,7 @@ function runTable(runs: readonly RetentionRunView[], timezone: string): Html {
       { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },
       { title: 'Contents', isNumber: true, cell: ({ deleted }) => count(deleted.contents) },
       { title: 'Audit entries', isNumber: true, cell: ({ deleted }) => count(deleted.audit_entries) },
+      { title: 'Support access', isNumber: true, cell: ({ deleted }) => count(deleted.support_access) },
       { title: 'Deliveries', isNumber: true, cell: ({ deleted }) => count(deleted.deliveries) },
       { title: '', cell: (one) => one.finished_at === null && badge('goes on', 'info') },
     ],
