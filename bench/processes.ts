@@ -5,6 +5,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { generateKey } from '../src/platform/http/key-format.ts';
@@ -22,6 +23,10 @@ export interface ServiceProcess extends ServerProcess {
   call<Answer>(method: string, path: string, body?: object, key?: string): Promise<Answer>;
   /** Collects garbage, and then tells. Only where the service was started with `collectable`. */
   memory(): Promise<NodeJS.MemoryUsage>;
+  /** Runs a command such as `demo` beside the service, and gives what it printed. */
+  command(...words: readonly string[]): Promise<string>;
+  /** What it has logged. All of it once it has stopped: lines are written a little later. */
+  log(): string;
 }
 
 export interface Answer {
@@ -44,7 +49,7 @@ export interface StartOptions {
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** The same for all, so that several processes on one database have it in common. */
-const operatorKey = generateKey('bench');
+export const operatorKey = generateKey('bench');
 
 /** The built service with settings as shipped, its log going to a file. */
 export async function startService({
@@ -85,7 +90,22 @@ export async function startService({
     call,
     post: (path, body) => call('POST', path, body),
     memory: () => askChild<NodeJS.MemoryUsage>(child, 'collect'),
+    command: (...words) => runCommand([...words, '--url', url]),
+    log: () => readFileSync(logFile, 'utf8'),
   };
+}
+
+async function runCommand(words: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [script('../dist/main.js'), ...words], {
+    env: { ...foreignSettings(), SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  owned(child);
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  if (child.exitCode !== 0) {
+    throw new Error(`purser ${words[0]} ended with ${child.exitCode}`);
+  }
+  return printed;
 }
 
 export async function startFloor(answer: Answer): Promise<ServerProcess> {

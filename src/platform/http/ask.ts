@@ -72,6 +72,8 @@ export function createAsk(deps: AskDependencies): Ask {
         reply.body.destroy();
         throw new Error('what is asked from within is held in memory, which a stream is not meant to be');
       }
+      // With the page's trace id: what a page has asked is found beside the page itself.
+      log.debug({ traceId, method, path, status: reply.status }, 'asked from within');
       return { ...reply, body: reply.body };
     } catch (error) {
       const refusal = logged(log, error, traceId);
