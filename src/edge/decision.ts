@@ -4,6 +4,7 @@ import type { Meeting, Met } from '../kernel/admission.ts';
 import type { LimitKind, OtherGate } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { bookable } from '../platform/ledger/bookable.ts';
 import type { Held, HoldRequest } from '../platform/ledger/ledger.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../platform/ledger/scope.ts';
 import type { AskDecision, Verdict } from './schema.ts';
@@ -68,7 +69,11 @@ function estimateOf(body: AskDecision, price: Price | undefined): bigint | Field
         code: 'invalid_value',
         message: 'This model has no price: give the cost as `estimated_cost_usd`.',
       }
-    : worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens));
+    : bookable(
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens)),
+        body.model,
+        'max_output_tokens',
+      );
 }
 
 /** The most output whose worst case stays within what is held, and never more than was asked for. */

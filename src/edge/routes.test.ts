@@ -54,6 +54,33 @@ describe('an edge decision', () => {
     expect(next.json.limits[0].remaining).toBe('0');
   });
 
+  test('of tokens that cost more than the books can hold is refused, as a run of them is', async () => {
+    const org = await capped('1');
+    await world.request('PUT', '/v1/admin/models/dearest', {
+      key: world.operatorKey,
+      body: { input_usd_per_million: '8999999999', output_usd_per_million: '1' },
+    });
+    const tokens = { model: 'dearest', input_tokens: 1_000_001 };
+    const opened = await world.request('POST', '/v1/runs', {
+      key: org.ownerKey,
+      body: { status: 'running', model: 'dearest', estimated_cost_usd: '0.1' },
+    });
+    const asked: [path: string, body: object, field: string][] = [
+      ['/v1/edge/decision', { ...tokens, max_output_tokens: 1 }, 'max_output_tokens'],
+      ['/v1/runs', { ...tokens, status: 'running', max_output_tokens: 1 }, 'max_output_tokens'],
+      ['/v1/runs', tokens, 'output_tokens'],
+      [`/v1/runs/${opened.json.id}/complete`, { input_tokens: 1_000_001 }, 'output_tokens'],
+    ];
+    for (const [path, body, field] of asked) {
+      const { status, json } = await world.request('POST', path, { key: org.ownerKey, body });
+      expect({ path, status, fields: json.error?.details.fields }).toMatchObject({
+        path,
+        status: 422,
+        fields: [{ field, code: 'out_of_range' }],
+      });
+    }
+  });
+
   test('is not brought down by a body that nests, and says what is wrong with it', async () => {
     const org = await capped('1');
     await ask(org, { model: 'm', estimated_cost_usd: '0.1' });

@@ -1,10 +1,10 @@
 /** The models that an org's routing policy names, each with everything that the choice looks at. */
-import { refuse, refuseField } from '../../contract/refusal.ts';
-import { maxNanos } from '../../kernel/money.ts';
+import { refuse, refuseFields } from '../../contract/refusal.ts';
 import { matchesPattern, patternOf } from '../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../kernel/prices.ts';
 import type { Candidate, Evaluated } from '../../kernel/routing.ts';
 import type { Caller } from '../../platform/http/access.ts';
+import { bookable } from '../../platform/ledger/bookable.ts';
 import type { Look } from '../../platform/ledger/ledger.ts';
 import { scopeOf } from '../../platform/ledger/scope.ts';
 import type { KnownFacts, Latency, ListedPrice, Prices } from '../models/index.ts';
@@ -128,13 +128,10 @@ function chargeOf(
   price: ListedPrice | undefined,
 ): Pick<Option, 'look' | 'attempt'> {
   const { inputTokens, outputTokens } = countsOf(body);
-  const usd = price === undefined ? 0n : worstCaseCost(price.rates, inputTokens, outputTokens);
-  if (usd > maxNanos) {
-    throw refuseField(
-      'max_output_tokens',
-      'out_of_range',
-      `So much of \`${model}\` may cost more than the books can hold.`,
-    );
+  const worst = price === undefined ? 0n : worstCaseCost(price.rates, inputTokens, outputTokens);
+  const usd = bookable(worst, model, 'max_output_tokens');
+  if (typeof usd !== 'bigint') {
+    throw refuseFields([usd]);
   }
   const scope = scopeOf(
     { ...body, model, provider: price?.provider ?? null },

@@ -3,6 +3,7 @@ import type { FieldError } from '../../contract/errors.ts';
 import { parseUsd } from '../../kernel/money.ts';
 import { costOf, type TokenCounts, worstCaseCost } from '../../kernel/prices.ts';
 import type { Ids } from '../../platform/ids.ts';
+import { bookable } from '../../platform/ledger/bookable.ts';
 import type { Booking } from '../../platform/ledger/booking.ts';
 import { defaultHoldSeconds, scopeOf } from '../../platform/ledger/scope.ts';
 import type { PriceInForce } from '../models/index.ts';
@@ -55,7 +56,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
   if (running && context.record) {
     faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
   }
-  const cost = running ? estimateOf(body, context.price) : costIn(body, context.price);
+  const cost = running ? estimateOf(body, context.price) : costIn(body, body.model, context.price);
   if (typeof cost !== 'bigint') {
     faults.push(cost);
   }
@@ -126,7 +127,7 @@ export function draftCompletion(
     output_tokens: body.output_tokens ?? Number(run.output_tokens),
   };
   const faults = [...timeFaults(said, run.started_at, now), ...tokenFaults(said)];
-  const cost = costIn(said, price);
+  const cost = costIn(said, run.model, price);
   if (typeof cost !== 'bigint') {
     faults.push(cost);
   }
@@ -234,9 +235,14 @@ function tokenFaults(
 
 const unpriced = fault('model', 'invalid_value', 'This model has no price: give the cost as `cost_usd`.');
 
-function costIn(body: Measured, price: PriceInForce | undefined): bigint | FieldError {
+function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
   const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
-  return given ?? (price === undefined ? unpriced : costOf(price.rates, countsOf(body)));
+  if (given !== undefined) {
+    return given;
+  }
+  return price === undefined
+    ? unpriced
+    : bookable(costOf(price.rates, countsOf(body)), model, 'output_tokens');
 }
 
 /** The most that a run which goes on is expected to cost. */
@@ -255,7 +261,11 @@ function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | 
   }
   return price === undefined
     ? unpriced
-    : worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput));
+    : bookable(
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput)),
+        body.model,
+        body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
+      );
 }
 
 function countsOf(body: Measured): TokenCounts {
