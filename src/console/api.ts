@@ -1,4 +1,5 @@
 /** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
+import type { Readable } from 'node:stream';
 import type { Credential } from '../platform/http/access.ts';
 import type { Ask, Question } from '../platform/http/ask.ts';
 
@@ -19,6 +20,15 @@ export class Refused extends Error {
   get fields(): readonly FieldFault[] {
     return this.code === 'validation_failed' ? (this.details.fields as FieldFault[]) : [];
   }
+
+  /** The same for a form that is about a part of the body: without that part's own name. */
+  within(prefix: string): Refused {
+    const fields = this.fields.map((fault) => ({
+      ...fault,
+      field: fault.field.startsWith(prefix) ? fault.field.slice(prefix.length) : fault.field,
+    }));
+    return new Refused(this.status, this.code, this.message, { ...this.details, fields });
+  }
 }
 
 export interface FieldFault {
@@ -38,6 +48,13 @@ export interface Api {
   /** For a part of the page that may be missing. */
   tryGet<Answer>(path: string): Promise<Answer | Refused>;
   send<Answer>(method: Question['method'], path: string, body?: object): Promise<Answer | Refused>;
+  /** For what is too long to be held: it is passed on as it is made. */
+  open(path: string): Promise<Stream | Refused>;
+}
+
+export interface Stream {
+  readonly contentType: string;
+  readonly body: Readable;
 }
 
 export interface Visitor {
@@ -53,16 +70,21 @@ export function apiFor(ask: Ask, visitor: Visitor): Api {
     body?: object,
   ): Promise<Answer | Refused> {
     const reply = await ask({ ...visitor, method, path, ...(body !== undefined && { body }) });
-    const answer = reply.body === '' ? {} : JSON.parse(reply.body);
-    if (reply.status < 400) {
-      return answer as Answer;
+    if (typeof reply.body !== 'string') {
+      reply.body.destroy();
+      throw new Error(`${path} answers with a stream, which is not held`);
     }
-    const { code, message, details } = answer.error;
-    return new Refused(reply.status, code, message, details);
+    return answerOf(reply.status, reply.body);
   }
 
   return {
     send,
+    async open(path) {
+      const { status, headers, body } = await ask({ ...visitor, method: 'GET', path });
+      return typeof body === 'string'
+        ? answerOf<Stream>(status, body)
+        : { contentType: String(headers['content-type']), body };
+    },
     tryGet: (path) => send('GET', path),
     async get<Answer>(path: string): Promise<Answer> {
       const answer = await send<Answer>('GET', path);
@@ -72,4 +94,13 @@ export function apiFor(ask: Ask, visitor: Visitor): Api {
       return answer;
     },
   };
+}
+
+function answerOf<Answer>(status: number, body: string): Answer | Refused {
+  const answer = body === '' ? {} : JSON.parse(body);
+  if (status < 400) {
+    return answer as Answer;
+  }
+  const { code, message, details } = answer.error;
+  return new Refused(status, code, message, details);
 }

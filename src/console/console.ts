@@ -42,7 +42,7 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
 
   /** Something that was wrong before it was known who asks, or that nobody expected. */
   function refused(
-    { code, status, message }: Refusal,
+    { code, status, message, details }: Refusal,
     visit: Pick<Visit, 'headers' | 'traceId'>,
   ): PageAnswer {
     return plainPage({
@@ -50,7 +50,7 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
       theme: themeOf(visit.headers.cookie),
       title: refusalTitle(code),
       status,
-      body: refusalBody(new Refused(status, code, message, {}), visit.traceId),
+      body: refusalBody(new Refused(status, code, message, details as Refused['details']), visit.traceId),
     });
   }
 

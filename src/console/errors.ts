@@ -5,6 +5,9 @@ import { type Html, html } from './html.ts';
 const titles: Readonly<Record<string, string>> = {
   not_found: 'There is no such page',
   forbidden: 'This is not for your role',
+  ip_not_allowed: 'Not from this address',
+  org_suspended: 'This organization is suspended',
+  residency_violation: 'This organization is at home in another region',
   missing_scope: 'What you signed in with may not see this',
   support_scope_denied: 'The support grant does not cover this',
   rate_limited: 'Too many requests',
@@ -16,11 +19,19 @@ export function refusalTitle(code: string): string {
   return titles[code] ?? 'This is refused';
 }
 
+/** Of those nothing here can be seen, so there is no first page to go to. */
+const everywhere: Readonly<Record<string, string>> = {
+  ip_not_allowed: 'Come back from an address that the organization allows, or sign in to another one.',
+  org_suspended: 'Ask whoever runs this service to reinstate it, or sign in to another one.',
+  residency_violation: 'Its data are kept there, and only there: sign in to the console of that region.',
+};
+
 export function refusalBody(refused: Refused, traceId: string): Html {
-  const { code, message, details } = refused;
+  const { code, message, details, fields } = refused;
   return html`<div class="heading"><h1>${refusalTitle(code)}</h1></div>
 <section class="card"><p>${message}</p>
 ${details.required !== undefined && html`<p>It needs the scope <code>${String(details.required)}</code>.</p>`}
+${fields.length > 0 && html`<ul>${fields.map((fault) => html`<li><code>${fault.field}</code>: ${fault.message}</li>`)}</ul>`}
 <p class="quiet">Code <code>${code}</code>, trace <code>${traceId}</code>.</p>
-<p><a href="/console">Go to the first page</a></p></section>`;
+${everywhere[code] === undefined ? html`<p><a href="/console">Go to the first page</a></p>` : html`<p>${everywhere[code]}</p><form method="post" action="/console/logout"><button class="button">Sign out</button></form>`}</section>`;
 }

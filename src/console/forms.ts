@@ -3,7 +3,7 @@
  * body that the API takes. Nothing is validated here; the API is the one who knows.
  */
 import { Temporal } from 'temporal-polyfill';
-import type { Refused } from './api.ts';
+import type { FieldFault, Refused } from './api.ts';
 import { type Html, html, type Part } from './html.ts';
 
 export type FieldKind =
@@ -23,7 +23,11 @@ export type FieldKind =
   /** The same, of numbers. */
   | 'numbers'
   /** An instant, written in the org's time zone. */
-  | 'instant';
+  | 'instant'
+  /** Several fields that are one object of the API, left out while all of them are empty. */
+  | 'group'
+  /** A list of such objects, a line each, with a few empty lines at the end; left out while there are none. */
+  | 'lines';
 
 export interface Field {
   readonly name: string;
@@ -32,6 +36,8 @@ export interface Field {
   readonly help?: Part;
   readonly required?: true;
   readonly options?: readonly Option[];
+  /** Of a group, and of each line. */
+  readonly parts?: readonly Field[];
   readonly placeholder?: string;
   /** What an empty one means: left out unless it says null, which takes a value away. */
   readonly whenEmpty?: 'null';
@@ -42,6 +48,7 @@ export interface Option {
   readonly label: string;
 }
 
+/** By the names of fields; those of groups and lines with dots, such as `model_mix.0.percent`. */
 export type Values = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FormState {
@@ -59,31 +66,38 @@ export interface FormOptions {
   readonly more?: Part;
 }
 
+const emptyLines = 3;
+
 export function form({ action, fields, state, submit, cancel, more }: FormOptions): Html {
-  const { refused } = state;
-  const faultOf = (name: string) =>
-    refused?.fields.find(({ field }) => field === name || new RegExp(`^${name}[.[]`).test(field));
-  const others = refused?.fields.filter(
-    ({ field }) => !fields.some(({ name }) => faultOf(name)?.field === field),
-  );
+  const { refused, values } = state;
+  const faults = refused?.fields ?? [];
+  const others = faults.filter((fault) => !fields.some(({ name }) => isAbout(name, fault)));
   return html`<form method="post" action="${action}" class="form">
-${refused !== undefined && html`<div class="alert" role="alert"><p>${refused.fields.length > 0 ? 'Some fields are not right yet.' : refused.message}</p>${(others ?? []).length > 0 && html`<ul>${others?.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`}
-${fields.map((field) => fieldOf(field, state.values[field.name], faultOf(field.name)?.message))}
+${refused !== undefined && html`<div class="alert" role="alert"><p>${refused.fields.length > 0 ? 'Some fields are not right yet.' : refused.message}</p>${others.length > 0 && html`<ul>${others.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`}
+${fields.map((field) => fieldOf(field, values, faults))}
 <div class="form-end"><button class="button primary">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
 }
 
-function fieldOf(
-  field: Field,
-  value: string | readonly string[] | undefined,
-  fault: string | undefined,
-): Html {
+/** The API writes `model_mix[0].percent` for what is `model_mix.0.percent` here. */
+function isAbout(name: string, { field }: FieldFault): boolean {
+  const place = field.replaceAll(/\[(\d+)\]/g, '.$1');
+  return place === name || place.startsWith(`${name}.`);
+}
+
+function fieldOf(field: Field, values: Values, allFaults: readonly FieldFault[]): Html {
   const { name, label, kind, help, required } = field;
-  const id = `field-${name}`;
-  const describedBy = [help !== undefined && `${id}-help`, fault !== undefined && `${id}-fault`]
+  const value = values[name];
+  const id = `field-${name.replaceAll('.', '-')}`;
+  const faults = allFaults.filter((fault) => isAbout(name, fault));
+  if (kind === 'group' || kind === 'lines') {
+    return groupOf(field, values, faults);
+  }
+  const isFaulty = faults.length > 0;
+  const describedBy = [help !== undefined && `${id}-help`, isFaulty && `${id}-fault`]
     .filter(Boolean)
     .join(' ');
-  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${fault !== undefined && html` aria-invalid="true"`}${required && html` required`}`;
-  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${fault !== undefined && html`<p class="fault" id="${id}-fault">${fault}</p>`}`;
+  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isFaulty && html` aria-invalid="true"`}${required && html` required`}`;
+  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isFaulty && html`<p class="fault" id="${id}-fault">${faults.map(({ message }) => message).join(' ')}</p>`}`;
   if (kind === 'checkbox') {
     return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
   }
@@ -91,7 +105,28 @@ function fieldOf(
     const chosen = new Set([value ?? []].flat());
     return html`<fieldset class="field" id="${id}"><legend>${label}</legend><div class="checks">${(field.options ?? []).map((option) => html`<label class="check"><input type="checkbox" name="${name}" value="${option.value}"${chosen.has(option.value) && html` checked`}> ${option.label}</label>`)}</div>${notes}</fieldset>`;
   }
-  return html`<div class="field"><label for="${id}">${label}${required !== true && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${notes}</div>`;
+  return html`<div class="field"><label for="${id}">${label}${required !== true && !name.includes('.') && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${notes}</div>`;
+}
+
+/** What is wrong with one of its fields stands beside that; the rest at the end. */
+function groupOf(
+  { name, label, kind, help, parts = [] }: Field,
+  values: Values,
+  faults: readonly FieldFault[],
+): Html {
+  const lines = kind === 'group' ? [name] : linesShown(name, values);
+  const names = lines.map((line) => parts.map((part) => ({ ...part, name: `${line}.${part.name}` })));
+  const rest = faults.filter((fault) => !names.flat().some((part) => isAbout(part.name, fault)));
+  return html`<fieldset class="field lines"><legend>${label} <span class="optional">optional</span></legend>${help !== undefined && html`<p class="help">${help}</p>`}
+${names.map((line) => html`<div class="line">${line.map((part) => fieldOf(part, values, faults))}</div>`)}
+${rest.map(({ message }) => html`<p class="fault">${message}</p>`)}</fieldset>`;
+}
+
+function linesShown(name: string, values: Values): string[] {
+  const filled = Object.keys(values).flatMap((key) =>
+    key.startsWith(`${name}.`) ? [Number(key.slice(name.length + 1).split('.')[0]) + 1] : [],
+  );
+  return Array.from({ length: Math.max(0, ...filled) + emptyLines }, (_, index) => `${name}.${index}`);
 }
 
 function control({ kind, options = [], placeholder }: Field, common: Html, value: string): Html {
@@ -121,14 +156,45 @@ function textOf(value: string | readonly string[] | undefined): string {
   return typeof value === 'string' ? value : (value ?? []).join('\n');
 }
 
-/** What was typed, to show it again. */
+/** What was typed, to show it again. Lines close up where one between them is empty, as they do on their way to the API. */
 export function valuesOf(fields: readonly Field[], form: URLSearchParams): Values {
   return Object.fromEntries(
-    fields.map(({ name, kind }) => [
-      name,
-      kind === 'checkboxes' ? form.getAll(name) : (form.get(name) ?? ''),
-    ]),
+    fields.flatMap((field): [string, string | readonly string[]][] => {
+      const { name, kind } = field;
+      switch (kind) {
+        case 'checkboxes':
+          return [[name, form.getAll(name)]];
+        case 'group':
+          return [...within(form, name)].map(([part, value]) => [`${name}.${part}`, value]);
+        case 'lines':
+          return linesIn(field, form).flatMap((line, index) =>
+            [...line].map(([part, value]): [string, string] => [`${name}.${index}.${part}`, value]),
+          );
+        default:
+          return [[name, form.get(name) ?? '']];
+      }
+    }),
   );
+}
+
+/** The fields below a name, by the rest of theirs. */
+function within(form: URLSearchParams, name: string): URLSearchParams {
+  return new URLSearchParams(
+    [...form].flatMap(([key, value]): [string, string][] =>
+      key.startsWith(`${name}.`) ? [[key.slice(name.length + 1), value]] : [],
+    ),
+  );
+}
+
+/** Those with something typed; what is chosen from a list is always there. */
+function linesIn({ name, parts = [] }: Field, form: URLSearchParams): URLSearchParams[] {
+  const below = within(form, name);
+  const indexes = new Set([...below.keys()].map((key) => key.split('.')[0] ?? ''));
+  return [...indexes].map((index) => within(below, index)).filter((line) => isFilled(parts, line));
+}
+
+function isFilled(parts: readonly Field[], line: URLSearchParams): boolean {
+  return parts.some(({ name, kind }) => kind !== 'select' && (line.get(name) ?? '').trim() !== '');
 }
 
 /** What was typed, as the API takes it. What is no number stays text, so that the API says what is wrong with it. */
@@ -138,23 +204,38 @@ export function bodyOf(
   timezone: string,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { name, kind, whenEmpty } of fields) {
-    const text = (form.get(name) ?? '').trim();
-    if (kind === 'checkbox') {
-      body[name] = text === 'true';
-    } else if (kind === 'checkboxes') {
-      body[name] = form.getAll(name);
-    } else if (text === '') {
-      if (whenEmpty === 'null') {
-        body[name] = null;
-      } else if (kind === 'list' || kind === 'numbers') {
-        body[name] = [];
-      }
-    } else {
-      body[name] = apiValue(kind, text, timezone);
+  for (const field of fields) {
+    const value = valueIn(field, form, timezone);
+    if (value !== undefined) {
+      body[field.name] = value;
     }
   }
   return body;
+}
+
+/** Undefined: it is left out. */
+function valueIn(field: Field, form: URLSearchParams, timezone: string): unknown {
+  const { name, kind, parts = [], whenEmpty } = field;
+  const text = (form.get(name) ?? '').trim();
+  switch (kind) {
+    case 'checkbox':
+      return text === 'true';
+    case 'checkboxes':
+      return form.getAll(name);
+    case 'lines': {
+      const lines = linesIn(field, form);
+      return lines.length > 0 ? lines.map((line) => bodyOf(parts, line, timezone)) : undefined;
+    }
+    case 'group': {
+      const group = within(form, name);
+      return isFilled(parts, group) ? bodyOf(parts, group, timezone) : undefined;
+    }
+    default:
+      if (text !== '') {
+        return apiValue(kind, text, timezone);
+      }
+      return whenEmpty === 'null' ? null : kind === 'list' || kind === 'numbers' ? [] : undefined;
+  }
 }
 
 function apiValue(kind: FieldKind, text: string, timezone: string): unknown {
@@ -205,4 +286,14 @@ export function localTime(instant: string | null | undefined, timezone: string):
         .toZonedDateTimeISO(timezone)
         .toPlainDateTime()
         .toString({ smallestUnit: 'minute' });
+}
+
+/** What the API answered, as groups and lines hold it: `{ a: [{ b: 1 }] }` as `a.0.b`. */
+export function dotted(value: unknown, name: string): Record<string, string> {
+  if (value === undefined || value === null) {
+    return {};
+  }
+  return typeof value === 'object'
+    ? Object.assign({}, ...Object.entries(value).map(([key, part]) => dotted(part, `${name}.${key}`)))
+    : { [name]: String(value) };
 }

@@ -1,6 +1,6 @@
 /** What a page of the console is, and what it may ask for and answer. */
 import type { Credential } from '../platform/http/access.ts';
-import type { Api } from './api.ts';
+import type { Api, Stream } from './api.ts';
 import type { Html } from './html.ts';
 
 export interface Screen {
@@ -49,11 +49,9 @@ export interface SeeOther {
   readonly location: string;
 }
 
-export interface Download {
+export interface Download extends Stream {
   readonly kind: 'download';
   readonly fileName: string;
-  readonly contentType: string;
-  readonly body: string;
 }
 
 export function view(title: string, body: Html, status = 200): View {

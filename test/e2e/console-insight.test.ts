@@ -1,50 +1,22 @@
 /** The console's settings, benchmarks and the operators' pages in a real browser: each is walked, and acted upon. */
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { findBrowser, openBrowser } from '../support/browser.ts';
-import { type Walker, walker } from '../support/console-walk.ts';
+import { describe, expect, test } from 'vitest';
+import { findBrowser } from '../support/browser.ts';
+import { walkThrough } from '../support/console-walk.ts';
 import { newPair } from '../support/saml-idp.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const executable = findBrowser();
 
 describe.skipIf(executable === undefined)('the console for those who run it', () => {
-  let world: World;
-  let browser: Browser;
-  let org: TestOrg;
-  let owner: Walker;
-  let operator: Walker;
-
-  beforeAll(async () => {
-    world = await createWorld({ SVC_BENCHMARK_K_FLOOR: '5' });
-    const { url } = await world.listen();
-    browser = await openBrowser(executable ?? '');
-    org = await world.createOrg('Northwind');
-    owner = await walker(browser, url, org.ownerKey);
-    operator = await walker(browser, url, world.operatorKey);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await world?.close();
-  });
-  afterEach(() => {
-    expect([...owner.faults, ...operator.faults]).toEqual([]);
-  });
-
-  const api = (method: string, path: string, body?: object) =>
-    world.request(method, `/v1/orgs/${org.id}${path}`, {
-      key: org.ownerKey,
-      ...(body !== undefined && { body }),
-    });
+  const walk = walkThrough(executable, { SVC_BENCHMARK_K_FLOOR: '5' });
   const asOperator = (method: string, path: string, body?: object) =>
-    world.request(method, `/v1/admin${path}`, {
-      key: world.operatorKey,
+    walk.world.request(method, `/v1/admin${path}`, {
+      key: walk.world.operatorKey,
       ...(body !== undefined && { body }),
     });
 
   test('renames the organization, and does not let it lock its owner out', async () => {
-    const { page, look } = owner;
+    const { page, look, api } = await walk.owner();
     await look('/console/settings', 'Settings');
     await look('/console/settings/organization', 'Organization');
     await page.getByLabel('Name', { exact: true }).fill('Northwind Traders');
@@ -64,15 +36,14 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   });
 
   test('invites a member, whom the link signs in; changes their role; removes them', async () => {
-    const { page, look } = owner;
+    const { page, look, confirm } = await walk.owner();
     await look('/console/settings/members', 'Members');
     await look('/console/settings/members/new', 'Invite somebody');
     await page.getByLabel('E-mail').fill('ada@example.com');
     await page.getByLabel('Name').fill('Ada');
     await page.getByRole('button', { name: 'Invite' }).click();
     const link = new URL((await page.locator('#secret').textContent()) ?? '');
-    const context = await browser.newContext();
-    const theirs = await context.newPage();
+    const theirs = await walk.stranger();
     await theirs.goto(`${new URL(page.url()).origin}${link.pathname}${link.search}`);
     await theirs.getByRole('button').first().click();
     await theirs.waitForURL(/\/console$/);
@@ -84,15 +55,14 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.waitForURL(/done=saved/);
     await theirs.reload();
     expect(await theirs.locator('header .role').textContent()).toBe('admin');
-    await owner.confirm('Remove');
+    await confirm('Remove');
     await page.waitForURL(/done=member_removed/);
     await theirs.reload();
     expect(new URL(theirs.url()).pathname).toBe('/console/login');
-    await context.close();
   });
 
   test('sets up SSO, says what is wrong with it, and removes it', async () => {
-    const { page, look } = owner;
+    const { page, look, confirm, api } = await walk.owner();
     await look('/console/settings/sso', 'Single sign-on');
     await look('/console/settings/sso/oidc', 'Sign-in by OIDC');
     await look('/console/settings/sso/saml', 'Sign-in by SAML');
@@ -113,13 +83,13 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
       just_in_time: true,
     });
     await look('/console/settings/sso', 'Single sign-on');
-    await owner.confirm('Remove');
+    await confirm('Remove');
     await page.waitForURL(/done=deleted/);
     expect((await api('GET', '/sso')).status).toBe(404);
   });
 
   test('says how long things are kept', async () => {
-    const { page, look } = owner;
+    const { page, look, api } = await walk.owner();
     await look('/console/settings/retention', 'Retention');
     await look('/console/settings/retention/edit', 'Retention');
     await page.getByLabel('Audit log').fill('7');
@@ -132,7 +102,9 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   });
 
   test('ends a session, which is over at once', async () => {
-    const { page, look } = owner;
+    const { page, look, org } = await walk.owner();
+    const operator = await walk.visitor(walk.world.operatorKey);
+    const { world } = walk;
     const { secret } = await world.mintKey(org, 'viewer', ['org:read']);
     const { cookie } = await signIn(world, secret, org.id);
     await look('/console/settings/sessions', 'Sessions');
@@ -149,7 +121,8 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   });
 
   test('wants to approve what support asks for, and sees it', async () => {
-    const { page, look } = owner;
+    const { page, look, org } = await walk.owner();
+    const operator = await walk.visitor(walk.world.operatorKey);
     await look('/console/settings/support', 'Support access');
     await page.getByRole('link', { name: 'Change', exact: true }).click();
     await page.getByLabel('has to approve').check();
@@ -186,6 +159,10 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   });
 
   test('shows which keys still call what is deprecated, to the org and to operators', async () => {
+    const owner = await walk.owner('Northwind');
+    const operator = await walk.visitor(walk.world.operatorKey);
+    const { world } = walk;
+    const { org } = owner;
     const { json: routes } = await world.request('GET', '/v1/meta/deprecations');
     await owner.look('/console/settings/deprecations', 'Deprecations');
     expect(await owner.page.getByText('No key calls a deprecated route').isVisible()).toBe(true);
@@ -200,7 +177,8 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   });
 
   test('takes part in benchmarks, and says when there are too few to compare with', async () => {
-    const { page, look } = owner;
+    const { world } = walk;
+    const { page, look, org } = await walk.owner();
     await look('/console/benchmarks', 'Benchmarks');
     await look('/console/benchmarks/participation', 'Take part');
     await page.getByLabel('Our figures count').check();
@@ -229,16 +207,17 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
       });
     }
     world.clock.advanceSeconds(7 * 86_400);
-    owner = await walker(browser, new URL(page.url()).origin, org.ownerKey);
-    operator = await walker(browser, new URL(page.url()).origin, world.operatorKey);
-    await owner.look(here, 'Peers');
-    const bar = owner.page.getByRole('img', { name: /^Cost of a run: the middle half is from/ });
+    // By then the session is over.
+    const later = await walk.visitor(org.ownerKey);
+    await later.look(here, 'Peers');
+    const bar = later.page.getByRole('img', { name: /^Cost of a run: the middle half is from/ });
     expect(await bar.getAttribute('aria-label')).toMatch(/yours \$0\.10$/);
-    expect(await owner.page.getByText('in the lowest quarter').first().isVisible()).toBe(true);
+    expect(await later.page.getByText('in the lowest quarter').first().isVisible()).toBe(true);
   });
 
   test('makes an organization with a plan, a price and a key, suspends it and lets it back', async () => {
-    const { page, look } = operator;
+    const { world } = walk;
+    const { page, look, confirm } = await walk.visitor(world.operatorKey);
     await look('/console', 'Organizations');
     await look('/console/plans', 'Plans');
     await look('/console/plans/new', 'New plan');
@@ -284,13 +263,14 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     }
     await asOperator('POST', `/orgs/${id}/suspend`, {});
     await look(here, 'Contoso');
-    await operator.confirm('Remove it');
+    await confirm('Remove it');
     await page.waitForURL(/done=org_removed/);
     expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
   });
 
   test('puts prices, for everybody and for one organization', async () => {
-    const { page, look } = operator;
+    const org = await walk.world.createOrg();
+    const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
     await look('/console/prices', 'Prices');
     await look('/console/prices/new', 'New model');
     await page.getByLabel('Model').fill('maker/large');
@@ -308,12 +288,14 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.waitForURL(/done=saved/);
     await look(`/console/orgs/${org.id}/prices`, 'Prices of one organization');
     expect(await page.getByRole('row', { name: /maker\/large 20 %/ }).isVisible()).toBe(true);
-    await operator.confirm('Remove');
+    await confirm('Remove');
     await page.waitForURL(/done=deleted/);
     expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
   });
 
   test('keeps the pages of operators from people of an org, and the other way around', async () => {
+    const owner = await walk.owner();
+    const operator = await walk.visitor(walk.world.operatorKey);
     for (const path of ['/console/orgs', '/console/plans', '/console/prices', '/console/grants']) {
       await owner.look(path, 'There is no such page', 404);
     }

@@ -1,12 +1,12 @@
 /** The audit log: searched, exported, verified. */
-import type { Listed } from '../api.ts';
+import { type Listed, Refused } from '../api.ts';
 import { actionButton, badge, card, empty, facts, heading, nextPage, panel, table } from '../components.ts';
 import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, words } from '../format.ts';
 import { instantOf, localTime } from '../forms.ts';
 import { type Html, html, link, type Part } from '../html.ts';
-import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
+import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/audit';
 
@@ -127,16 +127,17 @@ function exportForm(timezone: string, now: Date): Html {
 <button class="button">Export</button></form><p class="quiet">At most 90 days at a time, in the time zone of the org.</p></details>`;
 }
 
-/** The stream itself comes from the API, which the session's cookie opens too. */
-async function exported({ org, query }: ScreenVisit) {
+/** By way of the console, as whoever looks at it: support is not known to the API by a cookie. */
+async function exported({ api, org, query }: ScreenVisit): Promise<ScreenAnswer> {
   const instant = (name: string) => instantOf(query.get(name) ?? '', org.timezone);
-  return seeOther(
-    link(`${org.path}/audit-log/export`, {
-      from: instant('from'),
-      to: instant('to'),
-      format: formats.find((format) => format === query.get('format')),
-    }),
+  const format = formats.find((name) => name === query.get('format')) ?? 'ndjson';
+  const stream = await api.open(
+    link(`${org.path}/audit-log/export`, { from: instant('from'), to: instant('to'), format }),
   );
+  if (stream instanceof Refused) {
+    throw stream;
+  }
+  return { kind: 'download', fileName: `audit-log.${format === 'cef' ? 'cef' : 'ndjson'}`, ...stream };
 }
 
 function verified(found: VerificationView): Html {

@@ -42,16 +42,18 @@ async function overview({ api, org, now }: ScreenVisit) {
         from: new Date(since).toISOString(),
       }),
     );
-  const [byDay, byModel, byWorkflow, byCustomer, limits, forecast, refusals, approvals] = await Promise.all([
-    usage('day', 200, fromMs),
-    usage('day,model', 200, fromMs),
-    usage('workflow', shownTop, fromMs),
-    usage('customer_id', shownTop, fromMs),
-    api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
-    api.tryGet<CapacityView>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
-    api.tryGet<Listed<RefusalView>>(`${org.path}/refusals?limit=8`),
-    api.tryGet<Listed<object>>(`${org.path}/approvals?state=pending&limit=100`),
-  ]);
+  const [byDay, byDayAndModel, byModel, byWorkflow, byCustomer, limits, forecast, refusals, approvals] =
+    await Promise.all([
+      usage('day', 200, fromMs),
+      usage('day,model', 200, fromMs),
+      usage('model', shownTop, fromMs),
+      usage('workflow', shownTop, fromMs),
+      usage('customer_id', shownTop, fromMs),
+      api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
+      api.tryGet<CapacityView>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
+      api.tryGet<Listed<RefusalView>>(`${org.path}/refusals?limit=8`),
+      api.tryGet<Listed<object>>(`${org.path}/approvals?state=pending&limit=100`),
+    ]);
   const today = localTime(org.timezone, nowMs).date;
   const monthStart = localTime(org.timezone, month.startMs).date;
   const days = byDay instanceof Refused ? [] : byDay.data;
@@ -84,14 +86,14 @@ ${!(byDay instanceof Refused) && days.length === 0 && firstSteps()}
   ]}</div>
 <div class="grid wide">
 ${byDay instanceof Refused || forecast instanceof Refused ? cardOf('This month', byDay instanceof Refused ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days, forecast, budget: budget && Number(budget.limit), month: { start: monthStart, today } })}</section>`}
-${byModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byModel.next_cursor === null ? byModel.data : [])}</section>`}
+${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel.next_cursor === null ? byDayAndModel.data : [])}</section>`}
 </div>
 <div class="grid wide">
 ${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data))}
 ${cardOf('Recent refusals', refusals, ({ data }) => refusalList(data, now))}
 </div>
 <div class="grid">
-${cardOf('Top models', byModel, ({ data, next_cursor }) => topList('model', next_cursor === null ? summed(data) : [], 'model'))}
+${cardOf('Top models', byModel, ({ data }) => topList('model', data, 'model'))}
 ${cardOf('Top customers', byCustomer, ({ data }) => topList('customer', data, 'customer_id'))}
 ${cardOf('Top workflows', byWorkflow, ({ data }) => topList('workflow', data, 'workflow'))}
 </div>`;
@@ -218,19 +220,6 @@ function refusalList(refusals: readonly RefusalView[], now: Date): Part {
       { title: 'When', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
     ],
   })}<p class="more"><a href="/console/refusals">All refusals</a></p>`;
-}
-
-/** Days of one model as one row, the dearest first. */
-function summed(rows: readonly UsageRow[]): UsageRow[] {
-  const sums = new Map<string | null, { runs: number; cost: number }>();
-  for (const { model = null, runs, cost_usd } of rows) {
-    const sum = sums.get(model) ?? { runs: 0, cost: 0 };
-    sums.set(model, { runs: sum.runs + runs, cost: sum.cost + Number(cost_usd) });
-  }
-  return [...sums]
-    .map(([model, { runs, cost }]) => ({ model, runs, cost_usd: String(cost) }))
-    .sort((a, b) => Number(b.cost_usd) - Number(a.cost_usd))
-    .slice(0, shownTop);
 }
 
 function topList(what: string, rows: readonly UsageRow[], field: 'model' | 'workflow' | 'customer_id'): Part {

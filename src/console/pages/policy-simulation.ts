@@ -43,7 +43,8 @@ export async function simulated(
     rules: [...others, rule],
     runs: simulatedRuns,
   });
-  return answer instanceof Refused ? aboutOne(answer, others.length) : result(answer, org.timezone);
+  // Faults are told of the whole draft; here they belong to the fields of one rule.
+  return answer instanceof Refused ? answer.within(`rules[${others.length}].`) : result(answer, org.timezone);
 }
 
 async function everyRule(api: ScreenVisit['api'], orgPath: string): Promise<PolicyView[] | Refused> {
@@ -72,16 +73,6 @@ function asDraft({ effect, models, actions, expression, priority, reason, enable
     ...(actions !== null && { actions }),
     ...(expression !== null && { expression }),
   };
-}
-
-/** Faults are told of the whole draft; here they belong to the fields of one rule. */
-function aboutOne(refused: Refused, index: number): Refused {
-  const prefix = `rules[${index}].`;
-  const fields = refused.fields.map((fault) => ({
-    ...fault,
-    field: fault.field.startsWith(prefix) ? fault.field.slice(prefix.length) : fault.field,
-  }));
-  return new Refused(refused.status, refused.code, refused.message, { ...refused.details, fields });
 }
 
 function result({ runs, changed, draft, changes }: Simulation, timezone: string): Html {

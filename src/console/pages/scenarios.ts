@@ -1,112 +1,91 @@
 /** Scenarios: what would be different, as a form with the changes that people ask for most. */
+import { Refused } from '../api.ts';
 import { askFirst, card } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
-import type { Field, Values } from '../forms.ts';
+import { dotted, type Field, type Values } from '../forms.ts';
 import type { Screen } from '../screen.ts';
 
 const back = '/console/forecasts';
 const scenarioPath = `${back}/scenarios/{scenario_id}`;
 
-interface Changes {
-  readonly growth_percent_per_month?: number;
-  readonly teams?: number;
-  readonly model_mix?: readonly {
-    readonly from_model: string;
-    readonly to_model: string;
-    readonly percent: number;
-  }[];
-  readonly price_changes?: readonly {
-    readonly model?: string;
-    readonly percent: number;
-    readonly from?: string;
-  }[];
-  readonly new_deployment?: {
-    readonly name: string;
-    readonly daily_cost_usd: string;
-    readonly starts_on?: string;
-  };
-}
-
 export interface ScenarioView {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  readonly changes: Changes;
+  readonly changes: Readonly<Record<string, unknown>>;
 }
+
+const percent: Field = { name: 'percent', label: 'Percent', kind: 'number' };
+const day = { kind: 'text', placeholder: '2027-01-15' } as const;
+
+/** Named as the API names them. */
+const changeFields: readonly Field[] = [
+  { name: 'growth_percent_per_month', label: 'Volume grows each month by, in percent', kind: 'number' },
+  { name: 'teams', label: 'Teams', kind: 'number', help: 'Instead of those observed.' },
+  {
+    name: 'model_mix',
+    label: 'Tokens that go to another model',
+    kind: 'lines',
+    help: 'Taken one after the other, in this order.',
+    parts: [
+      { name: 'from_model', label: 'From model', kind: 'text' },
+      { name: 'to_model', label: 'To model', kind: 'text' },
+      percent,
+    ],
+  },
+  {
+    name: 'price_changes',
+    label: 'Prices that change',
+    kind: 'lines',
+    help: 'Percents such as -20. Without a model, the prices of all of them; without a day, at once.',
+    parts: [
+      { name: 'model', label: 'Of model', kind: 'text' },
+      percent,
+      { name: 'from', label: 'From day', ...day },
+    ],
+  },
+  {
+    name: 'new_deployment',
+    label: 'A new deployment',
+    kind: 'group',
+    parts: [
+      { name: 'name', label: 'Its name', kind: 'text' },
+      { name: 'daily_cost_usd', label: 'Costs each day', kind: 'money' },
+      { name: 'starts_on', label: 'Starts on', ...day },
+      { name: 'ramp_days', label: 'Days until it is in full use', kind: 'number' },
+      { name: 'daily_runs', label: 'Runs a day', kind: 'number' },
+      { name: 'daily_tokens', label: 'Tokens a day', kind: 'number' },
+    ],
+  },
+];
 
 const fields: readonly Field[] = [
   { name: 'name', label: 'Name', kind: 'text', required: true },
   { name: 'description', label: 'Description', kind: 'text' },
-  { name: 'growth', label: 'Volume grows each month by, in percent', kind: 'number' },
-  { name: 'teams', label: 'Teams', kind: 'number', help: 'Instead of those observed.' },
-  { name: 'mix_from', label: 'Move tokens from model', kind: 'text' },
-  { name: 'mix_to', label: 'to model', kind: 'text' },
-  { name: 'mix_percent', label: 'in percent', kind: 'number' },
-  { name: 'price_percent', label: 'Prices change by, in percent', kind: 'number', help: 'Such as -20.' },
-  { name: 'price_model', label: 'of model', kind: 'text', help: 'Empty: of every model.' },
-  { name: 'deployment_name', label: 'A new deployment', kind: 'text' },
-  { name: 'deployment_cost', label: 'that costs each day', kind: 'money' },
-  { name: 'deployment_starts', label: 'and starts on', kind: 'text', placeholder: '2027-01-15' },
+  ...changeFields,
 ];
 
 type Body = Record<string, unknown>;
 
-/** What is left empty is left out. */
-function defined(parts: Body): Body {
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
-}
-
-function scenarioOf(body: Body): Body {
-  const { mix_from, mix_to, mix_percent, price_percent, price_model, deployment_name, deployment_cost } =
-    body;
-  return defined({
-    name: body.name ?? '',
-    description: body.description,
-    changes: defined({
-      growth_percent_per_month: body.growth,
-      teams: body.teams,
-      model_mix:
-        (mix_from ?? mix_to ?? mix_percent) === undefined
-          ? undefined
-          : [defined({ from_model: mix_from, to_model: mix_to, percent: mix_percent })],
-      price_changes:
-        price_percent === undefined ? undefined : [defined({ model: price_model, percent: price_percent })],
-      new_deployment:
-        (deployment_name ?? deployment_cost) === undefined
-          ? undefined
-          : defined({
-              name: deployment_name,
-              daily_cost_usd: deployment_cost,
-              starts_on: body.deployment_starts,
-            }),
-    }),
-  });
+function scenarioOf({ name = '', description, ...changes }: Body) {
+  return { name, ...(description !== undefined && { description }), changes };
 }
 
 /** Parts of a scenario that the form has no field for; saving would lose them. */
-function keptParts(changes: Changes): Body {
-  const { growth_percent_per_month, teams, model_mix, price_changes, new_deployment, ...others } = changes;
-  return others;
+function keptParts({ changes }: ScenarioView): Body {
+  return Object.fromEntries(
+    Object.entries(changes).filter(([part]) => changeFields.every(({ name }) => name !== part)),
+  );
 }
 
 function valuesFrom({ name, description, changes }: ScenarioView): Values {
-  const mix = changes.model_mix?.[0];
-  const price = changes.price_changes?.[0];
-  const deployment = changes.new_deployment;
-  return {
-    name,
-    description: description ?? '',
-    growth: String(changes.growth_percent_per_month ?? ''),
-    teams: String(changes.teams ?? ''),
-    mix_from: mix?.from_model ?? '',
-    mix_to: mix?.to_model ?? '',
-    mix_percent: String(mix?.percent ?? ''),
-    price_percent: String(price?.percent ?? ''),
-    price_model: price?.model ?? '',
-    deployment_name: deployment?.name ?? '',
-    deployment_cost: deployment?.daily_cost_usd ?? '',
-    deployment_starts: deployment?.starts_on ?? '',
-  };
+  const parts = changeFields.map((field) => dotted(changes[field.name], field.name));
+  return Object.assign({ name, description: description ?? '' }, ...parts);
+}
+
+/** Told of the scenario's changes, which are the form's fields. */
+function byField(answer: unknown): unknown {
+  return answer instanceof Refused ? answer.within('changes.') : answer;
 }
 
 export const scenarioScreens: readonly Screen[] = [
@@ -114,11 +93,12 @@ export const scenarioScreens: readonly Screen[] = [
     path: `${back}/scenarios/new`,
     title: 'New scenario',
     intro:
-      'Say what would be different; leave the rest empty. The API takes more: several mixes and prices, seasons, ramps.',
+      'Say what would be different; leave the rest empty. When all lines are full, save it and come back for more. The API takes seasons as well.',
     submit: 'Create the scenario',
     back,
     fields: () => fields,
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/capacity-scenarios`, scenarioOf(body)),
+    send: async ({ api, org }, body) =>
+      byField(await api.send('POST', `${org.path}/capacity-scenarios`, scenarioOf(body))),
   }),
   ...formScreens({
     path: scenarioPath,
@@ -130,13 +110,11 @@ export const scenarioScreens: readonly Screen[] = [
       valuesFrom(await api.get<ScenarioView>(org.path + pathOf('/capacity-scenarios/{scenario_id}', params))),
     async send({ api, org, params }, body) {
       const target = org.path + pathOf('/capacity-scenarios/{scenario_id}', params);
-      const { changes } = await api.get<ScenarioView>(target);
-      const next = scenarioOf(body);
-      return api.send('PATCH', target, {
-        description: null,
-        ...next,
-        changes: { ...keptParts(changes), ...(next.changes as object) },
-      });
+      const kept = keptParts(await api.get<ScenarioView>(target));
+      const { changes, ...next } = scenarioOf(body);
+      return byField(
+        await api.send('PATCH', target, { description: null, ...next, changes: { ...kept, ...changes } }),
+      );
     },
     below: ({ params }) =>
       card(

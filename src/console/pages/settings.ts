@@ -28,6 +28,10 @@ interface OrgPlanView {
   } | null;
 }
 
+const timezones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map(
+  (value) => ({ value, label: value.replaceAll('_', ' ') }),
+);
+
 export const settingsScreens: readonly Screen[] = [
   { path: settingsPath, audience: 'org', handler: overview },
   ...formScreens({
@@ -49,9 +53,7 @@ export const settingsScreens: readonly Screen[] = [
         label: 'Time zone',
         kind: 'select',
         required: true,
-        options: ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map(
-          (value) => ({ value, label: value.replaceAll('_', ' ') }),
-        ),
+        options: timezones,
         help: 'Days, weeks and months of limits begin at midnight there. Windows that have begun are not moved.',
       },
     ],

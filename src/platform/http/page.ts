@@ -3,6 +3,7 @@
  * a refusal looks.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Refusal } from '../../contract/refusal.ts';
 
 export interface Page {
@@ -35,7 +36,8 @@ export interface Visit {
 export interface PageAnswer {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  /** A stream where it is too long to be held. */
+  readonly body: string | Readable;
   /** A list where the header is sent more than once, as cookies are. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }

@@ -138,7 +138,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     observe(exchange, reply, span, performance.now() - startedMs);
   }
 
-  function replyTo(refusal: Refusal, exchange: Exchange): Reply {
+  function replyTo(refusal: Refusal, exchange: Exchange): Reply | StreamedReply {
     const { endpoint } = exchange;
     if (endpoint?.kind === 'page' && endpoint.page.refused !== undefined) {
       return { ...pageReply(endpoint.page.refused(refusal, visitOf(exchange))), code: refusal.code };
@@ -231,7 +231,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     });
   }
 
-  async function answerPage(exchange: Exchange, page: Page, match: Match): Promise<Reply> {
+  async function answerPage(exchange: Exchange, page: Page, match: Match): Promise<Reply | StreamedReply> {
     const { request, response } = exchange;
     if (page.takesFormsOfOthers !== true) {
       checkNotCrossSite(request, deps.baseUrl());
@@ -300,8 +300,9 @@ function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Vis
   return { method, url, params, headers, address, traceId, now };
 }
 
-function pageReply({ status, contentType, body, headers }: PageAnswer): Reply {
-  return { status, headers: { 'content-type': contentType, ...headers }, body };
+function pageReply({ status, contentType, body, headers }: PageAnswer): Reply | StreamedReply {
+  const head = { status, headers: { 'content-type': contentType, ...headers } };
+  return typeof body === 'string' ? { ...head, body } : { ...head, body };
 }
 
 /** What Node leaves to us to refuse, see `server.ts`. */

@@ -1,0 +1,95 @@
+/** What pages let nobody do, and what they say to those who may not be here. What they look like is seen in a browser. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
+import { cookieOf, postForm, signIn } from '../../test/support/sign-in.ts';
+
+let world: World;
+let org: TestOrg;
+let cookie: string;
+beforeAll(async () => {
+  world = await createWorld({ SVC_REGION: 'eu' });
+  org = await world.createOrg('Northwind');
+  ({ cookie } = await signIn(world, org.ownerKey, org.id));
+});
+afterAll(() => world.close());
+
+const api = (method: string, path: string, body?: object) =>
+  world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey, ...(body && { body }) });
+const asOperator = (method: string, path: string, body?: object) =>
+  world.request(method, `/v1/admin${path}`, { key: world.operatorKey, ...(body && { body }) });
+const open = (path: string, as = cookie) => world.request('GET', path, { headers: { cookie: as } });
+
+test('no form is taken from another site, and none leads to another site', async () => {
+  const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
+  const refused = await postForm(world, '/console/theme', { theme: 'dark', back: '/console' }, foreign);
+  expect(refused.status).toBe(403);
+  expect(refused.headers['set-cookie']).toBeUndefined();
+  const budget = { name: 'Forged', scope_kind: 'org', period: 'day', limit_usd: '1', enforcement: 'block' };
+  expect((await postForm(world, '/console/limits/budgets/new', budget, foreign)).status).toBe(403);
+  expect((await api('GET', '/budgets')).json.data).toEqual([]);
+  for (const back of ['https://evil.example/console', '//evil.example', '/console/..//evil.example']) {
+    const led = await postForm(world, '/console/theme', { theme: 'dark', back }, { cookie });
+    expect(String(led.headers.location)).toMatch(/^\/console/);
+  }
+});
+
+test('what belongs to another org is not there, to look at or to change', async () => {
+  const other = await world.createOrg('Contoso');
+  const theirs = await signIn(world, other.ownerKey, other.id);
+  const pack = (await api('POST', '/credit-packs', { customer_id: 'acme', amount_usd: '20' })).json;
+  const run = await world.request('POST', '/v1/runs', {
+    key: org.ownerKey,
+    body: { model: 'm', cost_usd: '1', customer_id: 'acme' },
+  });
+  const paths = [`/console/limits/credits/${pack.id}`, `/console/runs/${run.json.id}`];
+  expect(await statuses(paths)).toEqual([200, 200]);
+  expect(await statuses(paths, theirs.cookie)).toEqual([404, 404]);
+  const forged = await postForm(world, `${paths[0]}/void`, {}, { cookie: theirs.cookie });
+  expect(forged.status).toBe(404);
+  expect((await api('GET', `/credit-packs/${pack.id}`)).json.status).toBe('live');
+  expect((await open('/console/runs', theirs.cookie)).text).not.toContain('acme');
+});
+
+async function statuses(paths: readonly string[], as = cookie): Promise<number[]> {
+  const answers = await Promise.all(paths.map((path) => open(path, as)));
+  return answers.map(({ status }) => status);
+}
+
+test('the audit log is exported to whoever looks at it, support included, and to nobody else', async () => {
+  const week = '/console/audit/export?from=2026-11-10T00:00&to=2026-11-16T00:00';
+  const file = await open(`${week}&format=cef`);
+  expect(file.headers).toMatchObject({ 'content-disposition': 'attachment; filename="audit-log.cef"' });
+  expect(file.text).toMatch(/^CEF:0\|/);
+
+  const tooLong = await open('/console/audit/export?from=2026-01-01T00:00&to=2026-11-16T00:00');
+  expect([tooLong.status, tooLong.headers['content-type']]).toEqual([422, 'text/html; charset=utf-8']);
+  expect(tooLong.text).toContain('<code>to</code>');
+
+  const asSupport = async (...scope: string[]) => {
+    const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+    const grant = { org_id: org.id, scope, reason: 'Ticket 4711', expires_at };
+    const { id } = (await asOperator('POST', '/support/grants', grant)).json;
+    const { token } = (await asOperator('POST', `/support/grants/${id}/sessions`, {})).json;
+    return open(week, cookieOf(await postForm(world, '/console/support', { token })));
+  };
+  const granted = await asSupport('audit:read');
+  expect(granted.text.split('\n').length).toBeGreaterThan(1);
+  expect(JSON.parse(granted.text.split('\n')[0] ?? '')).toMatchObject({ seq: 1 });
+  expect((await asSupport('runs:read')).status).toBe(403);
+});
+
+test('an org that is at home elsewhere is told where, on a page, and the way out', async () => {
+  const mover = await world.createOrg('Mover');
+  const { cookie: before } = await signIn(world, mover.ownerKey, mover.id);
+  for (const mode of ['forward', 'strict']) {
+    await asOperator('PUT', `/orgs/${mover.id}/residency`, { home_region: 'us', mode });
+    const page = await open('/console/limits', before);
+    expect([page.status, page.headers['content-type']]).toEqual([403, 'text/html; charset=utf-8']);
+    expect(page.text).toContain('<h1>This organization is at home in another region</h1>');
+    expect(page.text).toContain('at home in us');
+    expect(page.text).toContain('<button class="button">Sign out</button>');
+    const signInAgain = await postForm(world, '/console/login', { key: mover.ownerKey });
+    expect(signInAgain.status).toBe(403);
+    expect(signInAgain.text).toContain('at home in us');
+  }
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { Refused } from './api.ts';
+import { bodyOf, dotted, type Field, form, valuesOf } from './forms.ts';
+import { render } from './html.ts';
+
+const fields: readonly Field[] = [
+  { name: 'name', label: 'Name', kind: 'text' },
+  {
+    name: 'mix',
+    label: 'Mix',
+    kind: 'lines',
+    parts: [
+      { name: 'from', label: 'From', kind: 'text' },
+      { name: 'percent', label: 'Percent', kind: 'number' },
+      { name: 'unit', label: 'Unit', kind: 'select', options: [{ value: 'usd', label: 'USD' }] },
+    ],
+  },
+  {
+    name: 'deployment',
+    label: 'Deployment',
+    kind: 'group',
+    parts: [
+      { name: 'name', label: 'Name', kind: 'text' },
+      { name: 'cost', label: 'Cost', kind: 'money' },
+    ],
+  },
+];
+
+const typed = new URLSearchParams({
+  name: ' Growth ',
+  'mix.0.from': 'a',
+  'mix.0.percent': '10',
+  'mix.0.unit': 'usd',
+  'mix.1.from': '  ',
+  'mix.1.percent': '',
+  'mix.1.unit': 'usd',
+  'mix.2.from': 'b',
+  'mix.2.percent': 'much',
+  'mix.2.unit': 'usd',
+  'deployment.name': 'bot',
+  'deployment.cost': '$1,250.50',
+});
+
+test('lines and groups become objects of the API; empty lines are left out, though they hold a choice', () => {
+  expect(bodyOf(fields, typed, 'UTC')).toEqual({
+    name: 'Growth',
+    mix: [
+      { from: 'a', percent: 10, unit: 'usd' },
+      // What is no number is for the API to complain of.
+      { from: 'b', percent: 'much', unit: 'usd' },
+    ],
+    deployment: { name: 'bot', cost: '1250.50' },
+  });
+  expect(bodyOf(fields, new URLSearchParams({ 'mix.0.unit': 'usd' }), 'UTC')).toEqual({});
+});
+
+test('what was typed is shown again, with what the API said beside the field of the right line', () => {
+  const refused = new Refused(422, 'validation_failed', 'No.', {
+    fields: [
+      { field: 'mix[1].percent', code: 'invalid_type', message: 'No number.' },
+      { field: 'mix', code: 'too_many', message: 'Too many.' },
+      { field: 'other', code: 'required', message: 'Missing.' },
+    ],
+  });
+  const text = render(
+    form({ action: '/', fields, state: { values: valuesOf(fields, typed), refused }, submit: 'Save' }),
+  );
+  expect(text).toMatch(
+    /name="mix\.1\.percent" aria-describedby="field-mix-1-percent-fault" aria-invalid="true" value="much"/,
+  );
+  expect(text).toContain('<p class="fault" id="field-mix-1-percent-fault">No number.</p>');
+  expect(text).toContain('<p class="fault">Too many.</p></fieldset>');
+  expect(text).toContain('<li><code>other</code>: Missing.</li>');
+  expect(text).not.toContain('<code>mix');
+  // Two that are filled in, and a few to go on with.
+  expect(text.match(/name="mix\.\d\.from"/g)).toHaveLength(5);
+});
+
+test('what the API holds fills lines and groups', () => {
+  expect(dotted([{ from: 'a', percent: 10 }, { from: 'b' }], 'mix')).toEqual({
+    'mix.0.from': 'a',
+    'mix.0.percent': '10',
+    'mix.1.from': 'b',
+  });
+  expect(dotted(undefined, 'deployment')).toEqual({});
+});
