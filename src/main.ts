@@ -1,32 +1,36 @@
 #!/usr/bin/env node
-import { Command } from 'commander';
 /** The command line. */
-import { auditCommand } from './commands/audit.ts';
-import { checkCommand } from './commands/check.ts';
-import { configCommand } from './commands/config.ts';
-import { consoleLinkCommand } from './commands/console-link.ts';
-import { demoCommand } from './commands/demo.ts';
-import { initCommand } from './commands/init.ts';
-import { keysCommand } from './commands/keys.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { serveCommand } from './commands/serve.ts';
+import { Command } from 'commander';
 import type { FieldError } from './contract/errors.ts';
 import { Refusal } from './contract/refusal.ts';
 import { version } from './version.ts';
 
-const program = new Command('purser')
-  .description('Control of what AI costs: budgets that hold under parallel calls, crashes and restarts.')
-  .version(version)
-  .addCommand(serveCommand(), { isDefault: true })
-  .addCommand(initCommand())
-  .addCommand(demoCommand())
-  .addCommand(migrateCommand())
-  .addCommand(keysCommand())
-  .addCommand(auditCommand())
-  .addCommand(consoleLinkCommand())
-  .addCommand(configCommand())
-  .addCommand(checkCommand())
-  .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');
+/** In the order in which the help shows them. */
+const commands: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import('./commands/serve.ts')).serveCommand(),
+  init: async () => (await import('./commands/init.ts')).initCommand(),
+  demo: async () => (await import('./commands/demo.ts')).demoCommand(),
+  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand(),
+  keys: async () => (await import('./commands/keys.ts')).keysCommand(),
+  audit: async () => (await import('./commands/audit.ts')).auditCommand(),
+  'console-link': async () => (await import('./commands/console-link.ts')).consoleLinkCommand(),
+  config: async () => (await import('./commands/config.ts')).configCommand(),
+  check: async () => (await import('./commands/check.ts')).checkCommand(),
+};
+
+/** Only the command that is asked for is loaded, since some take the whole service; for the help it is all of them. */
+async function loadProgram(asked = 'serve'): Promise<Command> {
+  const program = new Command('purser')
+    .description('Control of what AI costs: budgets that hold under parallel calls, crashes and restarts.')
+    .version(version)
+    .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');
+  for (const [name, load] of Object.entries(commands)) {
+    if (asked === name || !Object.hasOwn(commands, asked)) {
+      program.addCommand(await load(), { isDefault: name === 'serve' });
+    }
+  }
+  return program;
+}
 
 // What we write is nobody else's business: key digests, secrets, the database.
 process.umask(0o077);
@@ -37,7 +41,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await program.parseAsync();
+  await (await loadProgram(process.argv[2])).parseAsync();
 } catch (error) {
   process.stderr.write(`purser: ${describe(error)}\n`);
   process.exitCode = 1;

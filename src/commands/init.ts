@@ -7,7 +7,6 @@ import { type Config, loadConfig } from '../config.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { scopes } from '../platform/http/access.ts';
 import { createLog } from '../platform/log.ts';
-import { startService } from '../service.ts';
 import { answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
@@ -87,8 +86,9 @@ function script({ shownUrl, name, orgId, key, capNanos, runs }: Made): string {
   ].join('\n');
 }
 
-/** On a port that nobody else knows. */
+/** On a port that nobody else knows. The service is loaded only here: where one runs, another is not needed. */
 async function startOwn(config: Config, expectedUrl: string) {
+  const { startService } = await import('../service.ts');
   try {
     return await startService({
       config: { ...config, host: '127.0.0.1', port: 0 },

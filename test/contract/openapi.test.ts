@@ -1,4 +1,5 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorCatalog } from '../../src/contract/errors.ts';
 import { possibleErrors } from '../../src/platform/http/openapi.ts';
@@ -32,6 +33,16 @@ test('has every declared operation and no other, each with a different id', () =
   expect(described.sort()).toEqual(world.app.routes.map(({ method, path }) => `${method} ${path}`).sort());
   const ids = world.app.routes.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('what bodies and queries are held against are valid schemas', () => {
+  const ajv = new Ajv2020();
+  for (const { id, body, query } of world.app.routes) {
+    for (const schema of [body, query].filter((one) => one !== undefined)) {
+      expect([id, ajv.validateSchema(schema), ajv.errors]).toEqual([id, true, null]);
+    }
+  }
+  expect(ajv.validateSchema({ type: 'text' })).toBe(false);
 });
 
 describe('every operation lists its error statuses and codes', () => {

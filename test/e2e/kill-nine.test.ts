@@ -5,12 +5,12 @@ import { keyDigest } from '../../src/platform/http/key-format.ts';
 import { seededBytes } from '../harness.ts';
 import { keyEffects, oneEffect, orgEffects, readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses } from '../support/child-process.ts';
-import { startFaulty } from '../support/faulty-service.ts';
 import {
   retryWhile,
   type ServiceAnswer,
   type ServiceProcess,
   settingsOf,
+  startPurser,
 } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
@@ -51,7 +51,7 @@ test(`every acknowledged write survives ${kills} kills, once, and so does every 
   let cutOff = 0;
 
   for (let round = 0; round < kills; round += 1) {
-    const service = await startFaulty(settings);
+    const service = await startPurser(settings);
     await expectAcknowledged(service, all);
     await retryUnanswered(service, all);
     await writeUntilKilled(service, all, answersBeforeKill());
@@ -59,7 +59,7 @@ test(`every acknowledged write survives ${kills} kills, once, and so does every 
   }
   expect(cutOff, 'writes that a kill cut off').toBeGreaterThanOrEqual(kills);
 
-  const service = await startFaulty(settings);
+  const service = await startPurser(settings);
   await retryUnanswered(service, all);
   await expectAcknowledged(service, all);
   expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });

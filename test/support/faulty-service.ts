@@ -1,9 +1,24 @@
-/** The test's side of `faulty-server.ts`: starts it, arms faults, and waits for them to be reached. */
+/** The test's side of `faulty-server.mjs`: starts it, arms faults, and waits for them to be reached. */
 import { fileURLToPath } from 'node:url';
 import type { FaultPoint } from '../../src/platform/faults.ts';
 import { spawnNode } from './child-process.ts';
-import type { Order, Report } from './faulty-server.ts';
 import { type ServiceProcess, serviceOf } from './service-process.ts';
+
+export type Order =
+  | {
+      readonly kind: 'arm';
+      readonly id: number;
+      readonly point: FaultPoint;
+      readonly routeId: string;
+      /** Undefined: wait for `go_on`. */
+      readonly throws: string | undefined;
+    }
+  | { readonly kind: 'go_on'; readonly id: number }
+  | { readonly kind: 'end_database_thread' };
+
+export type Report =
+  | { readonly kind: 'armed' | 'reached'; readonly id: number }
+  | { readonly kind: 'database_thread_ended' | 'database_thread_ready' };
 
 export interface Held {
   /** Resolves when a request waits at the point. */
@@ -23,11 +38,11 @@ export interface FaultyService extends ServiceProcess {
   thaw(): void;
 }
 
-const entry = fileURLToPath(new URL('./faulty-server.ts', import.meta.url));
+const entry = fileURLToPath(new URL('./faulty-server.mjs', import.meta.url));
 let lastId = 0;
 
 export async function startFaulty(env: Record<string, string>): Promise<FaultyService> {
-  const spawned = spawnNode(['--import', 'tsx', entry], env, true);
+  const spawned = spawnNode([entry], env, true);
   const { child } = spawned;
   const service = await serviceOf(spawned);
 

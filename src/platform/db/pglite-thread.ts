@@ -1,4 +1,8 @@
 /** The worker thread as a function from statements to rows. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, stateMeansUnavailable } from './database.ts';
 import { parserOf, toParameter } from './values.ts';
@@ -31,6 +35,27 @@ interface Asked {
   reject(error: Error): void;
 }
 
+/**
+ * The engine's code, compiled once in a process: a thread that takes another's place goes on with what that one has
+ * compiled and optimized, which is most of what a start costs.
+ */
+let engine: Promise<object> | undefined;
+
+/** To the compiler it is a thing of browsers. */
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
+
+/**
+ * How much of a function has to have run before it is optimized. Node 20 does so after a tenth of this, and thereby spends
+ * a third of a start on functions that are hot at the start alone.
+ */
+const optimizedAfter = 18_000_000;
+
+async function compileEngine(): Promise<object> {
+  setFlagsFromString(`--wasm-tiering-budget=${optimizedAfter}`);
+  const directory = dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite'));
+  return WebAssembly.compile(await readFile(join(directory, 'pglite.wasm')));
+}
+
 export class Thread {
   readonly #worker: Worker;
   readonly #asked = new Map<number, Asked>();
@@ -38,8 +63,14 @@ export class Thread {
   /** Asked for in this moment: they go over together, since each message has to wake the other thread. */
   #leaving: Statement[] = [];
 
-  static start(directory: string): Promise<Thread> {
-    const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData: { directory } });
+  static async start(directory: string): Promise<Thread> {
+    engine ??= compileEngine().catch((error: Error) => {
+      // The next start tries again.
+      engine = undefined;
+      throw error;
+    });
+    const workerData = { directory, engine: await engine };
+    const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData });
     return new Promise((resolve, reject) => {
       const endedEarly = () => reject(new Error('the embedded database ended while starting'));
       worker.once('error', reject);

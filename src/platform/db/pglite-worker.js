@@ -26,7 +26,7 @@ const preparedMax = 500;
 /** The statement's result changed its columns since it was prepared, or the statement is gone. */
 const stale = new Set(['0A000', '26000']);
 
-const db = await PGlite.create(workerData.directory);
+const db = await PGlite.create(workerData.directory, { pgliteWasmModule: workerData.engine });
 /** @type {Map<string, Prepared>} */
 const prepared = new Map();
 let lastName = 0;
