@@ -39,12 +39,15 @@ process.once('exit', () => {
   }
 });
 
-/** The environment is the given one alone, so that a developer's own settings cannot change a test. */
+/**
+ * The environment is the given one alone, so that a developer's own settings cannot change a test; but for what moves the
+ * clock of a whole run to another day, which its processes have to follow.
+ */
 export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv, ipc = false): Spawned {
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC } = process.env;
   const child = spawn(process.execPath, args, {
     cwd: repository,
-    env: { PATH, HOME, TMPDIR, ...env },
+    env: { PATH, HOME, TMPDIR, LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
   });
   running.add(child);
