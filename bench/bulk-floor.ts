@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { draftRun, isFaulty } from '../src/capabilities/runs/drafts.ts';
 import { type RunDraft, writeRuns } from '../src/capabilities/runs/index.ts';
+import { nothingTaken } from '../src/kernel/settlement.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createIds } from '../src/platform/ids.ts';
@@ -54,7 +55,15 @@ function prepareBatch(orgId: string, runs: number): Booked<RunDraft>[] {
       bookedAtMs: now.getTime(),
       marks: [],
       hold: null,
-      charged: { takes: [], packs: [], applied: [], burned: [], uncovered: 0n, prepaid: booking.amounts.usd },
+      charged: {
+        taken: nothingTaken,
+        more: [],
+        met: [],
+        amounts: booking.amounts,
+        burned: [],
+        uncovered: 0n,
+        prepaid: booking.amounts.usd,
+      },
     };
   });
 }

@@ -3,15 +3,17 @@ import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../test/support/l
 import {
   type Admission,
   admit,
-  appliedLimits,
   type Charge,
   type Counter,
   countsIn,
   livePacks,
   meetingOf,
   release,
+  releaseAll,
   type Surface,
+  type Taken,
   take,
+  takeAll,
   takesOf,
 } from './admission.ts';
 import { each, type Limit, limitKinds, type Scope } from './limits.ts';
@@ -34,14 +36,14 @@ class Desk {
 
   ask(fields: Partial<Charge> = {}, surface: Surface = 'run', preFlight = false): Admission {
     const charge: Charge = { scope: scopeOf(), amounts: amountsOf('1'), depth: null, atMs, ...fields };
-    const applied = appliedLimits(this.#limits, charge, surface);
-    for (const { key, limit, window } of applied) {
+    const { counters: met } = meetingOf(this.#limits, charge.scope, charge.atMs, surface);
+    for (const { key, limit, window } of met) {
       if (!this.counters.has(key)) {
         const { settled = 0n, held = 0n } = this.spent[limit.id] ?? {};
         this.counters.set(key, { settled, held, alerted: 0, endMs: window.endMs });
       }
     }
-    return admit(this.counters, { limits: this.#limits, charge, met: applied, preFlight });
+    return admit(this.counters, { limits: this.#limits, charge, met, preFlight });
   }
 }
 
@@ -98,11 +100,27 @@ describe('a limit', () => {
     desk.ask();
     const key = `cap_1@${dayStart}`;
     expect(desk.counters.get(key)?.held).toBe(0n);
-    const takes = takesOf([{ key, unit: 'usd' }], amountsOf('1'));
+    const takes = takesOf({ shares: [{ key, unit: 'usd' }], amounts: amountsOf('1'), packs: [] });
     take(desk.counters, takes);
     expect(desk.counters.get(key)?.held).toBe(usd('1'));
     release(desk.counters, [...takes, { key: 'gone@0', amount: 5n }]);
     expect(desk.counters.get(key)?.held).toBe(0n);
+  });
+
+  test('gives back what was taken as a whole, also where a counter is gone', () => {
+    const desk = new Desk([cap('10')]);
+    desk.ask();
+    const key = `cap_1@${dayStart}`;
+    const taken: Taken = {
+      shares: [{ key, unit: 'usd' }],
+      amounts: amountsOf('1'),
+      packs: [{ key, amount: 5n }],
+    };
+    takeAll(desk.counters, taken);
+    expect(desk.counters.get(key)?.held).toBe(usd('1') + 5n);
+    releaseAll(desk.counters, { ...taken, shares: [...taken.shares, { key: 'gone@0', unit: 'usd' }] });
+    expect(desk.counters.get(key)?.held).toBe(0n);
+    expect(() => takeAll(new Map(), taken)).toThrow(key);
   });
 
   test('takes its unit of a charge, where that is anything, and of credits nothing by itself', () => {
@@ -115,7 +133,7 @@ describe('a limit', () => {
     ]);
     const { shares, counters } = meetingOf(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
     expect(counters).toHaveLength(4);
-    expect(takesOf(shares, amountsOf('2', 7n, 0n))).toEqual([
+    expect(takesOf({ shares, amounts: amountsOf('2', 7n, 0n), packs: [] })).toEqual([
       { key: `q@${atMs}`, amount: 7n },
       { key: `cap_1@${dayStart}`, amount: usd('2') },
     ]);
@@ -124,8 +142,8 @@ describe('a limit', () => {
   test('whose counter nobody made is a fault, not an allow', () => {
     const limits = limitsOf([cap('10')]);
     const charge = { scope: scopeOf(), amounts: amountsOf('1'), depth: null, atMs };
-    const applied = appliedLimits(limits, charge, 'run');
-    expect(() => admit(new Map(), { limits, charge, met: applied, preFlight: false })).toThrow('cap_1@');
+    const { counters: met } = meetingOf(limits, charge.scope, atMs, 'run');
+    expect(() => admit(new Map(), { limits, charge, met, preFlight: false })).toThrow('cap_1@');
     expect(() => take(new Map(), [{ key: 'x@0', amount: 1n }])).toThrow('x@0');
   });
 });
@@ -472,8 +490,7 @@ test('live packs come in burn order with what is left, never below nothing', () 
       expiresAtMs,
     });
   const limits = limitsOf([pack('a', null), pack('b', atMs + 2), pack('c', atMs + 1), pack('d', atMs)]);
-  const charge = { scope: scopeOf({ customer_id: 'c' }), amounts: amountsOf('1'), depth: null, atMs };
-  const applied = appliedLimits(limits, charge, 'run');
+  const { counters: met } = meetingOf(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
   const counter = (settled: bigint, held: bigint): Counter => ({ settled, held, alerted: 0, endMs: 0 });
   const counters = new Map([
     ['a@0', counter(1n, 2n)],
@@ -481,7 +498,7 @@ test('live packs come in burn order with what is left, never below nothing', () 
     ['c@0', counter(0n, 0n)],
     ['d@0', counter(0n, 0n)],
   ]);
-  expect(livePacks(counters, applied, atMs).map(({ key, left }) => [key, left])).toEqual([
+  expect(livePacks(counters, met, atMs).map(({ key, left }) => [key, left])).toEqual([
     ['c@0', 10n],
     ['b@0', 0n],
     ['a@0', 7n],

@@ -46,24 +46,28 @@ export interface Met {
   readonly key: string;
 }
 
-/** A limit as one charge meets it. */
-export interface Applied extends Met {
-  readonly amount: bigint;
-}
-
 /** A counter of which a charge takes its amount in this unit. Charges that meet the same limits have them in common. */
 export interface Share {
   readonly key: string;
   readonly unit: Unit;
 }
 
-export function takesOf(shares: readonly Share[], amounts: Amounts): Take[] {
+/** What is set aside: of the counter of every share the amount in its unit, and of credit packs what is named. */
+export interface Taken {
+  readonly shares: readonly Share[];
+  readonly amounts: Amounts;
+  readonly packs: readonly Take[];
+}
+
+/** The same, counter by counter. */
+export function takesOf({ shares, amounts, packs }: Taken): Take[] {
   const takes: Take[] = [];
   for (const { key, unit } of shares) {
     if (amounts[unit] > 0n) {
       takes.push({ key, amount: amounts[unit] });
     }
   }
+  takes.push(...packs);
   return takes;
 }
 
@@ -81,17 +85,6 @@ export function countsIn(surface: Surface, kind: LimitKind): boolean {
   return surface === 'edge' ? edgeKinds.has(kind) : surface === 'run' || !moneyOfTheMoment.has(kind);
 }
 
-/** The counters that a charge meets, in the order of their gates, with what it takes of each. */
-export function appliedLimits(limits: OrgLimits, charge: Charge, surface: Surface): Applied[] {
-  const { scope, amounts, atMs } = charge;
-  return meetingOf(limits, scope, atMs, surface).counters.map(({ limit, window, key }) => ({
-    limit,
-    window,
-    key,
-    amount: amounts[limit.unit],
-  }));
-}
-
 /** Which counters charges of one scope meet while their windows last. */
 export interface Meeting {
   /** In the order of their gates. */
@@ -105,25 +98,51 @@ export interface Meeting {
 }
 
 /** Most charges are like others shortly before. Belongs to one version of the limits, and goes with it. */
-const meetings = new WeakMap<OrgLimits, Map<string, Meeting>>();
+interface Meetings {
+  readonly byName: Map<string, Meeting>;
+  /** The last one that was asked for: often the next charge has the very same scope, and needs no name. */
+  last: { readonly scope: Scope; readonly surface: Surface; readonly meeting: Meeting } | undefined;
+}
+
+const meetings = new WeakMap<OrgLimits, Meetings>();
 const meetingsMax = 2_000;
 
 export function meetingOf(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): Meeting {
   let known = meetings.get(limits);
   if (known === undefined) {
-    known = new Map();
+    known = { byName: new Map(), last: undefined };
     meetings.set(limits, known);
   }
+  const { last } = known;
+  if (last !== undefined && last.scope === scope && last.surface === surface && lasts(last.meeting, atMs)) {
+    return last.meeting;
+  }
+  const meeting = meetingByName(known.byName, limits, scope, atMs, surface);
+  known.last = { scope, surface, meeting };
+  return meeting;
+}
+
+function lasts({ fromMs, untilMs }: Meeting, atMs: number): boolean {
+  return fromMs <= atMs && atMs < untilMs;
+}
+
+function meetingByName(
+  byName: Map<string, Meeting>,
+  limits: OrgLimits,
+  scope: Scope,
+  atMs: number,
+  surface: Surface,
+): Meeting {
   const name = nameOf(limits, scope, surface);
-  const there = known.get(name);
-  if (there !== undefined && there.fromMs <= atMs && atMs < there.untilMs) {
+  const there = byName.get(name);
+  if (there !== undefined && lasts(there, atMs)) {
     return there;
   }
-  if (known.size >= meetingsMax) {
-    known.clear();
+  if (byName.size >= meetingsMax) {
+    byName.clear();
   }
   const meeting = meet(limits, scope, atMs, surface);
-  known.set(name, meeting);
+  byName.set(name, meeting);
   return meeting;
 }
 
@@ -257,6 +276,23 @@ export function take(counters: Counters, takes: readonly Take[]): void {
   for (const { key, amount } of takes) {
     counterOf(counters, key).held += amount;
   }
+}
+
+export function takeAll(counters: Counters, { shares, amounts, packs }: Taken): void {
+  for (const { key, unit } of shares) {
+    counterOf(counters, key).held += amounts[unit];
+  }
+  take(counters, packs);
+}
+
+export function releaseAll(counters: Counters, { shares, amounts, packs }: Taken): void {
+  for (const { key, unit } of shares) {
+    const counter = counters.get(key);
+    if (counter !== undefined) {
+      counter.held -= amounts[unit];
+    }
+  }
+  release(counters, packs);
 }
 
 /** A counter may be gone by now, with its limit. */

@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
-import { admit, appliedLimits, type Charge, type Counter, meetingOf, take, takesOf } from './admission.ts';
+import { admit, type Charge, type Counter, meetingOf, type Taken, takeAll } from './admission.ts';
 import type { Limit } from './limits.ts';
-import { alertsDue, conclude, correct, lower, markAlerted, raise, type Taken } from './settlement.ts';
+import {
+  alertsDue,
+  conclude,
+  correct,
+  lower,
+  markAlerted,
+  nothingTaken as nothing,
+  raise,
+} from './settlement.ts';
 
 const atMs = Date.parse('2026-11-15T12:00:00Z');
 const capKey = `cap_1@${Date.parse('2026-11-15T00:00:00Z')}`;
@@ -34,43 +42,41 @@ class Desk {
     this.limits = limits;
   }
 
-  applied(dollars: string, tokens = 0n, at = atMs) {
+  meet(dollars: string, tokens = 0n, at = atMs) {
     const charge: Charge = {
       scope: scopeOf({ customer_id: 'c' }),
       amounts: amountsOf(dollars, tokens),
       depth: null,
       atMs: at,
     };
-    const applied = appliedLimits(limitsOf(this.limits), charge, 'run');
-    for (const { key, window } of applied) {
+    const { counters: met, shares } = meetingOf(limitsOf(this.limits), charge.scope, at, 'run');
+    for (const { key, window } of met) {
       if (!this.counters.has(key)) {
         this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
       }
     }
-    return { charge, applied };
+    return { charge, met, shares };
   }
 
   hold(dollars: string, tokens = 0n): Taken {
-    const { charge, applied } = this.applied(dollars, tokens);
+    const { charge, met, shares } = this.meet(dollars, tokens);
     const admission = admit(this.counters, {
       limits: limitsOf(this.limits),
       charge,
-      met: applied,
+      met,
       preFlight: true,
     });
     if (admission.kind === 'denied') {
       throw new Error(admission.denial.code);
     }
-    const { shares } = meetingOf(limitsOf(this.limits), charge.scope, charge.atMs, 'run');
-    const taken = { takes: takesOf(shares, charge.amounts), packs: admission.packs };
-    take(this.counters, taken.takes);
-    take(this.counters, taken.packs);
+    const taken = { shares, amounts: charge.amounts, packs: admission.packs };
+    takeAll(this.counters, taken);
     return taken;
   }
 
   raise(hold: Taken, dollars: string, tokens = 0n, at = atMs) {
-    const { charge, applied } = this.applied(dollars, tokens, at);
-    return raise(this.counters, { ...hold, applied, usd: charge.amounts.usd, atMs: at });
+    const { charge, met } = this.meet(dollars, tokens, at);
+    return raise(this.counters, { taken: hold, met, amounts: charge.amounts, atMs: at });
   }
 
   state(): Record<string, string> {
@@ -80,7 +86,6 @@ class Desk {
   }
 }
 
-const nothing: Taken = { takes: [], packs: [] };
 const at = (settled: string, held = '0') => `${usd(settled)}+${usd(held)}`;
 
 describe('a settle', () => {
@@ -141,9 +146,9 @@ describe('a settle', () => {
   test('goes past counters that were forgotten', () => {
     const desk = new Desk([cap]);
     const hold = desk.hold('4');
-    const { applied } = desk.applied('5');
+    const { met } = desk.meet('5');
     desk.counters.clear();
-    const raised = raise(desk.counters, { ...hold, applied, usd: usd('5'), atMs });
+    const raised = raise(desk.counters, { taken: hold, met, amounts: amountsOf('5'), atMs });
     expect(() => conclude(desk.counters, raised)).not.toThrow();
     expect(() => lower(desk.counters, raised, hold)).not.toThrow();
     expect(desk.state()).toEqual({});
@@ -228,11 +233,12 @@ describe('a correction', () => {
       { key: 'p2@0', amount: usd('1') },
     ],
     uncovered: usd('2'),
+    prepaid: usd('6'),
   };
 
   function booked(): Desk {
     const desk = new Desk([cap, prepaid, pack('p1', '3'), pack('p2', '9')]);
-    desk.applied('0');
+    desk.meet('0');
     for (const [key, settled] of [
       [capKey, '6'],
       ['ppd_1@0', '6'],
@@ -246,8 +252,8 @@ describe('a correction', () => {
 
   function corrected(delta: string) {
     const desk = booked();
-    const { applied, charge } = desk.applied(delta);
-    const raised = correct(desk.counters, { applied, delta: charge.amounts.usd, atMs, ...paid });
+    const { met, charge } = desk.meet(delta);
+    const raised = correct(desk.counters, { met, amounts: charge.amounts, atMs, ...paid });
     const meanwhile = desk.state();
     conclude(desk.counters, raised);
     return { raised, meanwhile, after: desk.state() };
@@ -286,6 +292,15 @@ describe('a correction', () => {
     expect(raised).toMatchObject({ burned: [], uncovered: 0n, prepaid: 0n });
     expect(after).toEqual(booked().state());
   });
+
+  test('gives the prepaid balance back what that has paid, and no more', () => {
+    const desk = booked();
+    const { met, charge } = desk.meet('-5');
+    const raised = correct(desk.counters, { met, amounts: charge.amounts, atMs, ...paid, prepaid: usd('2') });
+    conclude(desk.counters, raised);
+    expect(raised.prepaid).toBe(usd('-2'));
+    expect(desk.state()).toMatchObject({ cap_1: at('1'), ppd_1: at('4') });
+  });
 });
 
 describe('alerts', () => {
@@ -317,8 +332,9 @@ describe('alerts', () => {
   test('are not due again after a correction went below and back', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '6')).toEqual([50]);
-    const { applied } = desk.applied('-3');
-    const back = correct(desk.counters, { applied, delta: usd('-3'), atMs, burned: [], uncovered: 0n });
+    const { met, charge } = desk.meet('-3');
+    const paid = { burned: [], uncovered: 0n, prepaid: 0n };
+    const back = correct(desk.counters, { met, amounts: charge.amounts, atMs, ...paid });
     expect(alertsDue(desk.counters, [back])).toEqual([]);
     conclude(desk.counters, back);
     expect(percents(desk, '3')).toEqual([]);
@@ -337,11 +353,7 @@ describe('alerts', () => {
     ]);
     const raised = [desk.raise(nothing, '7')];
     expect(
-      alertsDue(desk.counters, raised).map(({ applied, percent, settled }) => [
-        applied.key,
-        percent,
-        settled,
-      ]),
+      alertsDue(desk.counters, raised).map(({ met, percent, settled }) => [met.key, percent, settled]),
     ).toEqual([['p1@0', 100, usd('3')]]);
   });
 

@@ -2,25 +2,46 @@
  * Settling: what is held becomes what was spent, whole, whatever was held for it. In two steps, because the fact becomes
  * durable in between: first the hold is raised to what it is going to cost, then it is let go of and counted.
  */
-import { type Applied, type Counters, livePacks, release, take } from './admission.ts';
+import {
+  type Counters,
+  livePacks,
+  type Met,
+  release,
+  releaseAll,
+  type Share,
+  type Taken,
+  take,
+  takesOf,
+} from './admission.ts';
 import { burn, type Take, unburn } from './credits.ts';
+import type { Amounts, Limit } from './limits.ts';
 
-export interface Taken {
-  readonly takes: readonly Take[];
-  readonly packs: readonly Take[];
-}
+export const nothingTaken: Taken = {
+  shares: [],
+  amounts: { usd: 0n, tokens: 0n, requests: 0n },
+  packs: [],
+};
 
-export interface SettlementRequest extends Taken {
-  /** The limits that the charge counts in, with what it really took of each. */
-  readonly applied: readonly Applied[];
-  readonly usd: bigint;
+export interface SettlementRequest {
+  readonly taken: Taken;
+  /** The counters that the charge counts in. */
+  readonly met: readonly Met[];
+  /** What it really takes. */
+  readonly amounts: Amounts;
   /** The instant that the charge belongs to. */
   readonly atMs: number;
 }
 
-/** A hold on its way to becoming a fact. */
-export interface Raised extends Taken {
-  readonly applied: readonly Applied[];
+/**
+ * A hold on its way to becoming a fact. A batch may have thousands of them, so they refer to what they have in common
+ * instead of a list each of counters and amounts.
+ */
+export interface Raised {
+  readonly taken: Taken;
+  /** What is held of counters and packs beyond that. */
+  readonly more: readonly Take[];
+  readonly met: readonly Met[];
+  readonly amounts: Amounts;
   /** Which packs pay how much. Below zero where a correction gives back. */
   readonly burned: readonly Take[];
   /** What a customer with credits cannot pay. */
@@ -29,107 +50,121 @@ export interface Raised extends Taken {
   readonly prepaid: bigint;
 }
 
+/** What is counted of a limit, unless it is a credit pack. */
+function amountIn({ amounts, prepaid }: Raised, limit: Limit): bigint {
+  return limit.kind === 'prepaid' ? prepaid : amounts[limit.unit];
+}
+
 /** Holds, of every counter, the larger of what was held and what it really takes. Every pack's counter must exist. */
 export function raise(counters: Counters, request: SettlementRequest): Raised {
-  const { takes, applied } = request;
-  const taken = new Map(takes.map(({ key, amount }) => [key, amount]));
-  const missing: Take[] = [];
+  const { taken, met, amounts } = request;
+  const more: Take[] = [];
   let prepaid = 0n;
-  for (const { limit, key, amount } of applied) {
+  let next = 0;
+  for (const { limit, key } of met) {
     if (limit.kind === 'credits') {
       continue;
     }
-    const lacking = amount - (taken.get(key) ?? 0n);
+    const amount = amounts[limit.unit];
+    const lacking = amount - heldOf(taken, key, next);
+    next += 1;
     if (lacking > 0n && counters.has(key)) {
-      missing.push({ key, amount: lacking });
+      more.push({ key, amount: lacking });
     }
     if (limit.kind === 'prepaid') {
       prepaid = amount;
     }
   }
   const { burned, uncovered, extra } = burnFor(counters, request);
-  take(counters, missing);
-  take(counters, extra);
-  return {
-    takes: missing.length === 0 ? takes : merged([...takes, ...missing]),
-    packs: extra.length === 0 ? request.packs : merged([...request.packs, ...extra]),
-    applied,
-    burned,
-    uncovered,
-    prepaid,
-  };
+  more.push(...extra);
+  take(counters, more);
+  return { taken, more: more.length === 0 ? noTakes : more, met, amounts, burned, uncovered, prepaid };
+}
+
+const noTakes: readonly Take[] = [];
+
+/** Most often it is the share in this very place: what was held meets the same limits. */
+function heldOf({ shares, amounts }: Taken, key: string, place: number): bigint {
+  const there: Share | undefined =
+    shares[place]?.key === key ? shares[place] : shares.find((share) => share.key === key);
+  return there === undefined ? 0n : amounts[there.unit];
 }
 
 /** The packs that were held pay first, even if they expired since; then other live ones; then nobody. */
-function burnFor(counters: Counters, { packs, applied, usd, atMs }: SettlementRequest) {
+function burnFor(counters: Counters, { taken: { packs }, met, amounts: { usd }, atMs }: SettlementRequest) {
   const held = total(packs);
   if (usd <= held) {
-    return { burned: unburn(packs, held - usd), uncovered: 0n, extra: [] };
+    return { burned: unburn(packs, held - usd), uncovered: 0n, extra: noTakes };
   }
-  const live = livePacks(counters, applied, atMs);
+  const live = livePacks(counters, met, atMs);
   if (live.length === 0 && packs.length === 0) {
-    return { burned: [], uncovered: 0n, extra: [] };
+    return { burned: noTakes, uncovered: 0n, extra: noTakes };
   }
   const { takes: extra, rest } = burn(live, usd - held);
   return { burned: merged([...packs, ...extra]), uncovered: rest, extra };
 }
 
 /** Nothing came of it: the hold is again what it was. */
-export function lower(counters: Counters, raised: Raised, before: Taken): void {
-  release(counters, raised.takes);
-  release(counters, raised.packs);
-  takeWhatExists(counters, before.takes);
-  takeWhatExists(counters, before.packs);
+export function lower(counters: Counters, { taken, more }: Raised, before: Taken): void {
+  releaseAll(counters, taken);
+  release(counters, more);
+  take(
+    counters,
+    takesOf(before).filter(({ key }) => counters.has(key)),
+  );
 }
 
 /** It is a fact: the hold is let go of, and what it came to is counted. */
-export function conclude(counters: Counters, { takes, packs, applied, burned }: Raised): void {
-  release(counters, takes);
-  release(counters, packs);
-  for (const { limit, key, amount } of applied) {
+export function conclude(counters: Counters, raised: Raised): void {
+  releaseAll(counters, raised.taken);
+  release(counters, raised.more);
+  for (const { limit, key } of raised.met) {
     if (limit.kind !== 'credits') {
-      count(counters, key, amount);
+      count(counters, key, amountIn(raised, limit));
     }
   }
-  for (const { key, amount } of burned) {
+  for (const { key, amount } of raised.burned) {
     count(counters, key, amount);
   }
 }
 
 export interface CorrectionRequest {
-  /** With the difference as the amount of every limit in usd. */
-  readonly applied: readonly Applied[];
-  /** Below zero where the run cost less than was booked. */
-  readonly delta: bigint;
+  readonly met: readonly Met[];
+  /** The difference; its usd is below zero where the run cost less than was booked. */
+  readonly amounts: Amounts;
   readonly atMs: number;
-  /** What earlier entries of the run burned and left uncovered. */
+  /** What earlier entries of the run took of packs and of the prepaid balance, and left uncovered. */
   readonly burned: readonly Take[];
   readonly uncovered: bigint;
+  readonly prepaid: bigint;
 }
 
 /** The difference goes where the amount went: more is burned like a cost beyond its hold, less is given back. */
 export function correct(counters: Counters, request: CorrectionRequest): Raised {
-  const { applied, delta, atMs, burned, uncovered } = request;
+  const { met, amounts, atMs, burned, uncovered, prepaid } = request;
+  const delta = amounts.usd;
   if (delta >= 0n) {
-    return raise(counters, { takes: [], packs: [], applied, usd: delta, atMs });
+    return raise(counters, { taken: nothingTaken, met, amounts, atMs });
   }
   const forgiven = smaller(uncovered, -delta);
   const back = smaller(total(burned), -delta - forgiven);
   const kept = new Map(unburn(burned, back).map(({ key, amount }) => [key, amount]));
   return {
-    takes: [],
-    packs: [],
-    applied,
+    taken: nothingTaken,
+    more: noTakes,
+    met,
+    amounts,
     burned: burned
       .map(({ key, amount }) => ({ key, amount: (kept.get(key) ?? 0n) - amount }))
       .filter(({ amount }) => amount !== 0n),
     uncovered: -forgiven,
-    prepaid: applied.find(({ limit }) => limit.kind === 'prepaid')?.amount ?? 0n,
+    // The balance gets back what it paid and no more: the run may be older than it.
+    prepaid: met.some(({ limit }) => limit.kind === 'prepaid') ? -smaller(prepaid, -delta) : 0n,
   };
 }
 
 export interface Alert {
-  readonly applied: Applied;
+  readonly met: Met;
   readonly percent: number;
   /** What is settled once the bookings are. */
   readonly settled: bigint;
@@ -137,27 +172,33 @@ export interface Alert {
 
 /** The thresholds that these bookings, once counted, reach and that nobody was told of. */
 export function alertsDue(counters: Counters, bookings: readonly Raised[]): Alert[] {
-  const coming = new Map<string, { applied: Applied; amount: bigint }>();
-  for (const { applied, burned } of bookings) {
-    for (const one of applied) {
-      if (one.limit.thresholds.length > 0) {
+  const coming = new Map<string, { met: Met; amount: bigint }>();
+  for (const raised of bookings) {
+    for (const met of raised.met) {
+      const { limit, key } = met;
+      if (limit.thresholds.length > 0) {
         const amount =
-          one.limit.kind === 'credits'
-            ? (burned.find(({ key }) => key === one.key)?.amount ?? 0n)
-            : one.amount;
-        coming.set(one.key, { applied: one, amount: (coming.get(one.key)?.amount ?? 0n) + amount });
+          limit.kind === 'credits'
+            ? (raised.burned.find((one) => one.key === key)?.amount ?? 0n)
+            : amountIn(raised, limit);
+        const there = coming.get(key);
+        if (there === undefined) {
+          coming.set(key, { met, amount });
+        } else {
+          there.amount += amount;
+        }
       }
     }
   }
   const alerts: Alert[] = [];
-  for (const [key, { applied, amount }] of coming) {
+  for (const [key, { met, amount }] of coming) {
     const counter = counters.get(key);
     if (counter !== undefined) {
       const settled = counter.settled + amount;
-      for (const percent of applied.limit.thresholds) {
-        const reached = settled > 0n && settled * 100n >= BigInt(percent) * applied.limit.capacity;
+      for (const percent of met.limit.thresholds) {
+        const reached = settled > 0n && settled * 100n >= BigInt(percent) * met.limit.capacity;
         if (reached && percent > counter.alerted) {
-          alerts.push({ applied, percent, settled });
+          alerts.push({ met, percent, settled });
         }
       }
     }
@@ -167,8 +208,8 @@ export function alertsDue(counters: Counters, bookings: readonly Raised[]): Aler
 
 /** So that nobody is told twice. */
 export function markAlerted(counters: Counters, alerts: readonly Alert[]): void {
-  for (const { applied, percent } of alerts) {
-    const counter = counters.get(applied.key);
+  for (const { met, percent } of alerts) {
+    const counter = counters.get(met.key);
     if (counter !== undefined && counter.alerted < percent) {
       counter.alerted = percent;
     }
@@ -180,13 +221,6 @@ function count(counters: Counters, key: string, amount: bigint): void {
   if (counter !== undefined) {
     counter.settled += amount;
   }
-}
-
-function takeWhatExists(counters: Counters, takes: readonly Take[]): void {
-  take(
-    counters,
-    takes.filter(({ key }) => counters.has(key)),
-  );
 }
 
 function merged(takes: readonly Take[]): Take[] {

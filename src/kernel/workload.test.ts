@@ -6,25 +6,15 @@ import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Model, type ModelHold, type Surface } from '../../test/support/ledger-model.ts';
 import { limitOf, limitsOf, Random, scopeOf, usd } from '../../test/support/ledger-values.ts';
-import {
-  type Applied,
-  admit,
-  appliedLimits,
-  type Counter,
-  meetingOf,
-  release,
-  take,
-  takesOf,
-} from './admission.ts';
+import { admit, type Counter, type Met, meetingOf, releaseAll, type Taken, takeAll } from './admission.ts';
 import { type Amounts, each, type Limit, type OrgLimits, type Scope } from './limits.ts';
-import { conclude, correct, lower, type Raised, raise, type Taken } from './settlement.ts';
+import { conclude, correct, lower, nothingTaken, type Raised, raise } from './settlement.ts';
 
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 const workloads = 25;
 const steps = 250;
 
 const lifetime = { kind: 'lifetime' } as const;
-const nothing: Taken = { takes: [], packs: [] };
 
 interface Booked {
   readonly runId: string;
@@ -154,14 +144,14 @@ class Workload {
   }
 
   /** Every limit is there from the start, so a window that nobody met yet is empty. */
-  #applied(surface: Surface, scope: Scope, amounts: Amounts, atMs: number): Applied[] {
-    const applied = appliedLimits(this.limits, { scope, amounts, depth: null, atMs }, surface);
-    for (const { key, window } of applied) {
+  #meet(surface: Surface, scope: Scope, atMs: number): readonly Met[] {
+    const { counters: met } = meetingOf(this.limits, scope, atMs, surface);
+    for (const { key, window } of met) {
       if (!this.counters.has(key)) {
         this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
       }
     }
-    return applied;
+    return met;
   }
 
   /** Nothing is under way while answers are compared with the model, which knows no in between. */
@@ -193,8 +183,8 @@ class Workload {
   #decide(surface: 'edge' | 'run', scope: Scope, amounts: Amounts): { taken?: Taken; said: string } {
     const depth = surface === 'run' ? 1 + this.random.int(4) : null;
     const charge = { scope, amounts, depth, atMs: this.nowMs };
-    const applied = this.#applied(surface, scope, amounts, this.nowMs);
-    const admission = admit(this.counters, { limits: this.limits, charge, met: applied, preFlight: true });
+    const met = this.#meet(surface, scope, this.nowMs);
+    const admission = admit(this.counters, { limits: this.limits, charge, met, preFlight: true });
     const expected = this.model.decide(surface, scope, amounts, depth, this.nowMs);
     if (admission.kind === 'denied') {
       expect(expected).toMatchObject({ allowed: false, code: admission.denial.code });
@@ -205,12 +195,11 @@ class Workload {
       packs: admission.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
     });
     const { shares } = meetingOf(this.limits, scope, this.nowMs, surface);
-    const taken = { takes: takesOf(shares, amounts), packs: admission.packs };
-    take(this.counters, taken.takes);
-    take(this.counters, taken.packs);
-    for (const { limit, key, amount } of applied) {
+    const taken = { shares, amounts, packs: admission.packs };
+    takeAll(this.counters, taken);
+    for (const { limit, key } of met) {
       const { settled, held } = this.counters.get(key) as Counter;
-      if (limit.enforcement === 'block' && limit.kind !== 'credits' && amount > 0n) {
+      if (limit.enforcement === 'block' && limit.kind !== 'credits' && amounts[limit.unit] > 0n) {
         expect(settled + held, `${key} after an admission`).toBeLessThanOrEqual(limit.capacity);
       }
     }
@@ -244,8 +233,8 @@ class Workload {
     const [scope, amounts] = [this.#scope(), this.#amounts()];
     const { taken, said } = this.#decide('run', scope, amounts);
     if (taken !== undefined) {
-      const applied = this.#applied('run', scope, amounts, this.nowMs);
-      const raised = raise(this.counters, { ...taken, applied, usd: amounts.usd, atMs: this.nowMs });
+      const met = this.#meet('run', scope, this.nowMs);
+      const raised = raise(this.counters, { taken, met, amounts, atMs: this.nowMs });
       const runId = this.#run(scope, this.nowMs, amounts.usd);
       // What was just admitted is not among the model's holds: all of it is paid by live packs, as the admission said.
       const entry = this.model.entryFor('run', { runId, atMs: this.nowMs, scope, amounts }, []);
@@ -284,8 +273,8 @@ class Workload {
   #begin(hold: ModelHold): { raised: Raised; amounts: Amounts } {
     const amounts = this.#costOf(hold);
     const taken = this.takesOf.get(hold.id) as Taken;
-    const applied = this.#applied('run', hold.scope, amounts, hold.atMs);
-    const raised = raise(this.counters, { ...taken, applied, usd: amounts.usd, atMs: hold.atMs });
+    const met = this.#meet('run', hold.scope, hold.atMs);
+    const raised = raise(this.counters, { taken, met, amounts, atMs: hold.atMs });
     return { raised, amounts };
   }
 
@@ -315,9 +304,7 @@ class Workload {
       return 'nothing to end';
     }
     const hold = this.random.of(open);
-    const { takes, packs } = this.takesOf.get(hold.id) as Taken;
-    release(this.counters, takes);
-    release(this.counters, packs);
+    releaseAll(this.counters, this.takesOf.get(hold.id) as Taken);
     hold.endedAs = 'voided';
     return `void ${hold.id}`;
   }
@@ -325,8 +312,8 @@ class Workload {
   #record(): string {
     const [scope, amounts] = [this.#scope(), this.#amounts()];
     const atMs = this.nowMs - this.random.int(60 * 86_400_000);
-    const applied = this.#applied('record', scope, amounts, atMs);
-    const raised = raise(this.counters, { ...nothing, applied, usd: amounts.usd, atMs });
+    const met = this.#meet('record', scope, atMs);
+    const raised = raise(this.counters, { taken: nothingTaken, met, amounts, atMs });
     const entry = this.model.entryFor('record', { runId: 'record', atMs, scope, amounts }, []);
     this.#expectPaid(raised, entry);
     conclude(this.counters, raised);
@@ -349,11 +336,12 @@ class Workload {
       burned.set(`${id}@0`, (burned.get(`${id}@0`) ?? 0n) + amount);
     }
     const raised = correct(this.counters, {
-      applied: this.#applied('run', run.scope, { usd: delta, tokens: 0n, requests: 0n }, run.atMs),
-      delta,
+      met: this.#meet('run', run.scope, run.atMs),
+      amounts: { usd: delta, tokens: 0n, requests: 0n },
       atMs: run.atMs,
       burned: [...burned].map(([key, amount]) => ({ key, amount })).filter(({ amount }) => amount > 0n),
       uncovered: earlier.reduce((total, { uncovered }) => total + uncovered, 0n),
+      prepaid: earlier.reduce((total, { prepaid }) => total + (prepaid?.[1] ?? 0n), 0n),
     });
     this.#expectPaid(raised, entry);
     conclude(this.counters, raised);
@@ -409,8 +397,8 @@ class Workload {
     for (let i = 0; i < 3; i += 1) {
       const [scope, amounts] = [this.#scope(), this.#amounts()];
       const charge = { scope, amounts, depth: null, atMs: this.nowMs };
-      const applied = this.#applied('run', scope, amounts, this.nowMs);
-      const admission = admit(this.counters, { limits: this.limits, charge, met: applied, preFlight: true });
+      const met = this.#meet('run', scope, this.nowMs);
+      const admission = admit(this.counters, { limits: this.limits, charge, met, preFlight: true });
       if (admission.kind === 'allowed') {
         expect(this.model.decide('run', scope, amounts, null, this.nowMs).allowed).toBe(true);
       }

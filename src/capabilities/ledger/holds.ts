@@ -1,12 +1,13 @@
 /** Open holds as their readers see them, and the two ways in which a caller changes one: extending and voiding. */
 import { refuse } from '../../contract/refusal.ts';
+import { takesOf } from '../../kernel/admission.ts';
 import type { Unit } from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../platform/http/list.ts';
 import type { Seal } from '../../platform/http/route.ts';
 import { findEnds } from '../../platform/ledger/facts.ts';
-import { type Hold, takenBy } from '../../platform/ledger/hold.ts';
+import type { Hold } from '../../platform/ledger/hold.ts';
 import type { HoldChange, Ledger } from '../../platform/ledger/ledger.ts';
 import { limitIdOf } from './counter-keys.ts';
 import { findUnits } from './queries.ts';
@@ -103,7 +104,6 @@ async function viewHolds(db: Database, orgId: string, holds: readonly Hold[]): P
 
 function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
   const { scope, amounts } = hold;
-  const { takes, packs } = takenBy(hold);
   return {
     decision_id: hold.id,
     run_id: hold.runId,
@@ -113,7 +113,7 @@ function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
     ...scope,
     admitted_at: new Date(hold.admittedAtMs).toISOString(),
     expires_at: new Date(hold.expiresAtMs).toISOString(),
-    limits: [...takes, ...packs].map(({ key, amount }) => {
+    limits: takesOf(hold).map(({ key, amount }) => {
       const limitId = limitIdOf(key);
       const isMoney = (units.get(limitId) ?? 'usd') === 'usd';
       return { limit_id: limitId, amount: isMoney ? formatUsd(amount) : Number(amount) };

@@ -8,10 +8,11 @@
  * Runs and usage are compared with the entries piece by piece, each in one statement; and so is usage by day with that by
  * quarter of an hour.
  */
+import { takesOf } from '../../kernel/admission.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
-import { type Hold, takenBy } from '../../platform/ledger/hold.ts';
+import type { Hold } from '../../platform/ledger/hold.ts';
 import type { CounterState, Inspection, Ledger } from '../../platform/ledger/ledger.ts';
 import { readOrgLimits } from '../../platform/ledger/org-limits.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
@@ -180,8 +181,7 @@ function compareCounters(plan: Plan, { counters, holds, result }: Inspection<Mom
 function heldByHolds(holds: readonly Hold[]): ReadonlyMap<string, bigint> {
   const held = new Map<string, bigint>();
   for (const hold of holds) {
-    const { takes, packs } = takenBy(hold);
-    for (const { key, amount } of [...takes, ...packs]) {
+    for (const { key, amount } of takesOf(hold)) {
       held.set(key, (held.get(key) ?? 0n) + amount);
     }
   }

@@ -104,6 +104,58 @@ describe('values', () => {
     expect(sum).toEqual({ count: 5_000n, n: 2n ** 62n, at: new Date(4_999) });
   });
 
+  test('rows arrive as they were given, also the odd ones and the large', async () => {
+    await db.query(
+      'CREATE TABLE odd_things (id text PRIMARY KEY, words text[], small int4, n int8, at timestamptz(3), data jsonb, flag bool)',
+    );
+    const row = { id: '', words: [], small: null, n: null, at: null, data: null, flag: null };
+    const rows = [
+      { ...row, id: 'empty' },
+      {
+        id: 'low',
+        words: ['{a,"b"}', '', 'NULL', 'ä\n€😀'],
+        small: -(2 ** 31),
+        n: -(2n ** 63n),
+        at: new Date('1900-01-01T00:00:00.001Z'),
+        data: { 'k"': [null, 'ß', 1.5, { deep: [] }], big: 2n ** 63n - 1n },
+        flag: false,
+      },
+      {
+        id: 'high',
+        words: ['x'.repeat(100)],
+        small: 2 ** 31 - 1,
+        n: 2n ** 63n - 1n,
+        at: new Date('2199-12-31T23:59:59.999Z'),
+        data: '\\"',
+        flag: true,
+      },
+      { ...row, id: 'ö'.repeat(64) },
+      ...Array.from({ length: 40 }, (_, i) => ({ ...row, id: `long ${i}`, data: 'é€'.repeat(10_000 + i) })),
+    ];
+    const columns = {
+      id: 'text',
+      words: 'text[]',
+      small: 'int4',
+      n: 'int8',
+      at: 'timestamptz',
+      data: 'jsonb',
+      flag: 'bool',
+    } as const;
+    await insertMany(db, 'odd_things', columns, rows);
+    const there = await db.query<{ id: string }>('SELECT * FROM odd_things', []);
+    const asRead = rows.map((one) =>
+      one.id === 'low' ? { ...one, data: { ...(one.data as object), big: String(2n ** 63n - 1n) } } : one,
+    );
+    expect(new Map(there.map((one) => [one.id, one]))).toEqual(new Map(asRead.map((one) => [one.id, one])));
+    // One that cannot be sent leaves nothing behind that the next one would stumble over.
+    const bad = insertMany(db, 'odd_things', columns, [{ ...row, id: 'bad', at: 'yesterday' }]);
+    await expect(bad).rejects.toThrow();
+    await insertMany(db, 'odd_things', columns, [{ ...row, id: 'good' }]);
+    expect(await db.query(`SELECT id FROM odd_things WHERE id IN ('bad', 'good')`, [])).toEqual([
+      { id: 'good' },
+    ]);
+  });
+
   test('items become rows a few at a time, each once, and none of them if one fails', async () => {
     const columns = { org_id: 'text', id: 'text', n: 'int8' } as const;
     const rowOf = (org_id: string) => (n: number) => ({ org_id, id: `t${n}`, n });

@@ -8,13 +8,21 @@
  */
 
 import { type ArrayType, binaryArray } from './binary-array.ts';
-import { toText } from './values.ts';
+import { jsonText, toText } from './values.ts';
+
+export { jsonText };
 
 export interface Queryable {
   query<Row extends object = Record<string, unknown>>(
     sql: string,
     params?: readonly unknown[],
   ): Promise<Row[]>;
+  /** For `insertMany`, where the engine has a way of its own for many rows. */
+  insertRows?<Columns extends ColumnTypes>(
+    table: string,
+    columns: Columns,
+    rows: Iterable<RowOf<Columns>>,
+  ): Promise<void>;
 }
 
 export interface Transaction extends Queryable {
@@ -127,6 +135,8 @@ export type ColumnTypes = Readonly<
   Record<string, 'text' | 'text[]' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
 >;
 
+export type RowOf<Columns extends ColumnTypes> = { readonly [Name in keyof Columns]: unknown };
+
 /** These travel as text and are cast: an array of arrays would have to be rectangular. */
 const castFromText = new Set<string>(['jsonb', 'text[]']);
 
@@ -138,9 +148,13 @@ export async function insertMany<Columns extends ColumnTypes>(
   db: Queryable,
   table: string,
   columns: Columns,
-  rows: readonly { readonly [Name in keyof Columns]: unknown }[],
+  rows: readonly RowOf<Columns>[],
 ): Promise<void> {
   if (rows.length === 0) {
+    return;
+  }
+  if (db.insertRows !== undefined) {
+    await db.insertRows(table, columns, rows);
     return;
   }
   const named = Object.entries(columns);
@@ -172,7 +186,7 @@ export async function insertEach<Columns extends ColumnTypes, Item>(
   table: string,
   columns: Columns,
   items: readonly Item[],
-  rowOf: (item: Item) => { readonly [Name in keyof Columns]: unknown },
+  rowOf: (item: Item) => RowOf<Columns>,
 ): Promise<void> {
   for (let at = 0; at < items.length; at += itemsPerStatement) {
     await insertMany(db, table, columns, items.slice(at, at + itemsPerStatement).map(rowOf));
@@ -188,9 +202,4 @@ function arrayItem(value: unknown, type: ColumnTypes[string]): unknown {
     return value;
   }
   return type === 'jsonb' ? jsonText(value) : toText(value);
-}
-
-/** JSON of values that may hold integers beyond its own. */
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 }

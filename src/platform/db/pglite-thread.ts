@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, stateMeansUnavailable } from './database.ts';
-import { parserOf, toParameter } from './values.ts';
+import { boundStatement } from './frontend-messages.ts';
+import { parserOf } from './values.ts';
 
 const statementTimeoutMs = 30_000;
 const closeTimeoutMs = 5_000;
@@ -20,15 +21,20 @@ type Answer = { readonly id: number } & (
   | { readonly result?: undefined; readonly error: { message: string; code?: string; constraint?: string } }
 );
 
-type Param = string | Uint8Array | null;
+/** What is asked of the thread. Messages are those of PostgreSQL's protocol, and change threads without a copy. */
+export type Statement = { readonly id: number } & (
+  | { readonly kind: 'text'; readonly sql: string }
+  | {
+      readonly kind: 'prepared';
+      readonly sql: string;
+      /** Under which it is prepared, unless it is already. */
+      readonly name: string;
+      readonly messages: Uint8Array<ArrayBuffer>;
+    }
+  | { readonly kind: 'copy'; readonly messages: Uint8Array<ArrayBuffer> }
+);
 
-interface Statement {
-  readonly id: number;
-  readonly sql: string;
-  /** A number stands for so many of the packed bytes. */
-  readonly params?: readonly (string | number | null)[] | undefined;
-  readonly packed?: Uint8Array<ArrayBuffer>;
-}
+type Unasked = Statement extends infer One ? (One extends Statement ? Omit<One, 'id'> : never) : never;
 
 interface Asked {
   resolve(rows: object[]): void;
@@ -62,6 +68,7 @@ export class Thread {
   #lastId = 0;
   /** Asked for in this moment: they go over together, since each message has to wake the other thread. */
   #leaving: Statement[] = [];
+  readonly #names = new StatementNames();
 
   static async start(directory: string): Promise<Thread> {
     engine ??= compileEngine().catch((error: Error) => {
@@ -106,26 +113,39 @@ export class Thread {
     });
   }
 
+  /** Without parameters, a text may hold several statements. */
   ask(sql: string, params: readonly unknown[] | undefined, patient: boolean): Promise<object[]> {
+    if (params === undefined) {
+      return this.#ask({ kind: 'text', sql }, patient);
+    }
+    const name = this.#names.of(sql);
+    return this.#ask({ kind: 'prepared', sql, name, messages: boundStatement(name, params) }, patient);
+  }
+
+  async copy(messages: Uint8Array<ArrayBuffer>, patient: boolean): Promise<void> {
+    await this.#ask({ kind: 'copy', messages }, patient);
+  }
+
+  #ask(statement: Unasked, patient: boolean): Promise<object[]> {
     this.#lastId += 1;
     const id = this.#lastId;
     const tooLong = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
     return new Promise<object[]>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
-      this.#send(id, sql, params?.map(toParameter));
+      this.#send({ id, ...statement });
     }).finally(() => clearTimeout(tooLong));
   }
 
-  #send(id: number, sql: string, params: readonly Param[] | undefined): void {
+  #send(statement: Statement): void {
     if (this.#leaving.length === 0) {
       queueMicrotask(() => {
         const statements = this.#leaving;
         this.#leaving = [];
-        const buffers = statements.flatMap(({ packed }) => packed?.buffer ?? []);
+        const buffers = statements.flatMap((one) => (one.kind === 'text' ? [] : one.messages.buffer));
         this.#worker.postMessage(statements, buffers);
       });
     }
-    this.#leaving.push({ id, sql, ...packedParams(params) });
+    this.#leaving.push(statement);
   }
 
   /** Closes the database in order, so that the next start has nothing to recover. */
@@ -152,24 +172,24 @@ export class Thread {
   }
 }
 
-/** All bytes of a statement go over in one buffer, which changes threads without a copy. */
-function packedParams(params: readonly Param[] | undefined): Pick<Statement, 'params' | 'packed'> {
-  const bytes = params?.filter((param) => param instanceof Uint8Array) ?? [];
-  if (params === undefined || bytes.length === 0) {
-    return { params: params as readonly (string | null)[] | undefined };
-  }
-  const packed = new Uint8Array(bytes.reduce((size, { byteLength }) => size + byteLength, 0));
-  let at = 0;
-  const places = params.map((param) => {
-    if (!(param instanceof Uint8Array)) {
-      return param;
+/** Texts of lists vary with their filters: beyond some number, the oldest gives its name to a new one. */
+class StatementNames {
+  readonly #names = new Map<string, string>();
+
+  of(sql: string): string {
+    const there = this.#names.get(sql);
+    if (there !== undefined) {
+      return there;
     }
-    packed.set(param, at);
-    at += param.byteLength;
-    return param.byteLength;
-  });
-  return { params: places, packed };
+    const [oldest] = this.#names.size < namesMax ? [] : this.#names;
+    const name = oldest?.[1] ?? `s${this.#names.size}`;
+    this.#names.delete(oldest?.[0] ?? '');
+    this.#names.set(sql, name);
+    return name;
+  }
 }
+
+const namesMax = 500;
 
 function rowsOf({ fields, rows }: Result): object[] {
   const columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));

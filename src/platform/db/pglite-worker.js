@@ -12,9 +12,9 @@ import { PGlite, protocol } from '@electric-sql/pglite';
 /**
  * @typedef {{ name: string, dataTypeID: number }} Field
  * @typedef {{ fields: Field[], rows: (string | null)[][] }} Result
- * @typedef {{ name: string, fields: Field[] }} Prepared
- * @typedef {{ id: number, sql: string, params?: (string | number | null)[], packed?: Uint8Array }} Statement
- * @typedef {Awaited<ReturnType<PGlite['execProtocol']>>['messages']} Messages
+ * @typedef {{ sql: string, fields: Field[] }} Prepared
+ * @typedef {import('./pglite-thread.ts').Statement} Statement
+ * @typedef {Awaited<ReturnType<PGlite['execProtocolStream']>>} Messages
  */
 
 const port = parentPort;
@@ -22,14 +22,12 @@ if (port === null) {
   throw new Error('this file runs as a worker thread only');
 }
 const { serialize } = protocol;
-const preparedMax = 500;
 /** The statement's result changed its columns since it was prepared, or the statement is gone. */
 const stale = new Set(['0A000', '26000']);
 
 const db = await PGlite.create(workerData.directory, { pgliteWasmModule: workerData.engine });
-/** @type {Map<string, Prepared>} */
+/** By name. @type {Map<string, Prepared>} */
 const prepared = new Map();
-let lastName = 0;
 port.postMessage({ ready: true });
 
 /** What came first is done first, also while the next message is here already. */
@@ -51,74 +49,59 @@ port.on('message', (/** @type {Statement[] | 'close'} */ asked) => {
 });
 
 /** @param {Statement} statement */
-async function answer({ id, sql, params, packed }) {
+async function answer(statement) {
+  const { id } = statement;
   try {
-    const result =
-      params === undefined ? await runText(sql) : await runPrepared(sql, unpacked(params, packed));
-    return { id, result };
+    return { id, result: await run(statement) };
   } catch (error) {
     const { message, code, constraint } = /** @type {Error & { code?: string, constraint?: string }} */ (
       error
     );
-    if (code !== undefined && stale.has(code)) {
-      prepared.delete(sql);
+    if (code !== undefined && stale.has(code) && statement.kind === 'prepared') {
+      prepared.delete(statement.name);
     }
     return { id, error: { message, code, constraint } };
   }
 }
 
-/**
- * A number stands for so many of the packed bytes, one behind the other.
- * @param {(string | number | null)[]} params @param {Uint8Array | undefined} packed
- * @returns {(string | Uint8Array | null)[]}
- */
-function unpacked(params, packed) {
-  let at = 0;
-  return params.map((param) => {
-    if (typeof param !== 'number' || packed === undefined) {
-      return /** @type {string | null} */ (param);
+/** @param {Statement} statement @returns {Promise<Result>} */
+async function run(statement) {
+  switch (statement.kind) {
+    case 'text':
+      // Any number of statements; the last one's result counts.
+      return resultOf(await exchange(serialize.query(statement.sql)), []);
+    case 'prepared': {
+      const { fields } = await prepare(statement);
+      return resultOf(await exchange(statement.messages), fields);
     }
-    at += param;
-    return packed.subarray(at - param, at);
-  });
-}
-
-/** Any number of statements without parameters; the last one's result counts. @param {string} sql */
-async function runText(sql) {
-  const { messages } = await db.execProtocol(serialize.query(sql));
-  return resultOf(messages, []);
-}
-
-/** @param {string} sql @param {(string | Uint8Array | null)[]} params */
-async function runPrepared(sql, params) {
-  const { name, fields } = prepared.get(sql) ?? (await prepare(sql));
-  const { messages } = await db.execProtocol(
-    Buffer.concat([
-      serialize.bind({ statement: name, values: params }),
-      serialize.execute({}),
-      serialize.sync(),
-    ]),
-  );
-  return resultOf(messages, fields);
-}
-
-/** @param {string} sql @returns {Promise<Prepared>} */
-async function prepare(sql) {
-  if (prepared.size >= preparedMax) {
-    await db.execProtocol(serialize.query('DEALLOCATE ALL'));
-    prepared.clear();
+    case 'copy':
+      return resultOf(await exchange(statement.messages), []);
   }
-  lastName += 1;
-  const name = `s${lastName}`;
-  const { messages } = await db.execProtocol(
+}
+
+/** Files are written as they are, so that there is nothing to be brought up to date after it. @param {Uint8Array} messages */
+function exchange(messages) {
+  return db.execProtocolStream(messages, { syncToFs: false });
+}
+
+/** @param {{ sql: string, name: string }} statement @returns {Promise<Prepared>} */
+async function prepare({ sql, name }) {
+  const there = prepared.get(name);
+  if (there?.sql === sql) {
+    return there;
+  }
+  prepared.delete(name);
+  const messages = await exchange(
     Buffer.concat([
+      // Another statement may have had the name before.
+      serialize.close({ type: 'S', name }),
       serialize.parse({ name, text: sql }),
       serialize.describe({ type: 'S', name }),
       serialize.sync(),
     ]),
   );
-  const statement = { name, fields: resultOf(messages, []).fields };
-  prepared.set(sql, statement);
+  const statement = { sql, fields: resultOf(messages, []).fields };
+  prepared.set(name, statement);
   return statement;
 }
 

@@ -14,6 +14,7 @@ import {
   retryTransaction,
   type TransactionOptions,
 } from './database.ts';
+import { copiedRows } from './frontend-messages.ts';
 import { Thread } from './pglite-thread.ts';
 import { NoticeBoard, runTransaction } from './transaction.ts';
 import { Turns } from './turns.ts';
@@ -57,14 +58,20 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
   }
 
   /** Stays with one thread: the next one would run the rest of a broken transaction as if it were whole. */
-  function connect({ patient = false }: TransactionOptions = {}): Queryable {
+  function connect({ patient = false }: TransactionOptions = {}): Required<Queryable> {
     const lent = thread;
+    const running = () => {
+      if (lent === undefined || lent !== thread) {
+        throw new DatabaseUnavailable('the embedded database is not running');
+      }
+      return lent;
+    };
     return {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
-        if (lent === undefined || lent !== thread) {
-          throw new DatabaseUnavailable('the embedded database is not running');
-        }
-        return lent.ask(sql, params, patient) as Promise<Row[]>;
+        return running().ask(sql, params, patient) as Promise<Row[]>;
+      },
+      async insertRows(table, columns, rows) {
+        await running().copy(copiedRows(table, columns, rows), patient);
       },
     };
   }
@@ -74,6 +81,7 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
   return {
     engine: 'embedded',
     query: (sql, params) => turns.take(() => connect().query(sql, params)),
+    insertRows: (table, columns, rows) => turns.take(() => connect().insertRows(table, columns, rows)),
     transaction: (work, options) =>
       retryTransaction(() =>
         turns.take(() =>

@@ -23,19 +23,25 @@ export async function runTransaction<Result>(
   /** Statements may be sent together; those behind one that failed fail too, and do not say why. */
   let firstFailure: unknown;
   let isOver = false;
+  async function part<Done>(work: () => Promise<Done>): Promise<Done> {
+    if (isOver) {
+      // Work that goes on while another part of it has failed: it must not write past the end.
+      throw new Error('the transaction is over');
+    }
+    try {
+      return await work();
+    } catch (error) {
+      firstFailure ??= error;
+      throw error;
+    }
+  }
+  const { insertRows } = connection;
   const tx: Transaction = {
-    async query<Row extends object>(sql: string, params?: readonly unknown[]) {
-      if (isOver) {
-        // Work that goes on while another part of it has failed: it must not write past the end.
-        throw new Error('the transaction is over');
-      }
-      try {
-        return await connection.query<Row>(sql, params);
-      } catch (error) {
-        firstFailure ??= error;
-        throw error;
-      }
-    },
+    query: <Row extends object>(sql: string, params?: readonly unknown[]) =>
+      part(() => connection.query<Row>(sql, params)),
+    ...(insertRows !== undefined && {
+      insertRows: (...rows: Parameters<typeof insertRows>) => part(() => insertRows(...rows)),
+    }),
     async notify(channel, payload) {
       const notice = { channel, payload };
       await sendNotice(connection, notice);

@@ -19,11 +19,6 @@ export const types: pg.CustomTypesConfig = {
     format === 'binary' ? pg.types.getTypeParser(typeId, format) : parserOf(typeId),
 };
 
-/** A parameter as it goes over the wire: bytes in PostgreSQL's binary form, everything else as text. */
-export function toParameter(value: unknown): string | Uint8Array | null {
-  return value instanceof Uint8Array ? value : toText(value);
-}
-
 /** A value as PostgreSQL reads it; the server knows which type it has to be. */
 export function toText(value: unknown): string | null {
   if (value === null || value === undefined) {
@@ -43,4 +38,14 @@ export function toText(value: unknown): string | null {
 
 function quoted(text: string | null): string {
   return text === null ? 'NULL' : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/** JSON of values that may hold integers beyond its own. */
+export function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Asking about every part takes several times as long, and few have any.
+    return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
+  }
 }

@@ -13,6 +13,7 @@ import { readSettled } from './counters.ts';
 import {
   Decider,
   type Known,
+  KnownRuns,
   nameOf,
   type PaidSoFar,
   type Prepared,
@@ -198,10 +199,13 @@ async function readKnown<Run>(
       }
     }
   }
-  const runs = await findKnown(tx, named);
+  const runs = new KnownRuns();
+  for (const row of await findKnown(tx, named)) {
+    runs.set(row.org_id, row.external_id, row.run_id);
+  }
   const ends = await findEnds(tx, orgIds, endedIds);
   return {
-    runs: new Map(runs.map((row) => [nameOf(row.org_id, row.external_id), row.run_id])),
+    runs,
     ends: new Map(ends.map((row) => [nameOf(row.org_id, row.hold_id), row])),
     paid,
     permits,

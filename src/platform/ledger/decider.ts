@@ -2,23 +2,14 @@
  * Decides bookings on a book, one after the other, without a pause in between. What it accepts is taken in the book's
  * counters, up to the raised hold; whoever keeps the book concludes that or undoes it.
  */
-import {
-  admit,
-  appliedLimits,
-  type Charge,
-  meetingOf,
-  release,
-  type Share,
-  take,
-  takesOf,
-} from '../../kernel/admission.ts';
+import { admit, type Charge, meetingOf, releaseAll, type Taken, takeAll } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
-import { correct, lower, type Raised, raise, type Taken } from '../../kernel/settlement.ts';
+import { correct, lower, nothingTaken, type Raised, raise } from '../../kernel/settlement.ts';
 import type { Book, OpenHold } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult, Mark, Outcome, Refused } from './booking.ts';
 import { isErased } from './erased.ts';
 import type { HoldEndRow } from './facts.ts';
-import { type Hold, restoredHold, takenBy } from './hold.ts';
+import { type Hold, restoredHold } from './hold.ts';
 
 export interface PaidSoFar {
   readonly burned: readonly { readonly key: string; readonly amount: bigint }[];
@@ -28,29 +19,79 @@ export interface PaidSoFar {
   readonly recorded: boolean;
 }
 
-/** One accepted booking and how to finish or undo it in memory. */
-export interface Prepared<Run> {
+/** One accepted booking and how to undo it in memory. A batch may have thousands: a plain charge keeps nothing more. */
+export class Prepared<Run> {
   readonly book: Book;
   readonly booked: Booked<Run>;
   /** The hold that this ends. */
   readonly ends: Hold | null;
-  readonly undo: () => void;
+  /** What else is to be undone. */
+  #alsoUndo: (() => void) | undefined;
+
+  constructor(book: Book, booked: Booked<Run>, ends: Hold | null, alsoUndo: (() => void) | undefined) {
+    this.book = book;
+    this.booked = booked;
+    this.ends = ends;
+    this.#alsoUndo = alsoUndo;
+  }
+
+  undo(): void {
+    const { charged } = this.booked;
+    if (charged !== null) {
+      // The hold as it was; a charge without one leaves nothing behind.
+      lower(this.book.counters, charged, this.ends ?? nothingTaken);
+    }
+    this.#alsoUndo?.();
+  }
+
+  alsoUndo(more: () => void): void {
+    const before = this.#alsoUndo;
+    this.#alsoUndo =
+      before === undefined
+        ? more
+        : () => {
+            more();
+            before();
+          };
+  }
 }
 
 /** In memory, nothing came of them. */
 export function undoAll(prepared: readonly Prepared<unknown>[]): void {
-  for (const { undo } of [...prepared].reverse()) {
-    undo();
+  for (let at = prepared.length - 1; at >= 0; at -= 1) {
+    prepared[at]?.undo();
   }
 }
 
 /** What the books already say about the bookings. */
 export interface Known {
-  readonly runs: Map<string, string>;
+  readonly runs: KnownRuns;
   readonly ends: Map<string, HoldEndRow>;
   readonly paid: ReadonlyMap<Booking, PaidSoFar>;
   /** How often each permit may still be used; one that is missing may not. */
   readonly permits: Map<string, number>;
+}
+
+/** The runs that have these ids of their callers. By org, so that none needs a name put together for it. */
+export class KnownRuns {
+  readonly #byOrg = new Map<string, Map<string, string>>();
+
+  get(orgId: string, externalId: string): string | undefined {
+    return this.#byOrg.get(orgId)?.get(externalId);
+  }
+
+  set(orgId: string, externalId: string, runId: string): void {
+    const there = this.#byOrg.get(orgId);
+    if (there === undefined) {
+      this.#byOrg.set(orgId, new Map([[externalId, runId]]));
+    } else {
+      there.set(externalId, runId);
+    }
+  }
+
+  delete(orgId: string, externalId: string): void {
+    this.#byOrg.get(orgId)?.delete(externalId);
+  }
 }
 
 export const nameOf = (orgId: string, id: string) => `${orgId} ${id}`;
@@ -118,11 +159,8 @@ function contradiction({ scope: held }: Hold, { scope: said }: Booking): string 
   );
 }
 
-interface Admitted extends Taken {
-  readonly shares: readonly Share[];
-}
-
-type Decided<Run> = { readonly outcome: Outcome<Run>; readonly prepared?: Prepared<Run> } | Refused;
+type Decided<Run> = Prepared<Run> | Refused;
+type KnownRun<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
 
 /** Decides group after group on the counters as the groups before have left them. */
 export class Decider<Run> {
@@ -143,47 +181,47 @@ export class Decider<Run> {
     try {
       for (const [index, booking] of group.bookings.entries()) {
         const decided = this.#decideOne(book, booking, index);
-        if (!('outcome' in decided)) {
-          undoAll(prepared);
+        if (decided instanceof Prepared) {
+          outcomes.push(decided.booked);
+          prepared.push(decided);
+        } else if (decided.kind === 'known') {
+          outcomes.push(decided);
+        } else {
+          this.#undo(prepared);
           return { result: decided, prepared: [] };
-        }
-        outcomes.push(decided.outcome);
-        if (decided.prepared !== undefined) {
-          prepared.push(decided.prepared);
         }
       }
     } catch (error) {
-      undoAll(prepared);
+      this.#undo(prepared);
       throw error;
     }
     return { result: { kind: 'done', outcomes }, prepared };
   }
 
-  #decideOne(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
-    const name = booking.externalId === null ? undefined : nameOf(book.orgId, booking.externalId);
-    const runId = name === undefined ? undefined : this.#known.runs.get(name);
+  #decideOne(book: Book, booking: Booking<Run>, index: number): Decided<Run> | KnownRun<Run> {
+    const { externalId } = booking;
+    const runId = externalId === null ? undefined : this.#known.runs.get(book.orgId, externalId);
     if (runId !== undefined) {
-      return { outcome: { kind: 'known', booking, runId } };
+      return { kind: 'known', booking, runId };
     }
     const decided =
       booking.permit === undefined
         ? this.#book(book, booking, index)
         : this.#bookPermitted(book, booking, booking.permit, index);
-    if (name !== undefined && 'prepared' in decided && decided.prepared !== undefined) {
-      this.#known.runs.set(name, booking.runId);
-      const { undo } = decided.prepared;
-      return {
-        ...decided,
-        prepared: {
-          ...decided.prepared,
-          undo: () => {
-            this.#known.runs.delete(name);
-            undo();
-          },
-        },
-      };
+    if (externalId !== null && decided instanceof Prepared) {
+      this.#known.runs.set(book.orgId, externalId, booking.runId);
     }
     return decided;
+  }
+
+  /** Those of a group that is refused: the groups behind it do not find them either. */
+  #undo(prepared: readonly Prepared<Run>[]): void {
+    undoAll(prepared);
+    for (const { book, booked } of prepared) {
+      if (booked.booking.externalId !== null) {
+        this.#known.runs.delete(book.orgId, booked.booking.externalId);
+      }
+    }
   }
 
   /** What is refused further on, or undone, has not used its permit. */
@@ -194,21 +232,11 @@ export class Decider<Run> {
       return { kind: 'permit_spent', index };
     }
     const decided = this.#book(book, booking, index);
-    if (!('prepared' in decided) || decided.prepared === undefined) {
-      return decided;
+    if (decided instanceof Prepared) {
+      permits.set(permit, left - 1);
+      decided.alsoUndo(() => permits.set(permit, (permits.get(permit) ?? 0) + 1));
     }
-    permits.set(permit, left - 1);
-    const { undo } = decided.prepared;
-    return {
-      ...decided,
-      prepared: {
-        ...decided.prepared,
-        undo: () => {
-          permits.set(permit, (permits.get(permit) ?? 0) + 1);
-          undo();
-        },
-      },
-    };
+    return decided;
   }
 
   #book(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
@@ -218,9 +246,7 @@ export class Decider<Run> {
       case 'adjust':
         return this.#adjust(book, booking);
       case 'record':
-        return this.#accept(book, booking, { takes: [], packs: [] }, booking.atMs ?? this.#request.nowMs, [
-          'backfill',
-        ]);
+        return this.#accept(book, booking, nothingTaken, booking.atMs ?? this.#request.nowMs, backfill);
       default:
         return booking.decisionId === null
           ? this.#charge(book, booking, index)
@@ -228,16 +254,15 @@ export class Decider<Run> {
     }
   }
 
-  #admit(book: Book, booking: Booking<Run>, index: number, preFlight: boolean): Admitted | Refused {
+  #admit(book: Book, booking: Booking<Run>, index: number, preFlight: boolean): Taken | Refused {
     const charge = this.#chargeNow(booking);
     const { counters: met, shares } = meetingOf(book.limits, charge.scope, charge.atMs, 'run');
     const admission = admit(book.counters, { limits: book.limits, charge, met, preFlight });
     if (admission.kind === 'denied') {
       return { kind: 'denied', index, denial: admission.denial };
     }
-    const taken = { shares, takes: takesOf(shares, charge.amounts), packs: admission.packs };
-    take(book.counters, taken.takes);
-    take(book.counters, taken.packs);
+    const taken = { shares, amounts: charge.amounts, packs: admission.packs };
+    takeAll(book.counters, taken);
     return taken;
   }
 
@@ -248,7 +273,7 @@ export class Decider<Run> {
   /** Every charge is a hold followed by a settle, also this one. */
   #charge(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
     const taken = this.#admit(book, booking, index, false);
-    return 'index' in taken ? taken : this.#accept(book, booking, taken, this.#request.nowMs, []);
+    return 'index' in taken ? taken : this.#accept(book, booking, taken, this.#request.nowMs, noMarks);
   }
 
   #open(book: Book, booking: Booking<Run>, index: number): Decided<Run> {
@@ -274,17 +299,9 @@ export class Decider<Run> {
     book.holds.set(hold.id, { hold, ending: false });
     const undo = () => {
       book.holds.delete(hold.id);
-      release(book.counters, taken.takes);
-      release(book.counters, taken.packs);
+      releaseAll(book.counters, taken);
     };
-    return this.#done(book, booking, {
-      scope: hold.scope,
-      atMs: nowMs,
-      marks: [],
-      hold,
-      charged: null,
-      undo,
-    });
+    return this.#done(book, booking, { scope: hold.scope, atMs: nowMs, hold, undo });
   }
 
   #settle(book: Book, booking: Booking<Run>, decisionId: string, index: number): Decided<Run> {
@@ -317,15 +334,7 @@ export class Decider<Run> {
     const name = nameOf(book.orgId, hold.id);
     const scope = settledScope(hold, booking);
     if (booking.kind === 'adopt') {
-      const undo = () => undefined;
-      return this.#done(book, booking, {
-        scope,
-        atMs: hold.admittedAtMs,
-        marks: [],
-        hold,
-        charged: null,
-        undo,
-      });
+      return this.#done(book, booking, { scope, atMs: hold.admittedAtMs, hold });
     }
     open.ending = true;
     this.#ended.set(name, booking.runId);
@@ -333,18 +342,12 @@ export class Decider<Run> {
     if (hold.degraded === true) {
       marks.push('degraded');
     }
-    const decided = this.#accept(book, { ...booking, scope }, takenBy(hold), hold.admittedAtMs, marks, hold);
-    return {
-      ...decided,
-      prepared: {
-        ...decided.prepared,
-        undo: () => {
-          open.ending = false;
-          this.#ended.delete(name);
-          decided.prepared.undo();
-        },
-      },
-    };
+    const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, hold);
+    decided.alsoUndo(() => {
+      open.ending = false;
+      this.#ended.delete(name);
+    });
+    return decided;
   }
 
   #settleLate(book: Book, booking: Booking<Run>, hold: Hold | undefined): Decided<Run> {
@@ -352,8 +355,7 @@ export class Decider<Run> {
     if (booking.kind === 'adopt') {
       const scope = hold === undefined ? booking.scope : settledScope(hold, booking);
       const atMs = hold?.admittedAtMs ?? this.#request.nowMs;
-      const undo = () => undefined;
-      return this.#done(book, booking, { scope, atMs, marks: [], hold: null, charged: null, undo });
+      return this.#done(book, booking, { scope, atMs });
     }
     const isFirst = !this.#ended.has(name);
     if (isFirst) {
@@ -361,34 +363,20 @@ export class Decider<Run> {
     }
     const scope = hold === undefined ? booking.scope : settledScope(hold, booking);
     const atMs = hold?.admittedAtMs ?? booking.atMs ?? this.#request.nowMs;
-    const decided = this.#accept(book, { ...booking, scope }, { takes: [], packs: [] }, atMs, ['late']);
-    return {
-      ...decided,
-      prepared: {
-        ...decided.prepared,
-        undo: () => {
-          if (isFirst) {
-            this.#ended.delete(name);
-          }
-          decided.prepared.undo();
-        },
-      },
-    };
+    const decided = this.#accept(book, { ...booking, scope }, nothingTaken, atMs, ['late']);
+    if (isFirst) {
+      decided.alsoUndo(() => this.#ended.delete(name));
+    }
+    return decided;
   }
 
   #adjust(book: Book, booking: Booking<Run>): Decided<Run> {
     const { scope, amounts } = booking;
     const atMs = booking.atMs ?? this.#request.nowMs;
     const paid = this.#known.paid.get(booking) ?? nothingPaid;
-    const charge = { scope, amounts, depth: null, atMs };
-    const applied = appliedLimits(book.limits, charge, paid.recorded ? 'record' : 'run').map((one) =>
-      // The balance gets back what it paid and no more: the run may be older than it.
-      one.limit.kind === 'prepaid' && one.amount < -paid.prepaid ? { ...one, amount: -paid.prepaid } : one,
-    );
-    const { burned, uncovered } = paid;
-    const raised = correct(book.counters, { applied, delta: amounts.usd, atMs, burned, uncovered });
-    const undo = () => lower(book.counters, raised, { takes: [], packs: [] });
-    return this.#done(book, booking, { scope, atMs, marks: [], hold: null, charged: raised, undo });
+    const { counters: met } = meetingOf(book.limits, scope, atMs, paid.recorded ? 'record' : 'run');
+    const charged = correct(book.counters, { ...paid, met, amounts, atMs });
+    return this.#done(book, booking, { scope, atMs, charged });
   }
 
   #accept(
@@ -398,15 +386,12 @@ export class Decider<Run> {
     atMs: number,
     marks: readonly Mark[],
     ends: Hold | null = null,
-  ): { outcome: Booked<Run>; prepared: Prepared<Run> } {
+  ): Prepared<Run> {
     const { scope, amounts } = booking;
     const surface = booking.kind === 'record' ? 'record' : 'run';
-    const applied = appliedLimits(book.limits, { scope, amounts, depth: null, atMs }, surface);
-    const raised = raise(book.counters, { ...taken, applied, usd: amounts.usd, atMs });
-    // The hold as it was; a charge without one leaves nothing behind.
-    const before: Taken = ends === null ? { takes: [], packs: [] } : takenBy(ends);
-    const undo = () => lower(book.counters, raised, before);
-    return this.#done(book, booking, { scope, atMs, marks, hold: null, charged: raised, undo, ends });
+    const { counters: met } = meetingOf(book.limits, scope, atMs, surface);
+    const charged = raise(book.counters, { taken, met, amounts, atMs });
+    return this.#done(book, booking, { scope, atMs, marks, charged, ends });
   }
 
   #done(
@@ -415,13 +400,13 @@ export class Decider<Run> {
     done: {
       readonly scope: Scope;
       readonly atMs: number;
-      readonly marks: readonly Mark[];
-      readonly hold: Hold | null;
-      readonly charged: Raised | null;
-      readonly undo: () => void;
+      readonly marks?: readonly Mark[];
+      readonly hold?: Hold;
+      readonly charged?: Raised;
       readonly ends?: Hold | null;
+      readonly undo?: () => void;
     },
-  ): { outcome: Booked<Run>; prepared: Prepared<Run> } {
+  ): Prepared<Run> {
     const booked: Booked<Run> = {
       kind: 'booked',
       orgId: book.orgId,
@@ -429,10 +414,13 @@ export class Decider<Run> {
       scope: done.scope,
       chargedAtMs: done.atMs,
       bookedAtMs: this.#request.nowMs,
-      marks: done.marks,
-      hold: done.hold,
-      charged: done.charged,
+      marks: done.marks ?? noMarks,
+      hold: done.hold ?? null,
+      charged: done.charged ?? null,
     };
-    return { outcome: booked, prepared: { book, booked, ends: done.ends ?? null, undo: done.undo } };
+    return new Prepared(book, booked, done.ends ?? null, done.undo);
   }
 }
+
+const noMarks: readonly Mark[] = [];
+const backfill: readonly Mark[] = ['backfill'];

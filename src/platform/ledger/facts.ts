@@ -94,7 +94,7 @@ export function packId(counterKey: string): string {
 export async function addToTallies(tx: Queryable, booked: readonly Booked[]): Promise<void> {
   const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
   for (const one of booked) {
-    const prepaid = one.charged?.applied.find(({ limit }) => limit.kind === 'prepaid');
+    const prepaid = one.charged?.met.find(({ limit }) => limit.kind === 'prepaid');
     const burned: Take[] = [...(one.charged?.burned ?? [])];
     if (prepaid !== undefined) {
       burned.push({ key: prepaid.key, amount: one.charged?.prepaid ?? 0n });
@@ -219,8 +219,8 @@ export async function raiseAlerts(
   alerts: readonly Alert[],
   atMs: number,
 ): Promise<void> {
-  for (const { applied, percent, settled } of alerts) {
-    const { limit, window, key } = applied;
+  for (const { met, percent, settled } of alerts) {
+    const { limit, window, key } = met;
     const fresh = await tx.query(
       `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) VALUES ($1, $2, $3, $4)
        ON CONFLICT DO NOTHING RETURNING 1 AS one`,

@@ -1,23 +1,19 @@
 /** A hold: an amount set aside of every limit that applies, until it is settled, voided or expired. */
-import { type Share, type Surface, takesOf } from '../../kernel/admission.ts';
+import type { Share, Surface, Taken } from '../../kernel/admission.ts';
 import type { Take } from '../../kernel/credits.ts';
-import type { Amounts, Scope, Unit } from '../../kernel/limits.ts';
-import type { Taken } from '../../kernel/settlement.ts';
+import type { Scope, Unit } from '../../kernel/limits.ts';
 
-export interface Hold {
+/** Its shares are the counters that it takes its amounts of. */
+export interface Hold extends Taken {
   readonly id: string;
   readonly orgId: string;
   /** The run it is for, where that is known. */
   readonly runId: string | null;
   readonly surface: Exclude<Surface, 'record'>;
   readonly scope: Scope;
-  readonly amounts: Amounts;
   /** The instant that its charge belongs to, whenever it is settled. */
   readonly admittedAtMs: number;
   readonly expiresAtMs: number;
-  /** The counters that it takes its amounts of. */
-  readonly shares: readonly Share[];
-  readonly packs: readonly Take[];
   /** The price that held at its admission; null where the caller named the cost. */
   readonly priceVersion: string | null;
   /** On the edge the key is kept with the hold. */
@@ -31,11 +27,6 @@ export interface HoldKey {
   readonly fingerprint: string;
   /** The answer's text, to be given again. */
   readonly answer: string;
-}
-
-/** What it takes of every counter. */
-export function takenBy({ shares, amounts, packs }: Hold): Taken {
-  return { takes: takesOf(shares, amounts), packs };
 }
 
 /** Money as text: JSON has no integers of this size. */

@@ -7,7 +7,7 @@ import {
   type Meeting,
   meetingOf,
   take,
-  takesOf,
+  takeAll,
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Limit } from '../../kernel/limits.ts';
@@ -86,8 +86,8 @@ export function replayOf(
 
 /** Takes a hold that was given without asking. */
 export function adopted(book: Book, given: Hold, { shares }: Meeting): Hold {
-  take(book.counters, takesOf(shares, given.amounts));
   const hold: Hold = { ...given, shares };
+  takeAll(book.counters, hold);
   book.holds.set(hold.id, { hold, ending: false });
   return hold;
 }

@@ -2,10 +2,10 @@
  * The books of all orgs as the embedded engine has them in memory, with what finds their open holds: by key, and by when
  * they expire.
  */
-import { release } from '../../kernel/admission.ts';
+import { releaseAll } from '../../kernel/admission.ts';
 import { Book, completeFrom, type OpenHold } from './book.ts';
 import { Expiries } from './expiries.ts';
-import { type Hold, takenBy } from './hold.ts';
+import type { Hold } from './hold.ts';
 import { keyName } from './holding.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
@@ -109,9 +109,7 @@ export class MemoryBooks {
     const book = this.#books.get(hold.orgId);
     const open = book?.holds.get(hold.id);
     if (book !== undefined && open !== undefined) {
-      const { takes, packs } = takenBy(open.hold);
-      release(book.counters, takes);
-      release(book.counters, packs);
+      releaseAll(book.counters, open.hold);
     }
     this.drop(hold);
   }

@@ -1,5 +1,5 @@
 /** One transaction on the books of one org, on PostgreSQL: what waits for it, decided and written under the org's lock. */
-import { admit, type Counter, meetingOf, release } from '../../kernel/admission.ts';
+import { admit, type Counter, meetingOf, releaseAll } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { conclude } from '../../kernel/settlement.ts';
@@ -9,7 +9,7 @@ import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, write
 import { Book, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import { type Hold, restoredHold, storedHold, takenBy } from './hold.ts';
+import { type Hold, restoredHold, storedHold } from './hold.ts';
 import { adopted, denialFor, extendedTo, holdFor, replayOf } from './holding.ts';
 import type { Held, HoldChange, HoldRequest, HoldResult, Look } from './ledger.ts';
 import { type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
@@ -252,9 +252,7 @@ export class Tick<Run> {
       return { kind: ends.length > 0 ? 'ended' : 'unknown' };
     }
     await insertEnds(this.#tx, [{ hold: open.hold, endedAs, runId: null }], nowMs);
-    const { takes, packs } = takenBy(open.hold);
-    release(book.counters, takes);
-    release(book.counters, packs);
+    releaseAll(book.counters, open.hold);
     book.holds.delete(holdId);
     this.#endedHolds.add(holdId);
     return { kind: 'changed', hold: open.hold };

@@ -1,5 +1,5 @@
 /** Where limits stand: what is settled and held of each in its present window. */
-import type { Applied, Counter } from '../../kernel/admission.ts';
+import type { Counter, Met } from '../../kernel/admission.ts';
 import { counterKey, each, type Limit, type OrgLimits, type Scope, windowOf } from '../../kernel/limits.ts';
 import type { Window } from '../../kernel/windows.ts';
 
@@ -25,7 +25,7 @@ export const nobody: Scope = {
 };
 
 /** The counters of those of the limits that have one. Rates are counted elsewhere. */
-export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): Applied[] {
+export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): Met[] {
   const wanted = new Set(limitIds);
   return limits.all
     .filter(({ id, kind, match }) => {
@@ -35,10 +35,10 @@ export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs
     })
     .map((limit) => {
       const window = windowOf(limit, limits.timezone, atMs);
-      return { limit, window, key: counterKey(limit, window, nobody), amount: 0n };
+      return { limit, window, key: counterKey(limit, window, nobody) };
     });
 }
 
-export function standingOf({ limit, window }: Applied, counter: Pick<Counter, 'settled' | 'held'>): Standing {
+export function standingOf({ limit, window }: Met, counter: Pick<Counter, 'settled' | 'held'>): Standing {
   return { limit, window, settled: counter.settled, held: counter.held };
 }
