@@ -40,6 +40,7 @@ test.each([
   ['SVC_REGION_PEERS', 'eu=https://eu.example.com/path'],
   ['SVC_REGION_PEERS', 'eu=https://a.example.com,eu=https://b.example.com'],
   ['SVC_REGION_PEER_SECRET', 'hunter2'],
+  ['SVC_REGION_PEER_SECRET_ACCEPTED', 'hunter2'],
 ])('%s=%s is refused by name, without repeating the value', (name, value) => {
   const load = () => loadConfig({ [name]: value });
   expect(load).toThrow(new RegExp(`^${name} is not usable`));
@@ -69,6 +70,9 @@ test('peers need a region of their own and a secret to sign with', () => {
   const peers = { SVC_REGION_PEERS: 'eu=https://eu.example.com, us=http://10.0.0.1:8080/' };
   expect(() => loadConfig(peers)).toThrow(
     /^SVC_REGION is not usable.*\nSVC_REGION_PEER_SECRET is not usable/,
+  );
+  expect(() => loadConfig({ SVC_REGION_PEER_SECRET_ACCEPTED: '0123456789abcdef0123456789abcdef' })).toThrow(
+    /^SVC_REGION_PEER_SECRET is not usable/,
   );
   const { regionPeers } = loadConfig({
     ...peers,

@@ -102,8 +102,15 @@ const settings = {
     meaning: 'Signs what regions send each other: at least 32 characters, the same in all of them.',
     fallback: undefined,
     secret: true,
-    parse: (value) =>
-      matching(value, /^[\x21-\x7e]{32,512}$/, '32 to 512 printable characters, without spaces'),
+    parse: parsePeerSecret,
+  }),
+  regionPeerSecretAccepted: optional({
+    name: 'SVC_REGION_PEER_SECRET_ACCEPTED',
+    meaning:
+      'A second secret of the regions that is accepted and signs nothing: the next one, or the last one, while it is changed.',
+    fallback: undefined,
+    secret: true,
+    parse: parsePeerSecret,
   }),
   trustedProxies: {
     name: 'SVC_TRUSTED_PROXIES',
@@ -270,8 +277,15 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /** What is wrong with settings that are fine one by one. */
-function faultsTogether({ region, regionPeers, regionPeerSecret }: Partial<Config>) {
+function faultsTogether(config: Partial<Config>) {
+  const { region, regionPeers, regionPeerSecret, regionPeerSecretAccepted } = config;
   const faults: { name: string; wanted: string }[] = [];
+  if (regionPeerSecretAccepted !== undefined && regionPeerSecret === undefined) {
+    faults.push({
+      name: 'SVC_REGION_PEER_SECRET',
+      wanted: 'set where SVC_REGION_PEER_SECRET_ACCEPTED is',
+    });
+  }
   if (regionPeers !== undefined && regionPeers.size > 0) {
     if (region === undefined) {
       faults.push({ name: 'SVC_REGION', wanted: 'set where SVC_REGION_PEERS is' });
@@ -431,6 +445,10 @@ function parseRegion(value: string): string {
     /^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$/,
     'lowercase letters, digits and single hyphens',
   );
+}
+
+function parsePeerSecret(value: string): string {
+  return matching(value, /^[\x21-\x7e]{32,512}$/, '32 to 512 printable characters, without spaces');
 }
 
 function parsePeers(value: string): ReadonlyMap<string, string> {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import { checkExport } from '../capabilities/audit/index.ts';
+import { checkExport, type TrustedKey } from '../capabilities/audit/index.ts';
 import { print } from './with-database.ts';
 
 export function auditCommand(): Command {
@@ -13,7 +13,9 @@ export function auditCommand(): Command {
     .argument('<file>')
     .option(
       '--public-key <file>',
-      'the public key of the service, from /v1/meta/audit-signing-key (PEM, or that answer)',
+      'public keys of the service: the answer of /v1/meta/audit-signing-key, or a PEM; may be given again',
+      (file: string, others: readonly string[]) => [...others, file],
+      [],
     )
     .option('--checkpoint <token...>', 'a checkpoint that you have kept; several with blanks between them')
     .action(verifyFile);
@@ -21,13 +23,13 @@ export function auditCommand(): Command {
 }
 
 interface VerifyOptions {
-  readonly publicKey?: string;
+  readonly publicKey: readonly string[];
   readonly checkpoint?: string[];
 }
 
 async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions): Promise<void> {
   const options = {
-    ...(publicKey !== undefined && { publicKey: await readPublicKey(publicKey) }),
+    publicKeys: (await Promise.all(publicKey.map(readPublicKeys))).flat(),
     ...(checkpoint !== undefined && { kept: checkpoint }),
   };
   const input = file === '-' ? process.stdin : createReadStream(file);
@@ -54,7 +56,21 @@ async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions
   }
 }
 
-async function readPublicKey(file: string): Promise<string> {
+/** A PEM says nothing of when its key was replaced, so whoever gives one trusts it for good. */
+async function readPublicKeys(file: string): Promise<TrustedKey[]> {
   const text = await readFile(file, 'utf8');
-  return text.trimStart().startsWith('{') ? String(JSON.parse(text).public_key) : text;
+  if (!text.trimStart().startsWith('{')) {
+    return [{ pem: text, retiredAt: null }];
+  }
+  const { public_key, previous = [] } = JSON.parse(text) as SigningKeys;
+  return [
+    { pem: String(public_key), retiredAt: null },
+    ...previous.map((key) => ({ pem: key.public_key, retiredAt: new Date(key.retired_at) })),
+  ];
+}
+
+/** An answer that was kept from before keys could be replaced has no others. */
+interface SigningKeys {
+  readonly public_key: string;
+  readonly previous?: readonly { readonly public_key: string; readonly retired_at: string }[];
 }

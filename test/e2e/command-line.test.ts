@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type ChainPlace, chained, chainStart } from '../../src/capabilities/audit/chain.ts';
 import { ndjsonLine } from '../../src/capabilities/audit/export-lines.ts';
+import { newPrivateKey, publicPemOf, signToken } from '../../src/capabilities/audit/signing.ts';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
 import { readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
@@ -69,6 +70,15 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     writeFileSync(key, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
     write(lines);
     expect(await purser('audit', 'verify', file, '--public-key', key)).toMatch(/^valid: 3 entries/);
+    const answer = join(place?.dataDir ?? '', 'keys.json');
+    const { pem, token: kept } = signedPlace(lines[1] ?? '');
+    const current = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' });
+    const previous = [{ public_key: pem, retired_at: '2026-11-20T00:00:00Z' }];
+    writeFileSync(answer, JSON.stringify({ public_key: current, previous }));
+    const withKeys = ['audit', 'verify', file, '--public-key', key, '--public-key', answer];
+    expect(await purser(...withKeys, '--checkpoint', kept)).toMatch(
+      /^valid: 3 entries, 1 to 3; 1 checkpoints agree/,
+    );
     const token = ['audit', 'verify', file, '--public-key', key, '--checkpoint', 'nonsense'];
     expect(await complaint(...token)).toMatch(/a checkpoint given is none/);
   });
@@ -210,4 +220,11 @@ function exportOf(entries: number): string[] {
     place = entry;
     return ndjsonLine(entry);
   });
+}
+
+/** A checkpoint of a line, and the public key of whoever has signed it. */
+function signedPlace(line: string): { pem: string; token: string } {
+  const { org_id, seq, hash, at } = JSON.parse(line);
+  const key = newPrivateKey();
+  return { pem: publicPemOf(key), token: signToken({ kind: 'checkpoint', org_id, seq, hash, at }, key) };
 }

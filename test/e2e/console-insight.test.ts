@@ -1,8 +1,8 @@
 /** The console's settings, benchmarks and the operators' pages in a real browser: each is walked, and acted upon. */
 import { describe, expect, test } from 'vitest';
 import { findBrowser } from '../support/browser.ts';
+import { newPair } from '../support/certificates.ts';
 import { walkThrough } from '../support/console-walk.ts';
-import { newPair } from '../support/saml-idp.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const executable = findBrowser();

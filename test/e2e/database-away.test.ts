@@ -1,12 +1,22 @@
 /** While the database is away every answer is 503, soon; when it is back the service needs no help. */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { appendDated } from '../../src/capabilities/audit/audit.ts';
+import { lockChain } from '../../src/capabilities/audit/queries.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { expectEachOnce, expectOnlyUnavailability, startLoad } from '../support/client-load.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { type Cluster, findPostgres, startCluster } from '../support/postgres-cluster.ts';
-import { retryWhile, type ServiceProcess, settingsOf } from '../support/service-process.ts';
+import {
+  operatorKey,
+  retryWhile,
+  type ServiceProcess,
+  settingsOf,
+  startPurser,
+} from '../support/service-process.ts';
 import { engine, makePlace, openPlace, type Place } from '../support/test-database.ts';
 
 vi.setConfig(processTimeouts);
@@ -66,6 +76,65 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     await service.end('SIGTERM');
     await expectEachOnce(place, names);
   });
+
+  test('an export breaks off when the database goes away, and goes on by its cursor when it is back', async () => {
+    const entries = 3_000;
+    const service = await startPurser(settingsOf(place));
+    await writeLongLog(entries);
+    const path = (cursor: number) =>
+      `/v1/admin/audit-log/export?from=2026-01-01T00:00:00Z&to=2026-03-01T00:00:00Z&cursor=${cursor}`;
+    const sent = get(service.url + path(0), { headers: { authorization: `Bearer ${operatorKey}` } });
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
+    // Nobody reads it yet, so most of it is still in the database.
+    await cluster.kill();
+    const broken = once(response, 'error');
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    expect(await broken).toMatchObject([{ code: 'ECONNRESET' }]);
+    const seqs = (lines: string) =>
+      lines
+        .slice(0, lines.lastIndexOf('\n'))
+        .split('\n')
+        .map((line) => JSON.parse(line).seq as number);
+    const arrived = seqs(text);
+    expect([arrived.length > 0, arrived.length < entries]).toEqual([true, true]);
+
+    await cluster.start();
+    await vi.waitFor(async () => expect(await ready(service)).toBe(200), recovery);
+    const rest = await service.request('GET', path(arrived.at(-1) ?? 0));
+    const first = arrived[0] ?? 0;
+    const all = Array.from({ length: entries }, (_, n) => first + n);
+    expect([...arrived, ...seqs(rest.text)]).toEqual(all);
+  });
+
+  /** More than the buffers between the database and a client that does not read can hold. */
+  async function writeLongLog(entries: number): Promise<void> {
+    const db = await openPlace(place);
+    const note = 'x'.repeat(10_000);
+    await db.transaction(async (tx) => {
+      const drafts = Array.from({ length: entries }, (_, n) => ({
+        id: `aud_${n}`,
+        at: '2026-02-01T00:00:00.000Z',
+        actorKind: 'operator',
+        actorId: 'key_1',
+        action: 'plans.create',
+        outcome: 'success' as const,
+        code: null,
+        targetKind: 'plan',
+        targetId: `pln_${n}`,
+        before: null,
+        after: { note },
+        detail: null,
+        address: null,
+        traceId: null,
+      }));
+      await appendDated(tx, 'platform', await lockChain(tx, 'platform'), drafts);
+    });
+    await db.close();
+  }
 
   async function mintOperator(service: ServiceProcess, name: string) {
     const { status, json } = await service.request('POST', '/v1/admin/keys', { body: { name } });

@@ -1,8 +1,16 @@
-/** Two regions: two processes, each with a database of its own, that know of each other what the directory says. */
+/**
+ * Two regions: two processes, each with a database of its own, that know of each other what the directory says. What eu asks of us
+ * goes over TLS.
+ */
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { newPair } from '../support/certificates.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
@@ -12,25 +20,35 @@ vi.setConfig(processTimeouts);
 /** How long it may take until a region has heard of a change in another, on a busy machine. */
 const heardWithinMs = 15_000;
 
+const [oldSecret, newSecret] = ['the-old-secret-of-both-regions-0123', 'the-new-secret-of-both-regions-0123'];
 const places: Place[] = [];
+let folder: string;
+let tls: Server;
 let eu: ServiceProcess;
 let us: ServiceProcess;
-let startUs: () => Promise<ServiceProcess>;
+let startUs: (secrets: Record<string, string>) => Promise<ServiceProcess>;
 /** At home in us. */
 let org: { readonly id: string; readonly key: string };
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'purser-regions-'));
+  const certificateFile = join(folder, 'certificate.pem');
   const [euPort, usPort] = [await freePort(), await freePort()];
+  const { key, certificate: cert } = newPair();
+  await writeFile(certificateFile, cert);
+  tls = await startTls({ key, cert }, usPort);
+  const usOrigin = `https://localhost:${(tls.address() as AddressInfo).port}`;
   const prepare = async (region: string, port: number) => {
     const place = await makePlace({ migrated: true });
     places.push(place);
-    return () =>
+    return (secrets: Record<string, string>) =>
       startPurser({
         ...settingsOf(place),
+        ...secrets,
         SVC_PORT: String(port),
         SVC_REGION: region,
-        SVC_REGION_PEERS: `eu=http://127.0.0.1:${euPort},us=http://127.0.0.1:${usPort}`,
-        SVC_REGION_PEER_SECRET: 'the-secret-of-both-regions-0123456789',
+        SVC_REGION_PEERS: `eu=http://127.0.0.1:${euPort},us=${usOrigin}`,
+        NODE_EXTRA_CA_CERTS: certificateFile,
         SVC_BULK_MAX_RUNS: '20000',
         // What eu has not heard of yet is asked for until it has.
         SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
@@ -38,13 +56,36 @@ beforeAll(async () => {
   };
   const startEu = await prepare('eu', euPort);
   startUs = await prepare('us', usPort);
-  [eu, us] = await Promise.all([startEu(), startUs()]);
+  [eu, us] = await Promise.all([
+    startEu({ SVC_REGION_PEER_SECRET: oldSecret, SVC_REGION_PEER_SECRET_ACCEPTED: newSecret }),
+    startUs({ SVC_REGION_PEER_SECRET: oldSecret }),
+  ]);
   org = await orgInUs({ home_region: 'us' });
 });
 afterAll(async () => {
   await endAllProcesses();
+  tls?.close();
+  await rm(folder, { recursive: true, force: true });
   await Promise.all(places.map((place) => place.remove()));
 });
+
+/** What stands in front of a region in production: it ends TLS, and passes on the rest. */
+async function startTls(pair: { key: string; cert: string }, port: number): Promise<Server> {
+  const server = createTlsServer(pair, (socket) => {
+    const inner = connect(port, '127.0.0.1');
+    for (const [one, other] of [
+      [socket, inner],
+      [inner, socket],
+    ] as const) {
+      one.on('error', () => other.destroy());
+      one.once('close', () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -65,6 +106,17 @@ async function orgInUs(residency: object): Promise<{ id: string; key: string }> 
   await us.request('PUT', `/v1/admin/orgs/${json.id}/residency`, { body: residency });
   await vi.waitFor(async () => expect((await read(eu, made)).code).not.toBe('unauthorized'), heardWithinMs);
   return made;
+}
+
+/** One that allows a single address. */
+async function orgWithAddress(): Promise<typeof org> {
+  const listed = await orgInUs({ home_region: 'us' });
+  const put = await us.request('PUT', `/v1/orgs/${listed.id}/ip-allow-list`, {
+    key: listed.key,
+    body: { cidrs: ['127.0.0.2'], force: true },
+  });
+  expect(put.status).toBe(200);
+  return listed;
 }
 
 const read = (service: ServiceProcess, { id, key }: typeof org) =>
@@ -109,22 +161,22 @@ describe('forward', () => {
   });
 
   test("the home region goes by the client's address, not by eu's", async () => {
-    const listed = await orgInUs({ home_region: 'us' });
-    const put = await us.request('PUT', `/v1/orgs/${listed.id}/ip-allow-list`, {
-      key: listed.key,
-      body: { cidrs: ['127.0.0.2'], force: true },
-    });
-    expect(put.status).toBe(200);
-    const statusFrom = async (localAddress: string) => {
-      const headers = { authorization: `Bearer ${listed.key}` };
-      const sent = get(`${eu.url}/v1/orgs/${listed.id}`, { localAddress, headers });
-      const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage];
-      sent.destroy();
-      return statusCode;
-    };
-    expect([await statusFrom('127.0.0.2'), await statusFrom('127.0.0.1')]).toEqual([200, 403]);
+    const listed = await orgWithAddress();
+    expect(await statusesByAddress(listed)).toEqual([200, 403]);
   });
 });
+
+/** Of somebody from the one address that the org allows, and of somebody from another. */
+async function statusesByAddress({ id, key }: typeof org) {
+  const statusFrom = async (localAddress: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const sent = get(`${eu.url}/v1/orgs/${id}`, { localAddress, headers });
+    const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage];
+    sent.destroy();
+    return statusCode;
+  };
+  return [await statusFrom('127.0.0.2'), await statusFrom('127.0.0.1')];
+}
 
 test('strict: refused in eu, reads and writes, and served at home', async () => {
   const kept = await orgInUs({ home_region: 'us', mode: 'strict' });
@@ -135,13 +187,15 @@ test('strict: refused in eu, reads and writes, and served at home', async () => 
   expect((await read(us, kept)).status).toBe(200);
 });
 
-test('while us is away eu answers 503, and goes on when it is back', async () => {
+test('while us is away eu answers 503, and goes on when it is back, with the next secret', async () => {
   const before = await run(eu, org, 'across the outage');
   await us.end('SIGKILL');
   for (const answer of [await read(eu, org), await run(eu, org, 'across the outage')]) {
     expect(answer).toMatchObject({ status: 503, code: 'service_unavailable' });
   }
-  us = await startUs();
+  us = await startUs({ SVC_REGION_PEER_SECRET: newSecret, SVC_REGION_PEER_SECRET_ACCEPTED: oldSecret });
   const after = await run(eu, org, 'across the outage');
   expect([after.status, after.text, after.replayed]).toEqual([201, before.text, true]);
+  // Each believes the other: eu reads what us tells, and us goes by what eu vouches for.
+  expect(await statusesByAddress(await orgWithAddress())).toEqual([200, 403]);
 });

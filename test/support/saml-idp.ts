@@ -1,13 +1,10 @@
 /** A real SAML identity provider, made with samlify, on a real socket. What it asserts a test can have wrong. */
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as samlify from 'samlify';
+import { newPair } from './certificates.ts';
 
 samlify.setSchemaValidator({ validate: async () => 'the service provider checks' });
 
@@ -44,23 +41,6 @@ export interface SamlIdp {
 
 const sha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 export const sha1 = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1';
-
-interface Pair {
-  readonly key: string;
-  readonly certificate: string;
-}
-
-export function newPair(): Pair {
-  const folder = mkdtempSync(join(tmpdir(), 'purser-saml-'));
-  try {
-    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-    const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=idp'];
-    execFileSync('openssl', [...args, '-keyout', key, '-out', certificate], { stdio: 'pipe' });
-    return { key: readFileSync(key, 'utf8'), certificate: readFileSync(certificate, 'utf8') };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
 
 /** `metadata` is what the service provider says of itself, asked for at each sign-in. */
 export async function startSamlIdp(metadata: () => Promise<string>): Promise<SamlIdp> {

@@ -47,7 +47,7 @@ export interface ChainCheckOptions {
 
 export class ChainCheck {
   readonly #findings: Finding[] = [];
-  readonly #start: ChainPlace | undefined;
+  #start: ChainPlace | undefined;
   readonly #checkpoints: Map<number, ChainPlace[]>;
   readonly #suspects: AuditEntry[] = [];
   /** Redacted entries whose redaction has not come yet: by the place of that. */
@@ -90,6 +90,16 @@ export class ChainCheck {
         'A checkpoint does not stand behind the entry that it is of.',
       );
     }
+  }
+
+  /** Everything up to here was removed by retention before it could be looked at. */
+  goOnFrom(place: ChainPlace): void {
+    this.#start = place;
+    this.#last = undefined;
+    for (const by of [...this.#redacted.keys()].filter((seq) => seq <= place.seq)) {
+      this.#redacted.delete(by);
+    }
+    this.#compare(place);
   }
 
   add(entry: AuditEntry): void {

@@ -20,7 +20,7 @@ import {
   readEntries,
 } from './queries.ts';
 import type { CheckpointView } from './schema.ts';
-import type { Signer } from './signing.ts';
+import type { Signer } from './signing-keys.ts';
 
 export interface CheckpointDependencies {
   readonly db: Database;
@@ -57,7 +57,7 @@ export async function makeCheckpoint(
   }
   await requireIntactEnd(tx, tenantId, { seq, hash });
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
-  const token = signer.sign(said);
+  const token = await signer.sign(tx, said);
   const checkpoint = { tenant_id: tenantId, seq: BigInt(seq), id: ids.next('chk'), hash, at: now, token };
   await insertCheckpoint(tx, checkpoint);
   return { checkpoint, isNew: true };

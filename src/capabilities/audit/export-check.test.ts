@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createSecrets, secretsKeyBytes } from '../../platform/secrets.ts';
 import {
   type AuditEntry,
   type ChainPlace,
@@ -13,27 +11,17 @@ import {
 import { redactAction } from './chain-check.ts';
 import { checkExport } from './export-check.ts';
 import { checkpointLine, ndjsonLine } from './export-lines.ts';
-import { openSigner, type Signer } from './signing.ts';
+import { newPrivateKey, publicPemOf, signToken } from './signing.ts';
 
-let signer: Signer;
+const key = newKey();
 let entries: AuditEntry[];
-beforeAll(async () => {
-  signer = await newSigner();
+beforeAll(() => {
   entries = chainOf(Array.from({ length: 6 }, (_, n) => draftOf(n + 1)));
 });
 
-/** With a key of its own, kept in a table of one row. */
-async function newSigner(): Promise<Signer> {
-  let sealed: unknown;
-  const db = {
-    async query(sql: string, params: readonly unknown[] = []) {
-      if (sql.startsWith('INSERT')) {
-        [sealed] = params;
-      }
-      return (sealed === undefined ? [] : [{ sealed }]) as never[];
-    },
-  };
-  return openSigner(db, createSecrets(randomBytes(secretsKeyBytes)), new Date());
+function newKey() {
+  const privatePem = newPrivateKey();
+  return { privatePem, trusted: { pem: publicPemOf(privatePem), retiredAt: null } };
 }
 
 function draftOf(n: number): DatedDraft {
@@ -64,11 +52,11 @@ function chainOf(drafts: readonly DatedDraft[]): AuditEntry[] {
   });
 }
 
-const signed = ({ seq, hash }: ChainPlace, by = signer, org_id = 'org_1') => {
+const signed = ({ seq, hash }: ChainPlace, by = key, org_id = 'org_1') => {
   const said = { org_id, seq, hash, at: '2026-11-15T12:00:00.000Z' };
-  return { ...said, token: by.sign({ kind: 'checkpoint', ...said }) };
+  return { ...said, token: signToken({ kind: 'checkpoint', ...said }, by.privatePem) };
 };
-const sealOf = (place: ChainPlace | undefined, ...more: [Signer?, string?]) =>
+const sealOf = (place: ChainPlace | undefined, ...more: [typeof key?, string?]) =>
   checkpointLine(signed(place ?? chainStart, ...more));
 
 async function* each(lines: readonly string[]): AsyncGenerator<string> {
@@ -76,7 +64,7 @@ async function* each(lines: readonly string[]): AsyncGenerator<string> {
 }
 
 async function check(lines: readonly string[], kept: readonly string[] = []) {
-  const report = await checkExport(each(lines), { publicKey: signer.publicKey.pem, kept });
+  const report = await checkExport(each(lines), { publicKeys: [key.trusted], kept });
   return { ...report, found: report.findings.map(({ kind, seq }) => `${kind} ${seq}`) };
 }
 
@@ -123,7 +111,7 @@ describe('it is found', () => {
   });
 
   test('a seal of somebody else, or of another log', async () => {
-    for (const seal of [sealOf(entries.at(-1), await newSigner()), sealOf(entries.at(-1), signer, 'org_2')]) {
+    for (const seal of [sealOf(entries.at(-1), newKey()), sealOf(entries.at(-1), key, 'org_2')]) {
       expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 6']);
     }
   });
@@ -140,6 +128,20 @@ describe('it is found', () => {
       'chain_rewritten 1',
     ]);
   });
+});
+
+test('what was signed before the key was replaced stays good, and what is said to be later is not believed', async () => {
+  const newer = newKey();
+  const lines = [...entries.map(ndjsonLine), sealOf(entries.at(-1), newer)];
+  const { token } = signed(entries[3] ?? chainStart);
+  const foundIf = async (retiredAt: string) => {
+    const publicKeys = [newer.trusted, { ...key.trusted, retiredAt: new Date(retiredAt) }];
+    return (await checkExport(each(lines), { publicKeys, kept: [token] })).checkpoints;
+  };
+  expect(await foundIf('2026-11-15T12:00:00Z')).toBe(2);
+  // The clocks of two processes differ a little.
+  expect(await foundIf('2026-11-15T11:55:00Z')).toBe(2);
+  await expect(foundIf('2026-11-15T11:54:59Z')).rejects.toThrow('a checkpoint given is none');
 });
 
 test('what this file alone cannot show is said', async () => {
@@ -162,7 +164,7 @@ describe('an entry that a person was erased from', () => {
     salt: null,
     redactedBy: 7,
   });
-  const withErasure = (listed: readonly (readonly [number, string])[], by = signer) => {
+  const withErasure = (listed: readonly (readonly [number, string])[], by = key) => {
     const said = {
       kind: 'redaction',
       org_id: 'org_1',
@@ -170,7 +172,7 @@ describe('an entry that a person was erased from', () => {
       hash: redactionDigest(listed),
       at: '',
     } as const;
-    const after = { redacted: listed, token: by.sign(said) };
+    const after = { redacted: listed, token: signToken(said, by.privatePem) };
     const drafts = entries.map((_, n) => draftOf(n + 1));
     return chainAgain([...drafts, { ...draftOf(7), action: redactAction, after }]);
   };
@@ -193,7 +195,7 @@ describe('an entry that a person was erased from', () => {
   });
 
   test('is not if somebody else signed the list', async () => {
-    const forged = withErasure([[2, digest()]], await newSigner());
+    const forged = withErasure([[2, digest()]], newKey());
     expect((await check(forged.map(ndjsonLine))).found).toEqual(['entry_changed 2']);
   });
 

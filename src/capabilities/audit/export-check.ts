@@ -1,15 +1,14 @@
 /** Verifies an export that was written to a file, without the service: its entries, and the checkpoints among them. */
-import type { KeyObject } from 'node:crypto';
 import type { ChainPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { parseExportLine } from './export-lines.ts';
-import { isSignedBy } from './redaction.ts';
+import { isSigned } from './redaction.ts';
 import type { CheckpointView } from './schema.ts';
-import { openToken, readPublicKey } from './signing.ts';
+import { type OpenToken, type TrustedKey, tokenOpener } from './signing.ts';
 
 export interface ExportCheckOptions {
-  /** The service's public key, in PEM. Without it checkpoints are compared, but anybody could have made them. */
-  readonly publicKey?: string;
+  /** The service's public keys. Without any checkpoints are compared, but anybody could have made them. */
+  readonly publicKeys?: readonly TrustedKey[];
   /** Checkpoints that somebody kept. */
   readonly kept?: readonly string[];
 }
@@ -30,14 +29,14 @@ export interface ExportReport {
 /** Throws when it is no export, or the file was cut off within a line. */
 export async function checkExport(
   lines: AsyncIterable<string>,
-  { publicKey, kept = [] }: ExportCheckOptions,
+  { publicKeys = [], kept = [] }: ExportCheckOptions,
 ): Promise<ExportReport> {
-  const key = publicKey === undefined ? undefined : readPublicKey(publicKey);
-  const keptPlaces = kept.map((token) => openKept(token, key));
+  const open = publicKeys.length === 0 ? undefined : tokenOpener(publicKeys);
+  const keptPlaces = kept.map((token) => openKept(token, open));
   const check = new ChainCheck({
     start: undefined,
     checkpoints: keptPlaces,
-    isSigned: (entry, list) => key === undefined || isSignedBy(key, entry, list),
+    isSigned: (entry, list) => open === undefined || isSigned(open, entry, list),
   });
   const forged: Finding[] = [];
   let [number, entries, checkpoints, firstSeq] = [0, 0, 0, 0];
@@ -57,11 +56,11 @@ export async function checkExport(
       firstSeq ||= line.entry.seq;
       entries += 1;
       check.add(line.entry);
-    } else if (key === undefined || isGenuine(line.checkpoint, orgId, key)) {
+    } else if (open === undefined || isGenuine(line.checkpoint, orgId, open)) {
       checkpoints += 1;
       check.compareLast(line.checkpoint);
     } else {
-      const message = 'The checkpoint is not of this log, or not signed with this key.';
+      const message = 'The checkpoint is not of this log, or not signed with a key given.';
       const { seq } = line.checkpoint;
       forged.push({ kind: 'checkpoint_invalid', seq, until_seq: seq, message });
     }
@@ -79,9 +78,7 @@ export async function checkExport(
       ...(isSealed
         ? []
         : ['It does not end with a checkpoint: entries may have been cut off behind the last one.']),
-      ...(publicKey === undefined
-        ? ['Signatures were not checked: give the public key of the service.']
-        : []),
+      ...(open === undefined ? ['Signatures were not checked: give the public key of the service.'] : []),
       ...(within < keptPlaces.length
         ? [`${keptPlaces.length - within} of the checkpoints given are of entries that are not in the file.`]
         : []),
@@ -89,13 +86,13 @@ export async function checkExport(
   };
 }
 
-function openKept(token: string, publicKey: KeyObject | undefined): ChainPlace {
-  if (publicKey === undefined) {
+function openKept(token: string, open: OpenToken | undefined): ChainPlace {
+  if (open === undefined) {
     throw new Error('a checkpoint of yours can only be checked with the public key of the service');
   }
-  const statement = openToken(token, publicKey);
+  const statement = open(token);
   if (statement === undefined) {
-    throw new Error('a checkpoint given is none, or not signed with this key');
+    throw new Error('a checkpoint given is none, or not signed with a key given');
   }
   return statement;
 }
@@ -103,9 +100,9 @@ function openKept(token: string, publicKey: KeyObject | undefined): ChainPlace {
 function isGenuine(
   { seq, hash, token }: Omit<CheckpointView, 'id'>,
   orgId: string | undefined,
-  publicKey: KeyObject,
+  open: OpenToken,
 ): boolean {
-  const said = openToken(String(token), publicKey);
+  const said = open(String(token));
   return (
     said?.kind === 'checkpoint' &&
     said.seq === seq &&

@@ -13,7 +13,7 @@ import { checkpointLine, ndjsonLine } from './export-lines.ts';
 import { ocsfEvent } from './ocsf.ts';
 import { awaitAppends, findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
 import type { ExportQuery } from './schema.ts';
-import type { Signer } from './signing.ts';
+import type { Signer } from './signing-keys.ts';
 
 export interface ExportDependencies {
   readonly db: Database;
@@ -103,7 +103,7 @@ async function* pages(
     at = entries.at(-1)?.seq ?? span.last;
   }
   if (withCheckpoints && last !== undefined) {
-    yield `${lastCheckpoint(deps, tenantId, last, now)}\n`;
+    yield `${await lastCheckpoint(deps, tenantId, last, now)}\n`;
   }
 }
 
@@ -118,12 +118,12 @@ async function checkpointsOf(
 }
 
 /** One of the last line, so that nobody can cut off the end of the file. */
-function lastCheckpoint(
-  { signer }: ExportDependencies,
+async function lastCheckpoint(
+  { db, signer }: ExportDependencies,
   tenantId: string,
   { seq, hash }: AuditEntry,
   now: Date,
-): string {
+): Promise<string> {
   const said = { org_id: tenantId, seq, hash, at: now.toISOString() };
-  return checkpointLine({ ...said, token: signer.sign({ kind: 'checkpoint', ...said }) });
+  return checkpointLine({ ...said, token: await signer.sign(db, { kind: 'checkpoint', ...said }) });
 }

@@ -6,4 +6,5 @@ export { redactEntries, renamedPath } from './redaction.ts';
 export { refusedAttempt } from './refused-calls.ts';
 export { removeOldEntries } from './removal.ts';
 export { auditRoutes } from './routes.ts';
-export { openSigner, type Signer } from './signing.ts';
+export type { TrustedKey } from './signing.ts';
+export { openSigner, type Signer } from './signing-keys.ts';

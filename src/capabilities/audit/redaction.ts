@@ -2,14 +2,14 @@
  * Erases a name from a log. The parts that hold it are written anew and lose their salt, so that nobody can find out what they
  * were; hashes stay, and an entry of its own lists what is left of each (`chain.ts`).
  */
-import type { KeyObject } from 'node:crypto';
 import type { Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { appendAudit } from './audit.ts';
 import { type AuditEntry, type PersonalPart, redactedDigest, redactionDigest } from './chain.ts';
 import { type RedactionList, redactAction } from './chain-check.ts';
 import { readEntries, writeRedacted } from './queries.ts';
-import { openToken, type Signer } from './signing.ts';
+import type { OpenToken } from './signing.ts';
+import type { Signer } from './signing-keys.ts';
 
 export interface Redaction {
   readonly tenantId: string;
@@ -41,7 +41,7 @@ export async function redactEntries(
   });
   if (renamed.length > 0) {
     const redacted = renamed.map((entry) => [entry.seq, redactedDigest(entry)] as const);
-    const token = signer.sign({
+    const token = await signer.sign(tx, {
       kind: 'redaction',
       org_id: tenantId,
       seq: renamed.at(-1)?.seq ?? 0,
@@ -71,8 +71,8 @@ export async function redactEntries(
 }
 
 /** Whether the list of an erasure is what the service signed. */
-export function isSignedBy(publicKey: KeyObject, { tenantId }: AuditEntry, list: RedactionList): boolean {
-  const said = openToken(list.token, publicKey);
+export function isSigned(open: OpenToken, { tenantId }: AuditEntry, list: RedactionList): boolean {
+  const said = open(list.token);
   return (
     said?.kind === 'redaction' && said.org_id === tenantId && said.hash === redactionDigest(list.redacted)
   );

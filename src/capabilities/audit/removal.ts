@@ -1,7 +1,7 @@
 /** Removes the beginning of a log. The last entry that goes is kept as a signed anchor: from there the rest is verified. */
 import type { Transaction } from '../../platform/db/database.ts';
 import { findAnchor, readEntries, removeUntil, upsertAnchor } from './queries.ts';
-import type { Signer } from './signing.ts';
+import type { Signer } from './signing-keys.ts';
 
 export interface Removal {
   readonly tenantId: string;
@@ -27,7 +27,7 @@ export async function removeOldEntries(
   }
   const { seq, hash } = last;
   const said = { kind: 'anchor', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
-  await upsertAnchor(tx, tenantId, { seq, hash, token: signer.sign(said) });
+  await upsertAnchor(tx, tenantId, { seq, hash, token: await signer.sign(tx, said) });
   await removeUntil(tx, tenantId, seq);
   return old.length;
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
+import type { Access } from '../../platform/http/access.ts';
 import { publicRead, type Route, read, stream, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -15,8 +16,9 @@ import {
   VerificationView,
   VerifyQuery,
 } from './schema.ts';
-import type { Signer } from './signing.ts';
+import type { Signer } from './signing-keys.ts';
 import { verifyLog } from './verification.ts';
+import { viewSigningKeys } from './view.ts';
 
 export interface AuditDependencies {
   readonly db: Database;
@@ -25,62 +27,95 @@ export interface AuditDependencies {
   readonly softwareVersion: string;
 }
 
-const reader = { kind: 'org', scope: 'audit:read', role: 'viewer' } as const;
-const admin = { kind: 'org', scope: 'audit:write', role: 'admin' } as const;
+const operator = { kind: 'operator' } as const;
 
-export function auditRoutes({ db, ids, signer, softwareVersion }: AuditDependencies): Route[] {
+export function auditRoutes(deps: AuditDependencies): Route[] {
+  return [...logRoutes(deps, orgLog), ...logRoutes(deps, platformLog), ...signingKeyRoutes(deps)];
+}
+
+/** One of the two kinds of logs, and who may do what with it. Whose it is says the caller: nobody sees another one's. */
+interface LogDeclaration {
+  readonly id: string;
+  readonly path: string;
+  readonly title: string;
+  readonly reader: OwnAccess;
+  readonly admin: OwnAccess;
+}
+type OwnAccess = Extract<Access, { kind: 'org' | 'operator' }>;
+
+const orgLog: LogDeclaration = {
+  id: 'audit',
+  path: '/v1/orgs/{id}/audit-log',
+  title: 'the audit log',
+  reader: { kind: 'org', scope: 'audit:read', role: 'viewer' },
+  admin: { kind: 'org', scope: 'audit:write', role: 'admin' },
+};
+
+/** What operators do outside any org, and failed attempts of nobody known. */
+const platformLog: LogDeclaration = {
+  id: 'platform_audit',
+  path: '/v1/admin/audit-log',
+  title: "the operators' audit log",
+  reader: operator,
+  admin: operator,
+};
+
+function logRoutes(
+  { db, ids, signer, softwareVersion }: AuditDependencies,
+  { id, path, title, reader, admin }: LogDeclaration,
+): Route[] {
   return [
     read({
-      id: 'audit.list',
-      path: '/v1/orgs/{id}/audit-log',
-      summary: 'List who did what, and who was refused',
+      id: `${id}.list`,
+      path,
+      summary: `List who did what, and who was refused, in ${title}`,
       access: reader,
       query: AuditFilters,
       response: page(AuditEntryView),
-      handler: ({ params, query }) => listEntries(db, params.id, query),
+      handler: ({ caller, query }) => listEntries(db, caller.tenantId, query),
     }),
     read({
-      id: 'audit.verify',
-      path: '/v1/orgs/{id}/audit-log/verify',
-      summary: 'Verify that the audit log is whole and unchanged',
+      id: `${id}.verify`,
+      path: `${path}/verify`,
+      summary: `Verify that ${title} is whole and unchanged`,
       description:
         'Recomputes the hash of every entry and compares with all signed checkpoints. That the end was cut off, or everything ' +
         'written anew, by somebody who can write to the database shows for sure only against a checkpoint that you have kept.',
       access: reader,
       query: VerifyQuery,
       response: VerificationView,
-      handler: ({ params, query, now }) =>
-        verifyLog({ db, signer }, { tenantId: params.id, kept: query.checkpoint, now }),
+      handler: ({ caller, query, now }) =>
+        verifyLog({ db, signer }, { tenantId: caller.tenantId, kept: query.checkpoint, now }),
     }),
     read({
-      id: 'audit.checkpoints.list',
-      path: '/v1/orgs/{id}/audit-log/checkpoints',
-      summary: 'List the signed checkpoints of the audit log',
+      id: `${id}.checkpoints.list`,
+      path: `${path}/checkpoints`,
+      summary: `List the signed checkpoints of ${title}`,
       access: reader,
       query: CheckpointFilters,
       response: page(CheckpointView),
-      handler: ({ params, query }) => listCheckpoints(db, params.id, query),
+      handler: ({ caller, query }) => listCheckpoints(db, caller.tenantId, query),
     }),
     write({
-      id: 'audit.checkpoints.create',
+      id: `${id}.checkpoints.create`,
       method: 'POST',
-      path: '/v1/orgs/{id}/audit-log/checkpoints',
-      summary: 'Sign where the audit log ends now',
+      path: `${path}/checkpoints`,
+      summary: `Sign where ${title} ends now`,
       description: 'Where nothing happened since the last checkpoint, that one is the answer.',
       access: admin,
       response: CheckpointView,
       success: 201,
       errors: ['conflict'],
-      async handler({ params, now }, tx) {
-        const { checkpoint } = await makeCheckpoint(tx, { ids, signer }, params.id, now);
+      async handler({ caller, now }, tx) {
+        const { checkpoint } = await makeCheckpoint(tx, { ids, signer }, caller.tenantId, now);
         // Not itself an entry: the log would never be where its checkpoint says.
         return { body: viewCheckpoint(checkpoint), changes: [] };
       },
     }),
     stream({
-      id: 'audit.export',
-      path: '/v1/orgs/{id}/audit-log/export',
-      summary: 'Export the audit log to a SIEM',
+      id: `${id}.export`,
+      path: `${path}/export`,
+      summary: `Export ${title} to a SIEM`,
       description:
         'A stream of lines, oldest first: JSON as in the list with what it takes to verify it (`ndjson`), the Common Event Format ' +
         '(`cef`), or events of the Open Cybersecurity Schema Framework 1.3.0 (`ocsf`). A stream that breaks off is not ' +
@@ -88,18 +123,50 @@ export function auditRoutes({ db, ids, signer, softwareVersion }: AuditDependenc
       access: reader,
       query: ExportQuery,
       contentTypes: ['application/x-ndjson', 'text/plain'],
-      handler: async ({ params, query, now }) =>
-        exportLog({ db, signer, version: softwareVersion }, params.id, query, now),
+      handler: async ({ caller, query, now }) =>
+        exportLog({ db, signer, version: softwareVersion }, caller.tenantId, query, now),
     }),
+  ];
+}
+
+function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
+  return [
     publicRead({
       id: 'audit.signing_key',
       path: '/v1/meta/audit-signing-key',
-      summary: 'Get the public key that audit checkpoints are signed with',
+      summary: 'Get the public key that audit checkpoints are signed with, and those from before',
       response: SigningKeyView,
-      async handler() {
-        const { id, pem } = signer.publicKey;
-        return { id, algorithm: 'Ed25519' as const, public_key: pem };
+      handler: async () => viewSigningKeys(await signer.publicKeys(db)),
+    }),
+    write({
+      id: 'platform_audit.signing_key.rotate',
+      method: 'POST',
+      path: '/v1/admin/audit-signing-key/rotate',
+      summary: 'Replace the key that audit checkpoints are signed with',
+      description:
+        'Every process signs with the new one from then on. The private half of the old one is deleted; its public half stays ' +
+        'published, and what it has signed stays good. `conflict` after a hundred keys.',
+      access: operator,
+      success: 200,
+      response: SigningKeyView,
+      errors: ['conflict'],
+      async handler({ caller, now }, tx) {
+        const before = viewSigningKeys(await signer.publicKeys(tx));
+        await signer.rotate(tx, now);
+        const after = viewSigningKeys(await signer.publicKeys(tx));
+        const change = {
+          tenantId: caller.tenantId,
+          target: { kind: 'audit_signing_key', id: after.id },
+          before: withoutPrevious(before),
+          after: withoutPrevious(after),
+        };
+        return { body: after, changes: [change] };
       },
     }),
   ];
+}
+
+/** The log need not repeat them all each time. */
+function withoutPrevious({ previous: _, ...key }: SigningKeyView): Omit<SigningKeyView, 'previous'> {
+  return key;
 }

@@ -112,11 +112,26 @@ export const VerificationView = closed({
 });
 export type VerificationView = Static<typeof VerificationView>;
 
-export const SigningKeyView = closed({
+const signingKey = {
   id: Type.String({ description: '`key_id` of the tokens that it has signed.' }),
   algorithm: Type.Literal('Ed25519'),
   public_key: Type.String({ description: 'SPKI in PEM.' }),
+  created_at: timestamp,
+};
+export const SigningKeyView = closed({
+  ...signingKey,
+  previous: Type.Array(
+    closed({
+      ...signingKey,
+      retired_at: Type.String({
+        format: 'date-time',
+        description: 'When it was replaced. Tokens that say to be younger are not believed.',
+      }),
+    }),
+    { description: 'Those that have signed before, the latest first: what they have signed stays good.' },
+  ),
 });
+export type SigningKeyView = Static<typeof SigningKeyView>;
 
 export const exportFormats = ['ndjson', 'cef', 'ocsf'] as const;
 const instant = (example: string) =>

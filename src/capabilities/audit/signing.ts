@@ -1,7 +1,7 @@
 /**
- * Signed places of chains, so that somebody who can write to the database still cannot pretend: the Ed25519 key that signs
- * is stored encrypted under the key of all secrets, which is not in the database. A token holds what is signed and the
- * signature, `base64url(json).base64url(signature)`; whoever keeps one can have it checked years later, also without us.
+ * Signed places of chains, so that somebody who can write to the database still cannot pretend. A token holds what is signed
+ * and the signature, `base64url(json).base64url(signature)`; whoever keeps one can have it checked years later, also without
+ * us and after the key that signed it was replaced.
  */
 import {
   createHash,
@@ -13,8 +13,6 @@ import {
   verify,
 } from 'node:crypto';
 import { canonicalJson } from '../../platform/canonical-json.ts';
-import type { Queryable } from '../../platform/db/database.ts';
-import type { Secrets } from '../../platform/secrets.ts';
 
 /** What is signed: that the chain of a tenant had this hash at this place. */
 export interface Statement {
@@ -27,76 +25,70 @@ export interface Statement {
   readonly key_id: string;
 }
 
-export interface PublicKey {
-  readonly id: string;
+/** A key that tokens are checked with. */
+export interface TrustedKey {
   /** SPKI in PEM. */
   readonly pem: string;
+  /** When it was replaced: what it is said to have signed later is not believed. Null: it is in use. */
+  readonly retiredAt: Date | null;
 }
 
-export interface Signer {
-  readonly publicKey: PublicKey;
-  sign(statement: Omit<Statement, 'key_id'>): string;
+/** What a token states; undefined when it is none, or none of the keys has signed it. */
+export type OpenToken = (token: string) => Statement | undefined;
+
+/** How far clocks may differ, and how long a transaction may take that has begun with the key that is replaced. */
+const retirementGraceMs = 5 * 60_000;
+
+/** A new private key, PKCS #8 in PEM. */
+export function newPrivateKey(): string {
+  return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-const context = 'audit_signing_key';
-
-/** The key is made at the first start; processes that do so at once agree on one. */
-export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Promise<Signer> {
-  const sealed = (await readSealed(db)) ?? (await makeKey(db, secrets, now));
-  const privateKey = createPrivateKey(secrets.open(sealed, context));
-  const publicKey = publicKeyOf(privateKey);
-  return {
-    publicKey,
-    sign(said) {
-      const statement: Statement = { ...said, key_id: publicKey.id };
-      const bytes = Buffer.from(canonicalJson(statement));
-      const signature = sign(null, bytes, privateKey);
-      return `${bytes.toString('base64url')}.${signature.toString('base64url')}`;
-    },
-  };
+/** SPKI in PEM. */
+export function publicPemOf(privatePem: string): string {
+  return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString();
 }
 
-async function makeKey(db: Queryable, secrets: Secrets, now: Date): Promise<Uint8Array> {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  await db.query(
-    'INSERT INTO audit_signing_keys (sealed, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-    [secrets.seal(pem, context), now],
-  );
-  const sealed = await readSealed(db);
-  if (sealed === undefined) {
-    throw new Error('the signing key that was just made is missing');
-  }
-  return sealed;
+/** Names a key in tokens. Throws when it is no key. */
+export function keyIdOf(publicPem: string): string {
+  return idOf(createPublicKey(publicPem));
 }
 
-async function readSealed(db: Queryable): Promise<Uint8Array | undefined> {
-  const [row] = await db.query<{ sealed: Uint8Array }>('SELECT sealed FROM audit_signing_keys', []);
-  return row?.sealed;
-}
-
-function publicKeyOf(privateKey: KeyObject): PublicKey {
-  const publicKey = createPublicKey(privateKey);
+function idOf(publicKey: KeyObject): string {
   const der = publicKey.export({ type: 'spki', format: 'der' });
-  return {
-    id: createHash('sha256').update(der).digest('hex').slice(0, 16),
-    pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  return createHash('sha256').update(der).digest('hex').slice(0, 16);
+}
+
+export function signToken(said: Omit<Statement, 'key_id'>, privatePem: string): string {
+  const privateKey = createPrivateKey(privatePem);
+  const statement: Statement = { ...said, key_id: idOf(createPublicKey(privateKey)) };
+  const bytes = Buffer.from(canonicalJson(statement));
+  return `${bytes.toString('base64url')}.${sign(null, bytes, privateKey).toString('base64url')}`;
+}
+
+/** Keys are parsed once for many tokens. Throws when one is no key. */
+export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
+  const keys = new Map(
+    trusted.map(({ pem, retiredAt }) => {
+      const publicKey = createPublicKey(pem);
+      return [idOf(publicKey), { publicKey, retiredAt }] as const;
+    }),
+  );
+  return (token) => {
+    const [body = '', signature = ''] = token.split('.');
+    const bytes = Buffer.from(body, 'base64url');
+    try {
+      const statement = JSON.parse(bytes.toString('utf8')) as Statement;
+      const key = keys.get(statement.key_id);
+      const isGenuine =
+        key !== undefined && verify(null, bytes, key.publicKey, Buffer.from(signature, 'base64url'));
+      return isGenuine && wasInUse(key.retiredAt, statement.at) ? statement : undefined;
+    } catch {
+      return undefined;
+    }
   };
 }
 
-/** Parsed once for many tokens. Throws when it is no key. */
-export function readPublicKey(pem: string): KeyObject {
-  return createPublicKey(pem);
-}
-
-/** What a token states; undefined when it is none, or this key did not sign it. */
-export function openToken(token: string, publicKey: KeyObject): Statement | undefined {
-  const [body = '', signature = ''] = token.split('.');
-  const bytes = Buffer.from(body, 'base64url');
-  try {
-    const genuine = verify(null, bytes, publicKey, Buffer.from(signature, 'base64url'));
-    return genuine ? (JSON.parse(bytes.toString('utf8')) as Statement) : undefined;
-  } catch {
-    return undefined;
-  }
+function wasInUse(retiredAt: Date | null, at: string): boolean {
+  return retiredAt === null || Date.parse(at) <= retiredAt.getTime() + retirementGraceMs;
 }

@@ -3,7 +3,7 @@ import { createWorld, type TestOrg, type World } from '../../../test/harness.ts'
 import { appendDated } from './audit.ts';
 import { type AuditEntry, type ChainPlace, chained, chainStart, redactedDigest } from './chain.ts';
 import { type AuditRow, entryOfRow, lockChain } from './queries.ts';
-import { openToken, readPublicKey } from './signing.ts';
+import { tokenOpener } from './signing.ts';
 
 let world: World;
 let org: TestOrg;
@@ -252,7 +252,7 @@ test('checkpoints are listed, the same one while nothing happens, and signed wit
   const { json: second } = await send('POST', '/checkpoints');
   expect((await send('GET', '/checkpoints')).json).toEqual({ data: [second, first], next_cursor: null });
   const { json: key } = await world.request('GET', '/v1/meta/audit-signing-key');
-  expect(openToken(second.token, readPublicKey(key.public_key))).toMatchObject({
+  expect(tokenOpener([{ pem: key.public_key, retiredAt: null }])(second.token)).toMatchObject({
     kind: 'checkpoint',
     org_id: org.id,
     seq: 9,

@@ -1,18 +1,17 @@
 /** Verifies the chain of a tenant as it stands in the database. */
-import type { KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
-import { isSignedBy } from './redaction.ts';
+import { isSigned } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
-import { openToken, readPublicKey, type Signer, type Statement } from './signing.ts';
+import { type OpenToken, type Statement, tokenOpener } from './signing.ts';
+import type { Signer } from './signing-keys.ts';
 
 const entriesPerRead = 500;
 const checkpointsMax = 1_000;
-const attempts = 5;
 const signaturesPerTurn = 20;
 
 export interface VerificationDependencies {
@@ -31,21 +30,18 @@ export async function verifyLog(
   { db, signer }: VerificationDependencies,
   { tenantId, kept, now }: VerificationRequest,
 ): Promise<VerificationView> {
-  const publicKey = readPublicKey(signer.publicKey.pem);
-  const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, publicKey);
-  const stored = await readCheckpoints(db, tenantId, publicKey);
-  for (let left = attempts - 1; ; left -= 1) {
-    const verified = await verifyOnce(db, tenantId, publicKey, stored, keptStatement);
-    // Retention may have removed entries before they were read; then what was found missing is not.
-    const moved = (await findAnchor(db, tenantId))?.seq !== verified.anchor?.seq;
-    if (left === 0 || !moved || verified.findings.length === 0) {
-      return view(verified, keptStatement, signer, tenantId, now);
-    }
-  }
+  const open = tokenOpener(await signer.publicKeys(db));
+  const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
+  const verified = await verifyChain(db, tenantId, open, keptStatement);
+  const { seq, hash } = verified.head;
+  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
+  // Only an end that was found to be right is signed.
+  const token = verified.findings.length === 0 ? await signer.sign(db, said) : '';
+  return view(verified, keptStatement, token);
 }
 
-function openKept(token: string, tenantId: string, publicKey: KeyObject): Statement {
-  const statement = openToken(token, publicKey);
+function openKept(token: string, tenantId: string, open: OpenToken): Statement {
+  const statement = open(token);
   if (statement?.kind !== 'checkpoint' || statement.org_id !== tenantId) {
     throw refuseField(
       'checkpoint',
@@ -61,13 +57,13 @@ interface Checkpoints {
   readonly broken: readonly Finding[];
 }
 
-async function readCheckpoints(db: Queryable, tenantId: string, publicKey: KeyObject): Promise<Checkpoints> {
+async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken): Promise<Checkpoints> {
   const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
   const places: ChainPlace[] = [];
   const broken: Finding[] = [];
   for (const [index, { seq, hash, token }] of rows.entries()) {
     const place = { seq: Number(seq), hash };
-    if (states(token, publicKey, 'checkpoint', tenantId, place)) {
+    if (states(open(token), 'checkpoint', tenantId, place)) {
       places.push(place);
     } else {
       broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
@@ -87,26 +83,25 @@ interface Verified {
   readonly anchor: StoredToken | undefined;
 }
 
-async function verifyOnce(
+async function verifyChain(
   db: Queryable,
   tenantId: string,
-  publicKey: KeyObject,
-  { places, broken }: Checkpoints,
+  open: OpenToken,
   kept: Statement | undefined,
 ): Promise<Verified> {
-  // Right before the first entries are read: retention goes on meanwhile.
-  const anchor = await findAnchor(db, tenantId);
-  const start = anchor ?? chainStart;
+  const { places, broken } = await readCheckpoints(db, tenantId, open);
   const all = [...(kept === undefined ? [] : [kept]), ...places];
+  const first = await findAnchor(db, tenantId);
+  const start = first ?? chainStart;
   const check = new ChainCheck({
     start,
     // What retention has removed cannot be compared any more.
     checkpoints: all.filter(({ seq }) => seq >= start.seq),
-    isSigned: (entry, list) => isSignedBy(publicKey, entry, list),
+    isSigned: (entry, list) => isSigned(open, entry, list),
   });
-  const head = await readAll(db, tenantId, check, start.seq);
+  const { head, anchor } = await readAll(db, tenantId, check, first);
   const forged =
-    anchor === undefined || states(anchor.token, publicKey, 'anchor', tenantId, anchor)
+    anchor === undefined || states(open(anchor.token), 'anchor', tenantId, anchor)
       ? []
       : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
   const findings = [...broken, ...forged, ...check.finish(head)];
@@ -118,30 +113,39 @@ async function readAll(
   db: Queryable,
   tenantId: string,
   check: ChainCheck,
-  startSeq: number,
-): Promise<ChainPlace> {
-  for (let after = startSeq; ; ) {
+  start: StoredToken | undefined,
+): Promise<Pick<Verified, 'head' | 'anchor'>> {
+  let anchor = start;
+  for (let after = start?.seq ?? 0; ; ) {
     const head = (await findHead(db, tenantId)) ?? chainStart;
     const entries = await readEntries(db, tenantId, after, entriesPerRead);
+    if (entries[0]?.seq !== after + 1) {
+      // Retention goes on meanwhile: what it has removed is not missing, and the rest follows on where it has ended.
+      const moved = await findAnchor(db, tenantId);
+      if (moved !== undefined && moved.seq > after) {
+        anchor = moved;
+        after = moved.seq;
+        check.goOnFrom(moved);
+        continue;
+      }
+    }
     for (const entry of entries) {
       check.add(entry);
     }
     const last = entries.at(-1)?.seq;
     if (last === undefined || (entries.length < entriesPerRead && last === head.seq)) {
-      return head;
+      return { head, anchor };
     }
     after = last;
   }
 }
 
 function states(
-  token: string,
-  publicKey: KeyObject,
+  said: Statement | undefined,
   kind: Statement['kind'],
   tenantId: string,
   { seq, hash }: ChainPlace,
 ): boolean {
-  const said = openToken(token, publicKey);
   return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
 }
 
@@ -149,26 +153,21 @@ function fault(kind: Finding['kind'], seq: number, message: string): Finding {
   return { kind, seq, until_seq: seq, message };
 }
 
-/** Only an end that was found to be right is signed. */
 function view(
   { check, findings, head, checkpoints, anchor }: Verified,
   kept: Statement | undefined,
-  signer: Signer,
-  tenantId: string,
-  now: Date,
+  token: string,
 ): VerificationView {
-  const { seq, hash } = head;
-  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
   return {
     valid: findings.length === 0,
     checked_entries: check.checked,
     first_seq: (anchor?.seq ?? 0) + 1,
-    last_seq: seq,
+    last_seq: head.seq,
     removed_until_seq: anchor?.seq ?? null,
     checkpoints_checked: checkpoints,
     kept_checkpoint:
       kept === undefined ? null : kept.seq < (anchor?.seq ?? 0) ? 'removed_by_retention' : 'checked',
     findings: [...findings],
-    head: { seq, hash, token: findings.length === 0 ? signer.sign(said) : '' },
+    head: { seq: head.seq, hash: head.hash, token },
   };
 }

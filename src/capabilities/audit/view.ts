@@ -1,5 +1,6 @@
 import type { AuditEntry } from './chain.ts';
-import type { AuditEntryView } from './schema.ts';
+import type { AuditEntryView, SigningKeyView } from './schema.ts';
+import type { PublicKey } from './signing-keys.ts';
 
 export function viewEntry(entry: AuditEntry): AuditEntryView {
   return {
@@ -20,4 +21,22 @@ export function viewEntry(entry: AuditEntry): AuditEntryView {
     previous_hash: entry.previousHash,
     hash: entry.hash,
   };
+}
+
+/** The first is the one in use. */
+export function viewSigningKeys([current, ...previous]: readonly PublicKey[]): SigningKeyView {
+  if (current === undefined) {
+    throw new Error('there is no key that signs audit logs');
+  }
+  return {
+    ...viewSigningKey(current),
+    previous: previous.map((key) => ({
+      ...viewSigningKey(key),
+      retired_at: key.retiredAt?.toISOString() ?? '',
+    })),
+  };
+}
+
+function viewSigningKey({ id, pem, createdAt }: PublicKey) {
+  return { id, algorithm: 'Ed25519' as const, public_key: pem, created_at: createdAt.toISOString() };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Page } from '../../platform/http/page.ts';
 import { type DirectoryQuestion, tellDirectory } from './directory.ts';
-import { sha256, sign, verify } from './signatures.ts';
+import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 
 const directoryPath = '/internal/directory';
 export const directoryHeader = 'x-svc-region-directory';
@@ -15,20 +15,20 @@ export interface DirectoryPageDependencies {
   readonly db: Database;
   readonly clock: Clock;
   readonly region: string;
-  readonly secret: string | undefined;
+  readonly secrets: PeerSecrets | undefined;
 }
 
-export function directoryPage({ db, clock, region, secret }: DirectoryPageDependencies): Page {
+export function directoryPage({ db, clock, region, secrets }: DirectoryPageDependencies): Page {
   return {
     path: directoryPath,
     async handler({ url, headers, query }) {
       const signed = headers[directoryHeader];
       const nowMs = clock.now().getTime();
       const asked =
-        typeof signed === 'string' && secret !== undefined
-          ? verify(secret, askingPurpose, signed, [url], { region, nowMs })
+        typeof signed === 'string' && secrets !== undefined
+          ? verify(secrets, askingPurpose, signed, [url], { region, nowMs })
           : undefined;
-      if (asked === undefined || typeof signed !== 'string' || secret === undefined) {
+      if (asked === undefined || typeof signed !== 'string' || secrets === undefined) {
         throw refuse('not_found', 'There is no such route.');
       }
       const body = JSON.stringify(await tellDirectory(db, region, questionOf(query)));
@@ -39,7 +39,7 @@ export function directoryPage({ db, clock, region, secret }: DirectoryPageDepend
         body,
         headers: {
           'cache-control': 'no-store',
-          [directoryHeader]: sign(secret, tellingPurpose, statement, [signed, sha256(body)]),
+          [directoryHeader]: sign(secrets, tellingPurpose, statement, [signed, sha256(body)]),
         },
       };
     },

@@ -21,7 +21,7 @@ import {
   takeTurn,
   upsertHeard,
 } from './directory-queries.ts';
-import { sha256, sign, verify } from './signatures.ts';
+import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 
 const everyMs = 1_000;
 const wholeEverySeconds = 600;
@@ -35,7 +35,7 @@ export interface DirectorySyncDependencies {
   readonly log: Log;
   readonly region: string;
   readonly peers: ReadonlyMap<string, string>;
-  readonly secret: string;
+  readonly secrets: PeerSecrets;
 }
 
 export interface DirectorySync {
@@ -151,14 +151,14 @@ async function hear(
 }
 
 async function askPeer(
-  { clock, region, secret }: DirectorySyncDependencies,
+  { clock, region, secrets }: DirectorySyncDependencies,
   peer: string,
   origin: string,
   question: DirectoryQuestion,
 ): Promise<DirectoryPart> {
   const url = directoryUrl(question);
   const nowMs = clock.now().getTime();
-  const asked = sign(secret, askingPurpose, { from: region, to: peer, atMs: nowMs }, [url]);
+  const asked = sign(secrets, askingPurpose, { from: region, to: peer, atMs: nowMs }, [url]);
   const response = await fetch(origin + url, {
     headers: { [directoryHeader]: asked },
     redirect: 'error',
@@ -171,7 +171,7 @@ async function askPeer(
   const body = await readText(response);
   const signed = response.headers.get(directoryHeader) ?? '';
   const at = { region, nowMs: clock.now().getTime() };
-  if (verify(secret, tellingPurpose, signed, [asked, sha256(body)], at)?.from !== peer) {
+  if (verify(secrets, tellingPurpose, signed, [asked, sha256(body)], at)?.from !== peer) {
     throw new Error('its answer was not signed as it has to be');
   }
   return JSON.parse(body) as DirectoryPart;

@@ -13,24 +13,22 @@ import type { Clock } from '../../platform/clock.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../platform/http/regions.ts';
 import type { StreamedReply } from '../../platform/http/reply.ts';
 import type { Log } from '../../platform/log.ts';
-import { createPeerAgents, sendOn } from './sending.ts';
-import { type Statement, sha256, sign, verify } from './signatures.ts';
+import { createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
+import { type PeerSecrets, type Statement, sha256, sign, verify } from './signatures.ts';
 
 export interface ForwardingDependencies {
   readonly region: string;
   /** Where each other region is reached. */
   readonly peers: ReadonlyMap<string, string>;
-  readonly secret: string | undefined;
+  readonly secrets: PeerSecrets | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  readonly bounds?: SendingBounds;
 }
 
 export interface Forwarding extends Regions {
   register(metrics: Registry): void;
 }
-
-/** So many at once are enough; each has two connections. */
-const underWayMax = 1_000;
 
 const purpose = 'forward';
 
@@ -39,8 +37,15 @@ interface ForwardStatement extends Statement {
   readonly traceId: string;
 }
 
-export function createForwarding({ region, peers, secret, clock, log }: ForwardingDependencies): Forwarding {
-  const agents = createPeerAgents();
+export function createForwarding({
+  region,
+  peers,
+  secrets,
+  clock,
+  log,
+  bounds = usualBounds,
+}: ForwardingDependencies): Forwarding {
+  const agents = createPeerAgents(bounds);
   const counts = new Map<string, number>();
   let underWay = 0;
 
@@ -55,10 +60,10 @@ export function createForwarding({ region, peers, secret, clock, log }: Forwardi
       throw unavailable('The regions do not agree where the organization is at home.');
     }
     const origin = peers.get(homeRegion);
-    if (origin === undefined || secret === undefined) {
+    if (origin === undefined || secrets === undefined) {
       throw unavailable(`This region does not know how to reach ${homeRegion}.`);
     }
-    if (underWay >= underWayMax) {
+    if (underWay >= bounds.underWayMax) {
       throw unavailable('Too many requests are under way to other regions.');
     }
     const statement: ForwardStatement = {
@@ -68,9 +73,16 @@ export function createForwarding({ region, peers, secret, clock, log }: Forwardi
       address,
       traceId,
     };
-    const mark = sign(secret, purpose, statement, partsOf(request));
-    underWay += 1;
-    const answer = await sendOn(agents, { request, response, origin, mark, onEnd: () => (underWay -= 1) });
+    const mark = sign(secrets, purpose, statement, partsOf(request));
+    const answer = await sendOn(agents, {
+      request,
+      response,
+      origin,
+      mark,
+      bounds,
+      onBegin: () => (underWay += 1),
+      onEnd: () => (underWay -= 1),
+    });
     const answeredTrace = answer.headers['x-svc-trace-id'];
     if (answeredTrace === undefined) {
       // A proxy on the way, most likely, and none of our envelopes.
@@ -86,11 +98,11 @@ export function createForwarding({ region, peers, secret, clock, log }: Forwardi
   return {
     received(request) {
       const signed = request.headers[forwardHeader];
-      if (typeof signed !== 'string' || secret === undefined) {
+      if (typeof signed !== 'string' || secrets === undefined) {
         return undefined;
       }
       const at = { region, nowMs: clock.now().getTime() };
-      return verify<ForwardStatement>(secret, purpose, signed, partsOf(request), at);
+      return verify<ForwardStatement>(secrets, purpose, signed, partsOf(request), at);
     },
     async forward(homeRegion, toSend): Promise<StreamedReply> {
       try {

@@ -3,9 +3,10 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { checkAnswer } from '../../../test/support/contract-check.ts';
-import { sign, signatureGoodForMs, verify } from './signatures.ts';
+import { type PeerSecrets, sign, signatureGoodForMs, verify } from './signatures.ts';
 
 const secret = 'a secret that all of the regions share'.replaceAll(' ', '-');
+const only = (signing: string): PeerSecrets => ({ signing, accepted: undefined });
 const settings = (region: string, peers: string) => ({
   SVC_REGION: region,
   SVC_REGION_PEERS: peers,
@@ -170,7 +171,7 @@ describe('forwarding', () => {
       address: '203.0.113.7',
       traceId: 'f'.repeat(32),
     };
-    const forged = sign('another secret', 'forward', statement, []);
+    const forged = sign(only('another secret'), 'forward', statement, []);
     const answer = await read(us, listed, { headers: { 'x-svc-region-forward': forged } });
     expect(codeOf(answer)).toBe('ip_not_allowed');
     expect(answer.headers['x-svc-trace-id']).not.toBe(statement.traceId);
@@ -351,7 +352,7 @@ describe('the directory', () => {
     const ask = (purpose: string, by = secret) => {
       const statement = { from: 'eu', to: 'us', atMs: us.clock.now().getTime() };
       return us.request('GET', path, {
-        headers: { 'x-svc-region-directory': sign(by, purpose, statement, [path]) },
+        headers: { 'x-svc-region-directory': sign(only(by), purpose, statement, [path]) },
       });
     };
     expect((await us.request('GET', path)).status).toBe(404);
@@ -366,23 +367,53 @@ describe('the directory', () => {
 
 test('a signature is good for one purpose, one region, one content and one minute', () => {
   const statement = { from: 'eu', to: 'us', atMs: 1_000_000 };
-  const signed = sign(secret, 'a', statement, ['x', 'y']);
+  const signed = sign(only(secret), 'a', statement, ['x', 'y']);
   const at = { region: 'us', nowMs: 1_000_000 };
-  expect(verify(secret, 'a', signed, ['x', 'y'], at)).toEqual(statement);
-  expect(verify(secret, 'a', signed, ['x', 'y'], { ...at, nowMs: 1_000_000 + signatureGoodForMs })).toEqual(
-    statement,
-  );
+  expect(verify(only(secret), 'a', signed, ['x', 'y'], at)).toEqual(statement);
+  expect(
+    verify(only(secret), 'a', signed, ['x', 'y'], { ...at, nowMs: 1_000_000 + signatureGoodForMs }),
+  ).toEqual(statement);
   const refused = [
-    verify('other', 'a', signed, ['x', 'y'], at),
-    verify(secret, 'b', signed, ['x', 'y'], at),
-    verify(secret, 'a', signed, ['x,y'], at),
-    verify(secret, 'a', signed, ['x', 'z'], at),
-    verify(secret, 'a', signed, ['x', 'y'], { ...at, region: 'ap' }),
-    verify(secret, 'a', signed, ['x', 'y'], { ...at, nowMs: 1_000_001 + signatureGoodForMs }),
-    verify(secret, 'a', signed, ['x', 'y'], { ...at, nowMs: 999_999 - signatureGoodForMs }),
-    verify(secret, 'a', `${signed.slice(0, -1)}é`, ['x', 'y'], at),
-    verify(secret, 'a', 'nonsense', ['x', 'y'], at),
-    verify(secret, 'a', sign(secret, 'a', { ...statement, from: 'us' }, ['x', 'y']), ['x', 'y'], at),
+    verify(only('other'), 'a', signed, ['x', 'y'], at),
+    verify(only(secret), 'b', signed, ['x', 'y'], at),
+    verify(only(secret), 'a', signed, ['x,y'], at),
+    verify(only(secret), 'a', signed, ['x', 'z'], at),
+    verify(only(secret), 'a', signed, ['x', 'y'], { ...at, region: 'ap' }),
+    verify(only(secret), 'a', signed, ['x', 'y'], { ...at, nowMs: 1_000_001 + signatureGoodForMs }),
+    verify(only(secret), 'a', signed, ['x', 'y'], { ...at, nowMs: 999_999 - signatureGoodForMs }),
+    verify(only(secret), 'a', `${signed.slice(0, -1)}é`, ['x', 'y'], at),
+    verify(only(secret), 'a', 'nonsense', ['x', 'y'], at),
+    verify(
+      only(secret),
+      'a',
+      sign(only(secret), 'a', { ...statement, from: 'us' }, ['x', 'y']),
+      ['x', 'y'],
+      at,
+    ),
   ];
   expect(refused).toEqual(refused.map(() => undefined));
+});
+
+test('while the secret is changed either is accepted, and the one that signs signs', () => {
+  const statement = { from: 'eu', to: 'us', atMs: 1_000_000 };
+  const at = { region: 'us', nowMs: 1_000_000 };
+  const rounds: PeerSecrets[] = [
+    { signing: 'old', accepted: undefined },
+    { signing: 'old', accepted: 'new' },
+    { signing: 'new', accepted: 'old' },
+    { signing: 'new', accepted: undefined },
+  ];
+  const isAccepted = (by: PeerSecrets, from: PeerSecrets) =>
+    verify(by, 'a', sign(from, 'a', statement, []), [], at) !== undefined;
+  // Two regions are at most one round apart, either way.
+  for (const [index, round] of rounds.entries()) {
+    const next = rounds[index + 1] ?? round;
+    expect([isAccepted(round, next), isAccepted(next, round), isAccepted(round, round)]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  }
+  expect(isAccepted(rounds[0] as PeerSecrets, rounds[2] as PeerSecrets)).toBe(false);
+  expect(isAccepted(rounds[3] as PeerSecrets, rounds[1] as PeerSecrets)).toBe(false);
 });

@@ -11,6 +11,7 @@ import { createDirectory } from './directory.ts';
 import { directoryPage } from './directory-page.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { createForwarding } from './forwarding.ts';
+import type { PeerSecrets } from './signatures.ts';
 
 export interface RegionsDependencies {
   readonly db: Database;
@@ -20,6 +21,7 @@ export interface RegionsDependencies {
     readonly region: string | undefined;
     readonly regionPeers: ReadonlyMap<string, string>;
     readonly regionPeerSecret: string | undefined;
+    readonly regionPeerSecretAccepted: string | undefined;
   };
 }
 
@@ -37,21 +39,27 @@ export function createRegions({
   log,
   settings,
 }: RegionsDependencies): OwnAndOtherRegions | undefined {
-  const { region, regionPeers: peers, regionPeerSecret: secret } = settings;
+  const { region, regionPeers: peers } = settings;
   if (region === undefined) {
     return undefined;
   }
-  const forwarding = createForwarding({ region, peers, secret, clock, log });
+  const secrets = secretsOf(settings);
+  const forwarding = createForwarding({ region, peers, secrets, clock, log });
   const sync =
-    secret === undefined ? undefined : createDirectorySync({ db, clock, log, region, peers, secret });
+    secrets === undefined ? undefined : createDirectorySync({ db, clock, log, region, peers, secrets });
   return {
     ...forwarding,
     findCredential: createDirectory(db).find,
-    pages: [directoryPage({ db, clock, region, secret })],
+    pages: [directoryPage({ db, clock, region, secrets })],
     jobs: sync?.jobs ?? [],
     register(metrics) {
       forwarding.register(metrics);
       sync?.register(metrics);
     },
   };
+}
+
+function secretsOf(settings: RegionsDependencies['settings']): PeerSecrets | undefined {
+  const { regionPeerSecret: signing, regionPeerSecretAccepted: accepted } = settings;
+  return signing === undefined ? undefined : { signing, accepted };
 }

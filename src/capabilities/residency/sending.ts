@@ -12,10 +12,16 @@ import { breakageOf, onBroken } from '../../platform/http/body.ts';
 import { headStartOf } from '../../platform/http/head-start.ts';
 import { forwardHeader } from '../../platform/http/regions.ts';
 
-const connectWithinMs = 5_000;
-/** How long a peer may neither take nor give a byte, once it is its turn. */
-const silenceMs = 30_000;
-const socketsPerPeerMax = 256;
+export interface SendingBounds {
+  /** So many at once are enough; each has two connections. */
+  readonly underWayMax: number;
+  /** TLS included. */
+  readonly connectWithinMs: number;
+  /** How long a peer may neither take nor give a byte, once it is its turn. */
+  readonly silenceMs: number;
+}
+export const usualBounds: SendingBounds = { underWayMax: 1_000, connectWithinMs: 5_000, silenceMs: 30_000 };
+
 /** Well below the time after which a peer closes an idle connection, so that none is used in that moment. */
 const idleMs = 15_000;
 
@@ -24,8 +30,9 @@ export interface PeerAgents {
   readonly https: HttpsAgent;
 }
 
-export function createPeerAgents(): PeerAgents {
-  const options = { keepAlive: true, maxSockets: socketsPerPeerMax, timeout: idleMs };
+/** Whatever is under way has a connection at once: waiting for one would look like a peer that is away. */
+export function createPeerAgents({ underWayMax }: SendingBounds): PeerAgents {
+  const options = { keepAlive: true, maxSockets: underWayMax, timeout: idleMs };
   return { http: new HttpAgent(options), https: new HttpsAgent(options) };
 }
 
@@ -35,15 +42,19 @@ export interface Passage {
   readonly origin: string;
   /** What this region vouches for. */
   readonly mark: string;
-  /** Called once, when nothing more goes in either direction. */
+  readonly bounds: SendingBounds;
+  onBegin(): void;
+  /** Called once for each beginning, when nothing more goes in either direction. */
   onEnd(): void;
 }
 
 /** Resolves with the answer as soon as its head is there; throws if there is none. */
-export function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMessage> {
-  const { request, response, onEnd } = passage;
+export async function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMessage> {
+  const { request, response, bounds, onBegin, onEnd } = passage;
+  const outgoing = open(agents, passage);
+  onBegin();
+  outgoing.once('close', onEnd);
   return new Promise((resolve, reject) => {
-    const outgoing = open(agents, passage);
     const giveUp = (error: Error) => {
       // What the client still sends is read and thrown away, so that it gets to read its answer.
       request.unpipe(outgoing);
@@ -51,14 +62,13 @@ export function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMe
       outgoing.destroy();
       reject(error);
     };
-    outgoing.once('close', onEnd);
     outgoing.on('error', giveUp);
     outgoing.once('response', (answer: IncomingMessage) => {
       // The body that the client was never asked for does not come.
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);
     });
-    giveUpOnSilence(outgoing, request, giveUp);
+    giveUpOnSilence(outgoing, request, bounds, giveUp);
     // A client that has gone away takes its request along.
     response.once('close', () => {
       if (!response.writableFinished) {
@@ -70,7 +80,7 @@ export function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMe
   });
 }
 
-function open(agents: PeerAgents, { request, origin, mark }: Passage): ClientRequest {
+function open(agents: PeerAgents, { request, origin, mark, bounds }: Passage): ClientRequest {
   const url = new URL(origin);
   const isSecure = url.protocol === 'https:';
   return (isSecure ? httpsRequest : httpRequest)({
@@ -79,7 +89,7 @@ function open(agents: PeerAgents, { request, origin, mark }: Passage): ClientReq
     method: request.method,
     path: request.url,
     headers: headersFor(request, url.host, mark),
-    timeout: silenceMs,
+    timeout: bounds.silenceMs,
   });
 }
 
@@ -135,13 +145,15 @@ function passBody({ request, response }: Passage, outgoing: ClientRequest): void
 function giveUpOnSilence(
   outgoing: ClientRequest,
   request: IncomingMessage,
+  { connectWithinMs }: SendingBounds,
   giveUp: (error: Error) => void,
 ): void {
   const connecting = setTimeout(() => giveUp(new Error('it took too long to connect')), connectWithinMs);
   outgoing.once('close', () => clearTimeout(connecting));
   outgoing.once('socket', (socket) => {
     if (socket.connecting) {
-      socket.once('connect', () => clearTimeout(connecting));
+      const isReady = 'encrypted' in socket ? 'secureConnect' : 'connect';
+      socket.once(isReady, () => clearTimeout(connecting));
     } else {
       clearTimeout(connecting);
     }

@@ -1,0 +1,159 @@
+/** Replacing the key that signs, and the operators' own log. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { refusalOf } from '../../../test/support/limits.ts';
+import { newPrivateKey } from './signing.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const asOperator = (method: string, path: string) =>
+  world.request(method, `/v1/admin/${path}`, { key: world.operatorKey });
+const ofOrg = (method: string, path: string) =>
+  world.request(method, `/v1/orgs/${org.id}/audit-log${path}`, { key: org.ownerKey });
+const rotate = () => asOperator('POST', 'audit-signing-key/rotate');
+const published = async () => (await world.request('GET', '/v1/meta/audit-signing-key')).json;
+const keyIdOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString('utf8')).key_id;
+const rename = (name: string) =>
+  world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { name } });
+
+describe('replacing the key', () => {
+  test('signs with the new one at once, and what the old one signed stays good', async () => {
+    const first = await published();
+    expect(first.previous).toEqual([]);
+    const { json: kept } = await ofOrg('POST', '/checkpoints');
+    expect(keyIdOf(kept.token)).toBe(first.id);
+    // What retention and erasures have signed has to stay good as well.
+    await removeFirstEntry();
+    world.clock.advanceSeconds(3_600);
+
+    const { status, json } = await rotate();
+    expect(status).toBe(200);
+    const { previous, ...current } = json;
+    expect(current.id).not.toBe(first.id);
+    expect(previous).toEqual([{ ...withoutPrevious(first), retired_at: world.clock.now().toISOString() }]);
+    expect(await published()).toEqual(json);
+    await rename('Renamed');
+    const { json: fresh } = await ofOrg('POST', '/checkpoints');
+    expect(keyIdOf(fresh.token)).toBe(current.id);
+    for (const token of [kept.token, fresh.token]) {
+      const verified = await ofOrg('GET', `/verify?checkpoint=${token}`);
+      expect(verified.json).toMatchObject({ valid: true, kept_checkpoint: 'checked', findings: [] });
+      expect(keyIdOf(verified.json.head.token)).toBe(current.id);
+    }
+  });
+
+  test('is on record among what operators do', async () => {
+    const { json } = await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate');
+    const { id, previous } = await published();
+    expect(json.data).toMatchObject([
+      { actor: { kind: 'operator' }, target: { id }, before: { id: previous[0].id }, after: { id } },
+    ]);
+  });
+
+  test('twice at once makes two, one after the other', async () => {
+    const before = await published();
+    const [one, other] = await Promise.all([rotate(), rotate()]);
+    expect([one.status, other.status]).toEqual([200, 200]);
+    const ids = (await published()).previous.map(({ id }: { id: string }) => id);
+    expect(ids).toHaveLength(before.previous.length + 2);
+    expect(ids.slice(1)).toEqual([before.id, ...before.previous.map(({ id }: { id: string }) => id)]);
+  });
+
+  test('forgets the private half, and nobody else can add a key', async () => {
+    const rows = await world.db.query<{ sealed: Uint8Array }>(
+      'SELECT sealed FROM audit_signing_keys WHERE retired_at IS NOT NULL',
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { sealed } of rows) {
+      expect(() => world.parts.secrets.open(sealed, 'audit_signing_key')).toThrow();
+    }
+    // Somebody with the database alone can store a row, but none that opens.
+    await world.db.query(
+      `INSERT INTO audit_signing_keys (generation, sealed, created_at, retired_at) VALUES (99, $1, now(), now())`,
+      [Buffer.from(newPrivateKey())],
+    );
+    try {
+      expect((await ofOrg('GET', '/verify')).status).toBe(500);
+    } finally {
+      await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 99');
+    }
+    expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
+  });
+
+  test('ends with the hundredth', async () => {
+    await world.db.query('UPDATE audit_signing_keys SET generation = 100 WHERE retired_at IS NULL');
+    expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
+  });
+
+  async function removeFirstEntry(): Promise<void> {
+    world.clock.advanceSeconds(31 * 86_400);
+    await rename('Later');
+    await world.request('PUT', `/v1/orgs/${org.id}/retention-policy`, {
+      key: org.ownerKey,
+      body: { audit_days: 30 },
+    });
+    const job = world.app.jobs.find(({ name }) => name.startsWith('delete what is older'));
+    while (await job?.runOnce()) {
+      // The next batch.
+    }
+    expect((await ofOrg('GET', '/verify')).json.removed_until_seq).toBeGreaterThan(0);
+  }
+
+  function withoutPrevious({ previous: _, ...key }: { previous: unknown }) {
+    return key;
+  }
+});
+
+describe("the operators' own log", () => {
+  const verify = async (query = '') => (await asOperator('GET', `audit-log/verify${query}`)).json;
+
+  test('is listed, signed, exported and verified like that of an org', async () => {
+    const { json: list } = await asOperator('GET', 'audit-log?sort=seq&limit=1');
+    expect(list.data).toMatchObject([{ seq: 1, actor: { kind: expect.any(String) } }]);
+    const { status, json: kept } = await asOperator('POST', 'audit-log/checkpoints');
+    expect([status, kept.org_id]).toEqual([201, 'platform']);
+    expect((await asOperator('GET', 'audit-log/checkpoints')).json.data).toEqual([kept]);
+    expect(await verify(`?checkpoint=${kept.token}`)).toMatchObject({
+      valid: true,
+      kept_checkpoint: 'checked',
+      last_seq: kept.seq,
+    });
+    const to = new Date(world.clock.now().getTime() + 1_000).toISOString();
+    const from = new Date(Date.parse(to) - 80 * 86_400_000).toISOString();
+    const { text } = await asOperator('GET', `audit-log/export?from=${from}&to=${to}`);
+    expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      org_id: 'platform',
+      seq: kept.seq,
+      hash: kept.hash,
+    });
+  });
+
+  test('shows what somebody changed in it', async () => {
+    const change = (from: string, to: string) =>
+      world.db.query(
+        `UPDATE audit_log SET actor_id = replace(actor_id, $1, $2) WHERE tenant_id = 'platform' AND seq = 1`,
+        [from, to],
+      );
+    const [row] = await world.db.query<{ actor_id: string }>(
+      `SELECT actor_id FROM audit_log WHERE tenant_id = 'platform' AND seq = 1`,
+    );
+    await change(row?.actor_id ?? '', 'somebody else');
+    expect(await verify()).toMatchObject({ valid: false, findings: [{ kind: 'entry_changed', seq: 1 }] });
+    await change('somebody else', row?.actor_id ?? '');
+    expect(await verify()).toMatchObject({ valid: true });
+  });
+
+  test('is for operators', async () => {
+    for (const path of ['audit-log', 'audit-log/verify', 'audit-log/checkpoints']) {
+      const answer = await world.request('GET', `/v1/admin/${path}`, { key: org.ownerKey });
+      expect(refusalOf(answer)).toEqual([403, 'forbidden']);
+    }
+  });
+});

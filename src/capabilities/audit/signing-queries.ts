@@ -1,0 +1,50 @@
+import type { Queryable } from '../../platform/db/database.ts';
+
+export interface SigningKeyRow {
+  /** Counted from 1; the highest is in use. */
+  readonly generation: number;
+  /** The private key while it is in use, and the public one from then on. */
+  readonly sealed: Uint8Array;
+  readonly created_at: Date;
+  readonly retired_at: Date | null;
+}
+
+const select = 'SELECT generation, sealed, created_at, retired_at FROM audit_signing_keys';
+
+/** The latest first. */
+export async function selectSigningKeys(db: Queryable): Promise<SigningKeyRow[]> {
+  return db.query<SigningKeyRow>(`${select} ORDER BY generation DESC`, []);
+}
+
+export async function findCurrentKey(db: Queryable): Promise<SigningKeyRow | undefined> {
+  const [row] = await db.query<SigningKeyRow>(`${select} WHERE retired_at IS NULL`, []);
+  return row;
+}
+
+/** Whoever else wants to replace the key waits; who only reads does not. */
+export async function lockSigningKeys(tx: Queryable): Promise<void> {
+  await tx.query('LOCK TABLE audit_signing_keys IN SHARE ROW EXCLUSIVE MODE', []);
+}
+
+/** Nothing happens where there is one of this generation. */
+export async function insertSigningKey(
+  db: Queryable,
+  { generation, sealed, created_at }: Omit<SigningKeyRow, 'retired_at'>,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO audit_signing_keys (generation, sealed, created_at) VALUES ($1, $2, $3)
+     ON CONFLICT (generation) DO NOTHING`,
+    [generation, sealed, created_at],
+  );
+}
+
+export async function retireSigningKey(
+  tx: Queryable,
+  { generation, sealed, retired_at }: Omit<SigningKeyRow, 'created_at'>,
+): Promise<void> {
+  await tx.query('UPDATE audit_signing_keys SET sealed = $2, retired_at = $3 WHERE generation = $1', [
+    generation,
+    sealed,
+    retired_at,
+  ]);
+}
