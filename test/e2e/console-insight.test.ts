@@ -213,6 +213,10 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     const bar = later.page.getByRole('img', { name: /^Cost of a run: the middle half is from/ });
     expect(await bar.getAttribute('aria-label')).toMatch(/yours \$0\.10$/);
     expect(await later.page.getByText('in the lowest quarter').first().isVisible()).toBe(true);
+    await later.page.getByText('Delete the cohort').first().click();
+    await later.page.getByRole('button', { name: 'Delete the cohort' }).click();
+    await later.page.waitForURL(/done=deleted/);
+    expect(await later.page.getByText('No cohorts yet').isVisible()).toBe(true);
   });
 
   test('makes an organization with a plan, a price and a key, suspends it and lets it back', async () => {

@@ -304,6 +304,32 @@ test('a hundred cohorts are enough', async () => {
   for (let made = 0; made < 100; made += 1) {
     await cohort({}, org);
   }
-  const refused = await call(org, 'POST', '/v1/benchmarks/cohorts', { name: 'a', criteria: {} });
-  expect(refusalOf(refused)).toEqual([409, 'conflict']);
+  const oneMore = () => call(org, 'POST', '/v1/benchmarks/cohorts', { name: 'a', criteria: {} });
+  expect(refusalOf(await oneMore())).toEqual([409, 'conflict']);
+  const { json } = await call(org, 'GET', '/v1/benchmarks/cohorts');
+  expect((await call(org, 'DELETE', `/v1/benchmarks/cohorts/${json.data[0].id}`)).status).toBe(204);
+  expect((await oneMore()).status).toBe(201);
+});
+
+test('a cohort is deleted once, by its own organization, and nobody else notices', async () => {
+  const org = await world.createOrg();
+  await contributors(['1', '2', '3']);
+  const [mine, theirs] = [await cohort({ industry }, org), await cohort()];
+  const remove = (by: TestOrg, id: string) => call(by, 'DELETE', `/v1/benchmarks/cohorts/${id}`);
+  expect(refusalOf(await remove(org, theirs))).toEqual([404, 'not_found']);
+  const { json: before } = await call(org, 'GET', '/v1/benchmarks/cohorts');
+  const statuses = (await Promise.all([remove(org, mine), remove(org, mine)])).map(({ status }) => status);
+  expect(statuses.sort()).toEqual([204, 404]);
+  expect(refusalOf(await read(mine, org))).toEqual([404, 'not_found']);
+  expect((await call(org, 'GET', '/v1/benchmarks/cohorts')).json.data).toEqual([]);
+  expect((await read(theirs)).json.contributing_orgs).toBe(3);
+  const { entries } = await recordedOf(world, org.id);
+  expect(entries.filter(({ action }) => action === 'benchmarks.delete_cohort')).toEqual([
+    expect.objectContaining({
+      target_kind: 'benchmark_cohort',
+      target_id: mine,
+      before: before.data[0],
+      after: { ...before.data[0], deleted_at: world.clock.now().toISOString() },
+    }),
+  ]);
 });

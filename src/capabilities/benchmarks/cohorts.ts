@@ -3,7 +3,7 @@ import { refuse } from '../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { alike } from './participation.ts';
-import { type CohortRow, findCohort, insertCohort } from './queries.ts';
+import { type CohortRow, deleteCohort, findCohort, insertCohort } from './queries.ts';
 import type { CohortView, CreateCohort } from './schema.ts';
 
 const cohortsMax = 100;
@@ -34,7 +34,14 @@ export async function createCohort(
 }
 
 export async function requireCohort(db: Queryable, orgId: string, id: string): Promise<CohortRow> {
-  const row = await findCohort(db, orgId, id);
+  return found(await findCohort(db, orgId, id));
+}
+
+export async function removeCohort(tx: Transaction, orgId: string, id: string): Promise<CohortRow> {
+  return found(await deleteCohort(tx, orgId, id));
+}
+
+function found(row: CohortRow | undefined): CohortRow {
   if (row === undefined) {
     throw refuse('not_found', 'There is no such cohort.');
   }

@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Route, read, write } from '../../platform/http/route.ts';
-import { page } from '../../platform/http/schemas.ts';
+import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { createCohort, requireCohort, viewCohort } from './cohorts.ts';
+import { createCohort, removeCohort, requireCohort, viewCohort } from './cohorts.ts';
 import { putOwnParticipation, readParticipation } from './participation.ts';
 import { listCohorts } from './queries.ts';
 import { readBenchmark } from './release.ts';
@@ -99,6 +99,23 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       async handler({ params, caller: { tenantId }, now }) {
         const cohort = await requireCohort(db, tenantId, params.cohort_id);
         return readBenchmark(db, tenantId, cohort, { now, floor });
+      },
+    }),
+    write({
+      id: 'benchmarks.delete_cohort',
+      method: 'DELETE',
+      path: `${cohorts}/{cohort_id}`,
+      summary: 'Delete a cohort',
+      description: 'Only the criteria are gone: whoever takes part in benchmarks still does.',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, caller: { tenantId }, now }, tx) {
+        const row = await removeCohort(tx, tenantId, params.cohort_id);
+        const before = viewCohort(row);
+        const after = { ...before, deleted_at: now.toISOString() };
+        const target = { kind: 'benchmark_cohort', id: row.id };
+        return { body: {}, changes: [{ tenantId, target, before, after }] };
       },
     }),
   ];

@@ -1,14 +1,15 @@
 /** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
 import { type Listed, Refused } from '../api.ts';
 import { quartileBar } from '../charts/quartiles.ts';
-import { badge, card, cardOf, empty, facts, heading, nextPage, notice, panel, table } from '../components.ts';
-import { formScreens, pathOf } from '../editing.ts';
+import { askFirst, badge, card, cardOf, empty, facts, heading, nextPage, notice, panel, table } from '../components.ts';
+import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { count, day, milliseconds, percent, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/benchmarks';
+const cohortPath = `${listPath}/{cohort_id}`;
 
 interface ParticipationView {
   readonly enabled: boolean;
@@ -86,7 +87,13 @@ export const benchmarkScreens: readonly Screen[] = [
     send: ({ api }, { name, ...criteria }) => api.send('POST', '/v1/benchmarks/cohorts', { name, criteria }),
     done: 'cohort_created',
   }),
-  { path: `${listPath}/{cohort_id}`, audience: 'org', handler: compared },
+  { path: cohortPath, audience: 'org', handler: compared },
+  actionScreen({
+    path: `${cohortPath}/delete`,
+    send: ({ api, params }) => api.send('DELETE', pathOf('/v1/benchmarks/cohorts/{cohort_id}', params)),
+    done: 'deleted',
+    back: listPath,
+  }),
 ];
 
 async function overview({ api, org, query }: ScreenVisit) {
@@ -144,13 +151,20 @@ const quarters = ['the lowest quarter', 'the second quarter', 'the third quarter
 async function compared({ api, org, params }: ScreenVisit) {
   const answer = await api.tryGet<BenchmarkView>(pathOf('/v1/benchmarks/cohorts/{cohort_id}', params));
   const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
+  const removal = card(
+    'Delete',
+    askFirst(
+      { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete the cohort' },
+      'It is gone for everybody in the org. Who takes part does not change.',
+    ),
+  );
   if (answer instanceof Refused) {
     if (answer.code !== 'insufficient_cohort_size') {
       throw answer;
     }
     return view(
       'Cohort',
-      html`${heading('Cohort', back)}${panel(empty('Too few to compare with', html`${notice(answer)} Widen the criteria, or come back when more take part.`))}`,
+      html`${heading('Cohort', back)}${panel(empty('Too few to compare with', html`${notice(answer)} Widen the criteria, or come back when more take part.`))}${removal}`,
     );
   }
   return view(
@@ -164,7 +178,8 @@ ${panel(
     ['Time zone of the weeks', 'UTC'],
     ['Yours', org.timezone],
   ]),
-)}`,
+)}
+${removal}`,
   );
 }
 
