@@ -33,6 +33,7 @@ import { routing } from './rows/routing.ts';
 import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
+import { usageExport } from './rows/usage-export.ts';
 import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
 
 const rows: readonly Row[] = [
@@ -52,6 +53,7 @@ const rows: readonly Row[] = [
   policies,
   routing,
   auditExport,
+  usageExport,
   retention,
   memoryOrgs,
   memoryBulk,

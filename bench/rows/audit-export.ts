@@ -1,11 +1,11 @@
 /** The audit log into a SIEM: how fast, and that memory does not grow with it. */
-import { request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { appendDated } from '../../src/capabilities/audit/audit.ts';
 import type { DatedDraft } from '../../src/capabilities/audit/chain.ts';
 import { lockChain } from '../../src/capabilities/audit/queries.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { BenchOrg } from '../bench-org.ts';
+import { type Downloaded, download } from '../download.ts';
 import type { RowOptions, SingleRow } from '../measure.ts';
 import { forgetPeak, residentBytes, type ServiceProcess, startService } from '../processes.ts';
 import { seededDirectory, seedOrgs } from '../seed.ts';
@@ -98,35 +98,13 @@ function draftOf(n: number, at: Date): DatedDraft {
   };
 }
 
-/** Counts what arrives and keeps none of it. */
-async function exported(
-  { port }: ServiceProcess,
-  { id, key }: BenchOrg,
+function exported(
+  service: ServiceProcess,
+  org: BenchOrg,
   format: string,
   daysAgo: number,
-): Promise<{ lines: number; bytes: number; seconds: number }> {
+): Promise<Downloaded> {
   const from = new Date(Date.now() - daysAgo * 86_400_000).toISOString();
-  const path = `/v1/orgs/${id}/audit-log/export?from=${from}&to=${new Date().toISOString()}&format=${format}`;
-  const startedMs = performance.now();
-  return new Promise((resolve, reject) => {
-    const asked = request({ port, path, headers: { authorization: `Bearer ${key}` } }, (response) => {
-      let [lines, bytes] = [0, 0];
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) {
-          lines += 1;
-        }
-      });
-      response.once('error', reject);
-      response.once('end', () => {
-        if (response.statusCode === 200) {
-          resolve({ lines, bytes, seconds: (performance.now() - startedMs) / 1_000 });
-        } else {
-          reject(new Error(`the export was answered with ${response.statusCode}`));
-        }
-      });
-    });
-    asked.once('error', reject);
-    asked.end();
-  });
+  const to = new Date().toISOString();
+  return download(service, org, `/v1/orgs/${org.id}/audit-log/export?from=${from}&to=${to}&format=${format}`);
 }

@@ -41,10 +41,20 @@ export function writeHistogram(histogram: Histogram): string {
 
 /** Adds what was written, or takes it away. */
 export function readInto(histogram: Histogram, bytes: Uint8Array, sign: 1 | -1): void {
+  // A year of a busy organization is millions of pairs: those go into a list first, which is many times as quick.
+  const times = new Float64Array(stepMax + 1);
   for (let at = 0; at + pairBytes <= bytes.length; at += pairBytes) {
-    const times =
-      (bytes[at + 1] as number) * 65_536 + (bytes[at + 2] as number) * 256 + (bytes[at + 3] as number);
-    count(histogram, bytes[at] as number, sign * times);
+    const step = bytes[at] as number;
+    times[step] =
+      (times[step] as number) +
+      (bytes[at + 1] as number) * 65_536 +
+      (bytes[at + 2] as number) * 256 +
+      (bytes[at + 3] as number);
+  }
+  for (const [step, often] of times.entries()) {
+    if (often > 0) {
+      count(histogram, step, sign * often);
+    }
   }
 }
 

@@ -64,7 +64,11 @@ export async function findCohort(db: Queryable, orgId: string, id: string): Prom
 }
 
 /** What was there. Of two that delete it at once, one finds nothing. */
-export async function deleteCohort(tx: Transaction, orgId: string, id: string): Promise<CohortRow | undefined> {
+export async function deleteCohort(
+  tx: Transaction,
+  orgId: string,
+  id: string,
+): Promise<CohortRow | undefined> {
   const [row] = await tx.query<CohortRow>(
     `DELETE FROM benchmark_cohorts WHERE org_id = $1 AND id = $2 RETURNING ${cohortColumns}`,
     [orgId, id],

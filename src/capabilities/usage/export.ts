@@ -1,16 +1,21 @@
-/** All rows of a question about usage, as CSV or as lines of JSON. They are read at once and sent in parts. */
+/**
+ * All rows of a question about usage, as CSV or as lines of JSON. They are read in one transaction, whose rows are those of
+ * one moment, and put aside on disk; from there they are sent as the receiver takes them. So memory does not grow with them,
+ * nobody waits for all of them to be made, and no slow receiver keeps the database busy.
+ */
 import { refuseField } from '../../contract/refusal.ts';
-import type { Queryable } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { StreamAnswer } from '../../platform/http/route.ts';
-import { type FoundGroup, findGroups, readGroup } from './queries.ts';
+import { Spool } from '../../platform/spool.ts';
+import { groupIn, nothing, readGroups } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import { tagPrefix, type UsageQuery, type UsageRow } from './schema.ts';
-import { earlier, nothing, planUsage, type UsagePlan } from './usage.ts';
+import { planUsage, type UsagePlan } from './usage.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
 /** More rows than these are for several questions, each of a shorter time. */
 const rowsMax = 100_000;
-const rowsPerChunk = 2_000;
+const rowsPerPart = 500;
 
 const contentTypes = {
   csv: 'text/csv; charset=utf-8',
@@ -20,7 +25,7 @@ const contentTypes = {
 type ExportQuery = UsageQuery & { readonly format: keyof typeof contentTypes };
 
 export async function exportUsage(
-  db: Queryable,
+  db: Database,
   orgId: string,
   query: ExportQuery,
   now: Date,
@@ -29,51 +34,38 @@ export async function exportUsage(
     throw refuseField('cursor', 'invalid_value', 'Only `json` comes in pages.');
   }
   const plan = await planUsage(db, orgId, query, now);
-  const writer = query.format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
-  async function* chunks(): AsyncGenerator<string> {
-    const { count, rows } = await readEveryRow(db, plan);
-    const { before } = plan;
-    yield writer.first(viewCompared(nothing, before && nothing));
-    for (let sent = 0; sent < count; sent += rowsPerChunk) {
-      yield rows(sent, sent + rowsPerChunk)
-        .map(writer.line)
+  return { contentType: contentTypes[query.format], chunks: chunks(db, plan, query.format) };
+}
+
+async function* chunks(db: Database, plan: UsagePlan, format: ExportQuery['format']): AsyncGenerator<string> {
+  const writer = format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
+  const spool = await Spool.open();
+  try {
+    await putAside(db, plan, spool);
+    yield writer.first(viewCompared({ ...nothing, previous: plan.before && nothing }));
+    for await (const lines of spool.lines()) {
+      yield lines
+        .map((line) => writer.line(viewGroup(groupIn(line, plan), plan.groupBy, plan.timezone)))
         .join('');
     }
+  } finally {
+    await spool.close();
   }
-  return { contentType: contentTypes[query.format], chunks: chunks() };
 }
 
-/**
- * Read in one statement, whose rows are those of one moment: pages that are read while runs are booked leave out rows, or
- * have them twice. They are made into what is sent a part at a time, so that nobody else waits for all of them.
- */
-async function readEveryRow(
-  db: Queryable,
-  { timezone, before, groupBy, request }: UsagePlan,
-): Promise<{ count: number; rows(from: number, to: number): UsageRow[] }> {
-  const groups = await findGroups(db, { ...request, limit: rowsMax + 1 });
-  if (groups.length > rowsMax) {
-    throw refuseField('format', 'too_many', `That is more than ${rowsMax} rows.`);
-  }
-  const previous =
-    before === undefined
-      ? undefined
-      : byValues(await findGroups(db, earlier(request, before, timezone, groups)));
-  const previousOf = ({ values }: FoundGroup) => {
-    const found = previous?.get(JSON.stringify(values));
-    return found === undefined ? previous && nothing : readGroup(found);
-  };
-  return {
-    count: groups.length,
-    rows: (from, to) =>
-      groups
-        .slice(from, to)
-        .map((group) => viewGroup(readGroup(group), groupBy, timezone, previousOf(group))),
-  };
-}
-
-function byValues(groups: readonly FoundGroup[]): ReadonlyMap<string, FoundGroup> {
-  return new Map(groups.map((group) => [JSON.stringify(group.values), group]));
+async function putAside(db: Database, plan: UsagePlan, spool: Spool): Promise<void> {
+  await db.transaction(async (tx) => {
+    // A transaction that was undone is run again.
+    await spool.empty();
+    let count = 0;
+    await readGroups(tx, plan, { limit: rowsMax + 1, perPart: rowsPerPart }, async (lines) => {
+      count += lines.length;
+      if (count > rowsMax) {
+        throw refuseField('format', 'too_many', `That is more than ${rowsMax} rows.`);
+      }
+      await spool.append(lines);
+    });
+  });
 }
 
 interface RowWriter {

@@ -1,10 +1,19 @@
 import { type Histogram, mergeInto, readInto } from '../../kernel/latency-histogram.ts';
-import type { Queryable } from '../../platform/db/database.ts';
-import { type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import type { TimeRange } from '../../platform/ledger/rollup-parts.ts';
+import {
+  type GroupBy,
+  isAboutTimeAlone,
+  type Measure,
+  measures,
+  Params,
+  type RowsWanted,
+  selectRows,
+} from './rows.ts';
 
 export interface GroupsWanted extends RowsWanted {
-  /** Only these groups, by their values; the total is that of all. */
-  readonly only?: readonly (readonly string[])[];
+  /** An earlier time to compare with, and the same dimensions in it. */
+  readonly before?: { readonly range: TimeRange; readonly groupBy: readonly GroupBy[] } | undefined;
   /** Whether anyone wants to know how long runs took: that is most of what there is to read. */
   readonly latencies?: boolean;
 }
@@ -25,178 +34,204 @@ export interface Sums extends Measures {
 export interface UsageGroup extends Sums {
   /** For each dimension its value: a text, empty for none, or the number of the span, from 1. */
   readonly values: readonly string[];
+  /** The same in the time before, where that was asked for. */
+  readonly previous: Sums | undefined;
+}
+
+export interface RankedGroup extends UsageGroup {
   /** What the order goes by. */
   readonly rank: readonly string[];
 }
 
 export interface UsageSums {
-  /** How many groups there are on all pages. */
-  readonly count: number;
-  readonly total: Sums;
-  readonly groups: readonly UsageGroup[];
+  readonly total: Sums & Pick<UsageGroup, 'previous'>;
+  readonly groups: readonly RankedGroup[];
 }
 
-interface Found {
-  readonly values: readonly string[] | null;
-  readonly rank: readonly string[];
-  readonly shown_added: Uint8Array | null;
-  readonly shown_taken: Uint8Array | null;
-  readonly total_added: Uint8Array | null;
-  readonly total_taken: Uint8Array | null;
-  readonly group_count: bigint;
-  readonly complete: boolean;
-}
+/** Columns of what is asked about, and of the time before: two of each. */
+const sides = ['now', 'was'] as const;
+type Side = (typeof sides)[number];
 
 /** The groups of a question, as a statement. */
 interface GroupsAsked {
-  /** Names `rows`, and `groups` with a row for each. */
+  /** Names `groups`, with a row for each that there is now or was before. */
   readonly sql: string;
   /** The columns of a group's values. */
   readonly values: readonly string[];
+  readonly sides: readonly Side[];
+  /** Whether a group is there now. */
+  readonly present: string;
   /** Spans of time first, in their order; then what cost most; then by value, so that the order is always the same. */
   readonly order: readonly { readonly sql: string; readonly type: string }[];
-  gathered(condition: string, column?: string): string;
 }
 
 function askForGroups(wanted: GroupsWanted, params: Params): GroupsAsked {
-  const { groupBy, latencies = false } = wanted;
+  const { groupBy, before, latencies = false } = wanted;
   const values = groupBy.map((_, index) => `v${index}`);
   const isSpan = (index: number) => groupBy[index]?.kind === 'span';
-  const gathered = (condition: string, column = 'latencies') =>
-    latencies ? `string_agg(${column}, ''::bytea) FILTER (WHERE ${condition})` : 'NULL::bytea';
-  // Of a day that is only partly in the range, what is given back may be all there was.
-  const grouping =
-    values.length === 0 ? '' : `GROUP BY ${values.join(', ')} HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0`;
+  const rows = [
+    { side: 'now', of: wanted },
+    ...(before ? [{ side: 'was', of: { ...wanted, ...before } }] : []),
+  ];
+  const asked = sides.slice(0, rows.length);
+  const columns = asked.flatMap((side) => [
+    ...measures.map((name) => `coalesce(sum(${name}) FILTER (WHERE side = '${side}'), 0) AS ${side}_${name}`),
+    ...signs.map(
+      ([name, sign]) =>
+        `${latencies ? `string_agg(latencies, ''::bytea) FILTER (WHERE side = '${side}' AND sign = ${sign})` : 'NULL::bytea'} AS ${side}_${name}`,
+    ),
+  ]);
   return {
     values,
+    sides: asked,
+    // Of a day that is only partly in the range, what is given back may be all there was.
+    present: values.length === 0 ? 'true' : '(now_runs <> 0 OR now_usd_nanos <> 0)',
     order: [
       ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
-      { sql: '-usd_nanos', type: 'numeric' },
+      { sql: '-now_usd_nanos', type: 'numeric' },
       ...values.flatMap((sql, index) => (isSpan(index) ? [] : [{ sql, type: 'text' }])),
     ],
-    gathered,
-    sql: `rows AS (
-       ${selectRows(wanted, params)}
-     ), groups AS (
-       SELECT ${[...values, ...measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')},
-              ${gathered('sign > 0')} AS added, ${gathered('sign < 0')} AS taken
-         FROM rows
-        ${grouping}
+    sql: `groups AS (
+       SELECT ${[...values, ...columns].join(', ')}
+         FROM (${rows.map(({ side, of }) => `SELECT *, '${side}' AS side FROM (${selectRows(of, params)}) AS ${side}_rows`).join(' UNION ALL ')}) AS rows
+        ${values.length === 0 ? '' : `GROUP BY ${values.join(', ')}`}
      )`,
   };
 }
 
-/** A group as it was found: many of them take less room so, and are read when they are needed. */
-export interface FoundGroup extends Measures {
-  readonly values: readonly string[];
-  readonly added: Uint8Array | null;
-  readonly taken: Uint8Array | null;
-}
+const signs = [
+  ['added', 1],
+  ['taken', -1],
+] as const;
 
-/** The groups alone, of one moment. */
-export async function findGroups(
-  db: Queryable,
-  wanted: GroupsWanted & { readonly limit: number },
-): Promise<FoundGroup[]> {
+/** Read a part at a time: groups, each as a list of texts, of one moment and in their order. */
+export async function readGroups(
+  tx: Transaction,
+  wanted: GroupsWanted,
+  { limit, perPart }: { readonly limit: number; readonly perPart: number },
+  take: (lines: readonly string[]) => Promise<void>,
+): Promise<void> {
   const params = new Params();
-  const { sql, values, order } = askForGroups(wanted, params);
-  const { only } = wanted;
-  return db.query<FoundGroup>(
-    `WITH ${sql}
-     SELECT ARRAY[${values.map((one) => `${one}::text`).join(', ')}]::text[] AS values,
-            ${measures.map((name) => `${name}::text AS ${name}`).join(', ')}, added, taken
-       FROM groups ${only === undefined || values.length === 0 ? '' : `WHERE ${amongGroups(values, only, params)}`}
-      ORDER BY ${order.map((one) => one.sql).join(', ')} LIMIT ${params.add(wanted.limit, 'int8')}`,
+  const { sql, values, sides: asked, present, order } = askForGroups(wanted, params);
+  const told = [
+    ...values.map((one) => `${one}::text`),
+    ...asked.flatMap((side) => [
+      ...measures.map((name) => `${side}_${name}::text`),
+      ...signs.map(([name]) => `encode(${side}_${name}, 'hex')`),
+    ]),
+  ];
+  await tx.query(
+    `DECLARE usage_groups NO SCROLL CURSOR FOR WITH ${sql}
+     SELECT to_json(ARRAY[${told.join(', ')}])::text AS line FROM groups WHERE ${present}
+      ORDER BY ${order.map((one) => one.sql).join(', ')} LIMIT ${params.add(limit, 'int8')}`,
     params.values,
   );
+  for (let found = perPart; found === perPart; ) {
+    const rows = await tx.query<{ line: string }>(`FETCH ${perPart} FROM usage_groups`);
+    found = rows.length;
+    await take(rows.map(({ line }) => line));
+  }
 }
 
-export function readGroup({ added, taken, ...group }: FoundGroup): Omit<UsageGroup, 'rank'> {
-  return { ...group, latencies: histogramOf(added, taken) };
+export const nothing: Sums = {
+  ...(Object.fromEntries(measures.map((name) => [name, '0'])) as Measures),
+  latencies: new Map(),
+};
+
+/** A line as it was read, as a group. */
+export function groupIn(line: string, { groupBy, before }: GroupsWanted): UsageGroup {
+  const cells = JSON.parse(line) as (string | null)[];
+  let at = groupBy.length;
+  const next = () => cells[at++] ?? null;
+  const sums = (): Sums => ({
+    ...(Object.fromEntries(measures.map((name) => [name, next()])) as Measures),
+    latencies: histogramOf(bytesIn(next()), bytesIn(next())),
+  });
+  return {
+    values: cells.slice(0, groupBy.length).map(String),
+    ...sums(),
+    previous: before && sums(),
+  };
+}
+
+function bytesIn(hex: string | null): Uint8Array | null {
+  return hex === null ? null : Buffer.from(hex, 'hex');
+}
+
+interface Found {
+  readonly values: readonly string[];
+  readonly rank: readonly string[];
+  /** Null: there is a total and no group. */
+  readonly place: bigint | null;
+  readonly complete: boolean;
+  readonly [column: string]: unknown;
 }
 
 /** One statement, so that the total is the sum of what the pages hold at that moment. */
 export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   const params = new Params();
-  const { after, only } = request;
-  const { sql: groupsSql, values, order, gathered } = askForGroups(request, params);
-  const conditions = [
-    ...(after === undefined
-      ? []
-      : [
-          `(${order.map(({ sql }) => sql).join(', ')}) > (${order
-            .map(({ type }, index) => params.add(after[index], type))
-            .join(', ')})`,
-        ]),
-    ...(only === undefined || values.length === 0 ? [] : [amongGroups(values, only, params)]),
-  ];
-  const limited = params.add(request.limit, 'int8');
-  const shown = (prefix: string) => measures.map((name) => `${prefix}.${name}::text AS ${prefix}_${name}`);
-  const found = await db.query<Found & Record<string, unknown>>(
-    `WITH ${groupsSql}, page AS (
-       SELECT * FROM groups ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
-        ORDER BY ${order.map(({ sql }) => sql).join(', ')} LIMIT ${limited}
-     ), shown AS (
-       SELECT *, ARRAY[${values.map((sql) => `${sql}::text`).join(', ')}]::text[] AS values,
-              ARRAY[${order.map(({ sql }) => `(${sql})::text`).join(', ')}] AS rank,
-              row_number() OVER (ORDER BY ${order.map(({ sql }) => sql).join(', ')}) AS place
-         FROM page
+  const { after } = request;
+  const { sql, values, sides: asked, present, order } = askForGroups(request, params);
+  const ordered = order.map((one) => one.sql).join(', ');
+  const following =
+    after === undefined
+      ? ''
+      : `AND (${ordered}) > (${order.map(({ type }, index) => params.add(after[index], type)).join(', ')})`;
+  const sums = asked.flatMap((side) => measures.map((name) => `${side}_${name}`));
+  const bytes = asked.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
+  const found = await db.query<Found>(
+    `WITH ${sql}, page AS (
+       SELECT *, row_number() OVER (ORDER BY ${ordered}) AS place
+         FROM groups WHERE ${present} ${following} ORDER BY ${ordered} LIMIT ${params.add(request.limit, 'int8')}
+     ), counted AS (
+       SELECT (SELECT count(*) FROM groups) = (SELECT count(*) FROM page) AS complete
      ), total AS (
-       SELECT ${measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')},
-              count(*) AS group_count, count(*) = (SELECT count(*) FROM page) AS complete,
-              ${gathered('count_of_page < count_of_groups', 'added')} AS added,
-              ${gathered('count_of_page < count_of_groups', 'taken')} AS taken
-         FROM groups CROSS JOIN (SELECT (SELECT count(*) FROM page) AS count_of_page,
-                                        (SELECT count(*) FROM groups) AS count_of_groups) AS counts
+       SELECT ${sums.map((name) => `coalesce(sum(${name}), 0)::text AS total_${name}`).join(', ')} FROM groups
      )
-     SELECT shown.values, shown.rank, ${[...shown('shown'), ...shown('total')].join(', ')}, total.group_count, total.complete,
-            shown.added AS shown_added, shown.taken AS shown_taken,
-            CASE WHEN coalesce(shown.place, 1) = 1 THEN total.added END AS total_added,
-            CASE WHEN coalesce(shown.place, 1) = 1 THEN total.taken END AS total_taken
-       FROM total LEFT JOIN shown ON true ORDER BY shown.place`,
+     SELECT ARRAY[${values.map((one) => `${one}::text`).join(', ')}]::text[] AS values, place, complete,
+            ARRAY[${order.map((one) => `(${one.sql})::text`).join(', ')}] AS rank, total.*,
+            ${[...sums.map((name) => `${name}::text`), ...bytes].join(', ')},
+            ${asked.flatMap((side) => totalLatencies(request, side, params)).join(', ')}
+       FROM counted CROSS JOIN total LEFT JOIN page ON true ORDER BY place`,
     params.values,
   );
-  const read = (row: Record<string, unknown> | undefined, prefix: string) =>
-    Object.fromEntries(measures.map((name) => [name, row?.[`${prefix}_${name}`] ?? '0'])) as Measures;
-  const groups = found.flatMap((row) =>
-    row.values === null
-      ? []
-      : [
-          {
-            values: row.values,
-            rank: row.rank,
-            ...read(row, 'shown'),
-            latencies: histogramOf(row.shown_added, row.shown_taken),
-          },
-        ],
-  );
   const [first] = found;
+  const groups = found.flatMap((row) =>
+    row.place === null ? [] : [{ ...groupOf(row, ''), rank: row.rank }],
+  );
+  const total = groupOf(first, 'total_');
   // Where the page has every group, theirs are not sent a second time.
-  const whole = histogramOf(first?.total_added ?? null, first?.total_taken ?? null);
-  if (first?.complete === true) {
-    for (const group of groups) {
-      mergeInto(whole, group.latencies);
-    }
+  for (const group of first?.complete === true ? groups : []) {
+    mergeInto(total.latencies, group.latencies);
+    mergeInto(total.previous?.latencies ?? new Map(), group.previous?.latencies ?? new Map());
   }
-  return {
-    count: Number(first?.group_count ?? 0),
-    total: { ...read(first, 'total'), latencies: whole },
-    groups,
-  };
+  return { total, groups };
 }
 
-function amongGroups(
-  values: readonly string[],
-  only: readonly (readonly string[])[],
-  params: Params,
-): string {
-  const lists = values.map((_, index) =>
-    params.add(
-      only.map((group) => group[index]),
-      'text[]',
-    ),
+/** Sent once, with the first row. What is asked of all groups is read where everything is summed: they may be many. */
+function totalLatencies(request: UsageRequest, side: Side, params: Params): string[] {
+  const everything = { ...request, ...(side === 'was' && request.before), groupBy: [] };
+  const gathered = ([name, sign]: (typeof signs)[number]) =>
+    isAboutTimeAlone(everything)
+      ? `(SELECT string_agg(latencies, ''::bytea) FROM (${selectRows(everything, params)}) AS all_rows WHERE sign = ${sign})`
+      : `(SELECT string_agg(${side}_${name}, ''::bytea) FROM groups)`;
+  return signs.map(
+    (one) =>
+      `${request.latencies === true ? `CASE WHEN NOT complete AND coalesce(place, 1) = 1 THEN ${gathered(one)} END` : 'NULL::bytea'} AS total_${side}_${one[0]}`,
   );
-  return `(${values.map((sql) => `${sql}::text`).join(', ')}) IN (SELECT * FROM unnest(${lists.join(', ')}))`;
+}
+
+function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {
+  const sumsOf = (side: Side): Sums => {
+    const cell = (name: string) => row?.[`${prefix}${side}_${name}`];
+    const bytes = signs.map(([name]) => (cell(name) ?? null) as Uint8Array | null);
+    return {
+      ...(Object.fromEntries(measures.map((name) => [name, cell(name) ?? '0'])) as Measures),
+      latencies: histogramOf(bytes[0] ?? null, bytes[1] ?? null),
+    };
+  };
+  const wasAsked = row !== undefined && 'was_runs' in row;
+  return { values: row?.values ?? [], ...sumsOf('now'), previous: wasAsked ? sumsOf('was') : undefined };
 }
 
 function histogramOf(added: Uint8Array | null, taken: Uint8Array | null): Histogram {

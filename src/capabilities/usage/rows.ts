@@ -1,7 +1,6 @@
 /** The rows that usage is summed from, as a statement: from where, which of them, and what each of them counts as. */
-import { dayRollups, midnightFor } from './rollups.ts';
+import { type RollupPart, rollupParts, type TimeRange } from '../../platform/ledger/rollup-parts.ts';
 import { type Field, fields, type Span } from './schema.ts';
-import type { TimeRange } from './time-spans.ts';
 
 /** A dimension of the groups: a column, a tag, or spans of time given by their beginnings. */
 export type GroupBy =
@@ -31,12 +30,20 @@ export const measures = [
 ] as const;
 export type Measure = (typeof measures)[number];
 
-const columns: Partial<Record<Measure, string>> = {
-  runs: 'requests',
-  failed_runs: `CASE WHEN status = 'failed' THEN requests ELSE 0 END`,
-};
+interface Source {
+  readonly table: string;
+  /** When. */
+  readonly column: string;
+  readonly failedRuns: string;
+}
+
+const failedRuns = `CASE WHEN status = 'failed' THEN requests ELSE 0 END`;
+const sources = {
+  day: { table: 'usage_days', column: 'day', failedRuns },
+  quarter: { table: 'usage_rollups', column: 'bucket', failedRuns },
+} as const;
 /** Where everything is summed together, failures have a column of their own. */
-const columnsOfTotals: Partial<Record<Measure, string>> = { runs: 'requests', failed_runs: 'failed' };
+const totals: Source = { table: 'usage_totals', column: 'bucket', failedRuns: 'failed' };
 
 /** Collects the parameters of a statement; answers with the name of each. */
 export class Params {
@@ -46,11 +53,8 @@ export class Params {
     return `$${this.values.push(value)}::${type}`;
   }
 
-  addInstants(instantsMs: readonly number[]): string {
-    return this.add(
-      instantsMs.map((ms) => new Date(ms)),
-      'timestamptz[]',
-    );
+  addList<Item>(items: readonly Item[], toValue: (item: Item) => unknown, type: string): string {
+    return this.add(items.map(toValue), `${type}[]`);
   }
 }
 
@@ -59,65 +63,79 @@ export class Params {
  * taken away from others.
  */
 export function selectRows(wanted: RowsWanted, params: Params): string {
-  const { range, groupBy } = wanted;
-  const nowMs = wanted.now.getTime();
   const within = conditionsOf(wanted, params);
-  /** `at`: an instant by which the row's span is known, and `moved`: where cuts were moved to. */
-  const select = (
-    at: string,
-    moved: (cutMs: number) => number,
-    { sign = '1', names = columns }: { sign?: string; names?: typeof columns } = {},
-  ) => {
-    const values = groupBy.map((one, index) => `${groupedValue(one, at, moved, params)} AS v${index}`);
-    const sums = measures.map(
-      (name) => `${sign === '1' ? '' : `${sign} * `}${names[name] ?? name} AS ${name}`,
-    );
-    return `SELECT ${[...values, ...sums, 'latencies', `${sign} AS sign`].join(', ')}`;
+  const select = ({ table, column, failedRuns }: Source, parts: readonly PlacedPart[]) => {
+    const values = wanted.groupBy.map((one, index) => `${groupedValue(one, index, params)} AS v${index}`);
+    const columns: Partial<Record<Measure, string>> = { runs: 'requests', failed_runs: failedRuns };
+    const sums = measures.map((name) => `part.sign * ${columns[name] ?? name} AS ${name}`);
+    const lists = [
+      params.addList(parts, ({ fromMs }) => new Date(fromMs), 'timestamptz'),
+      params.addList(parts, ({ toMs }) => new Date(toMs), 'timestamptz'),
+      params.addList(parts, ({ sign }) => sign, 'int4'),
+      ...wanted.groupBy.map((_, index) => params.addList(parts, ({ places }) => places[index], 'int4')),
+    ];
+    const names = ['starts_at', 'ends_at', 'sign', ...wanted.groupBy.map((_, index) => `n${index}`)];
+    // OFFSET 0: each part is looked up by itself, and not by reading all rows there are.
+    return `SELECT ${[...values, ...sums, 'latencies', 'part.sign'].join(', ')}
+       FROM unnest(${lists.join(', ')}) AS part(${names.join(', ')})
+      CROSS JOIN LATERAL (SELECT * FROM ${table} ${within(column, 'part.starts_at', 'part.ends_at')} OFFSET 0) AS found`;
   };
   if (isAboutTimeAlone(wanted)) {
-    const [from, to] = boundsOf(range, params);
-    return `${select('bucket', unmoved, { names: columnsOfTotals })} FROM usage_totals ${within('bucket', from, to)}`;
+    return select(
+      totals,
+      placedParts(wanted, (range) => [{ unit: 'quarter', sign: 1, ...range }]),
+    );
   }
-  const rollups = dayRollups(range, cutsOf(wanted), nowMs);
-  if (rollups === undefined) {
-    const [from, to] = boundsOf(range, params);
-    return `${select('bucket', unmoved)} FROM usage_rollups ${within('bucket', from, to)}`;
-  }
-  const [from, to] = boundsOf(rollups.days, params);
-  const { corrections } = rollups;
-  const lists = [
-    params.addInstants(corrections.map(({ spanMs }) => spanMs)),
-    params.addInstants(corrections.map(({ fromMs }) => fromMs)),
-    params.addInstants(corrections.map(({ toMs }) => toMs)),
-    params.add(
-      corrections.map(({ sign }) => sign),
-      'int4[]',
-    ),
-  ];
-  // OFFSET 0: each correction is looked up by itself, and not by reading all quarters there are.
-  return `${select('day', (ms) => midnightFor(ms, nowMs))} FROM usage_days ${within('day', from, to)}
-     UNION ALL
-     ${select('c.span', unmoved, { sign: 'c.sign' })}
-       FROM unnest(${lists.join(', ')}) AS c(span, starts_at, ends_at, sign)
-      CROSS JOIN LATERAL (SELECT * FROM usage_rollups ${within('bucket', 'c.starts_at', 'c.ends_at')} OFFSET 0) AS quarters`;
+  const nowMs = wanted.now.getTime();
+  const parts = placedParts(wanted, (range) => rollupParts(range, nowMs));
+  return (['day', 'quarter'] as const)
+    .map((unit) => [sources[unit], parts.filter((part) => part.unit === unit)] as const)
+    .filter(([, ofUnit]) => ofUnit.length > 0)
+    .map(([source, ofUnit]) => select(source, ofUnit))
+    .join(' UNION ALL ');
 }
 
-const unmoved = (cutMs: number) => cutMs;
-
-function isAboutTimeAlone({ filters, tags, groupBy }: RowsWanted): boolean {
+/** Whether sums of everything answer it, which are few however many scopes there are. */
+export function isAboutTimeAlone({ filters, tags, groupBy }: RowsWanted): boolean {
   return (
     tags === undefined && Object.keys(filters).length === 0 && groupBy.every(({ kind }) => kind === 'span')
   );
 }
 
-function groupedValue(one: GroupBy, at: string, moved: (cutMs: number) => number, params: Params): string {
+interface PlacedPart extends RollupPart {
+  /** For each dimension that is a span, its number, from 1; 0 for the others. */
+  readonly places: readonly number[];
+}
+
+/** The range, cut wherever a span begins. */
+function placedParts(
+  { range, groupBy }: RowsWanted,
+  partsOf: (range: TimeRange) => RollupPart[],
+): PlacedPart[] {
+  const startsOf = (one: GroupBy) => (one.kind === 'span' ? one.startsMs : []);
+  const inside = groupBy.flatMap(startsOf).filter((ms) => range.fromMs < ms && ms < range.toMs);
+  const cuts = [range.fromMs, ...[...new Set(inside)].sort((a, b) => a - b), range.toMs];
+  const places = groupBy.map(() => 0);
+  return cuts.slice(0, -1).flatMap((fromMs, index) => {
+    for (const [dimension, one] of groupBy.entries()) {
+      const starts = startsOf(one);
+      while ((starts[places[dimension] as number] ?? Number.POSITIVE_INFINITY) <= fromMs) {
+        places[dimension] = (places[dimension] as number) + 1;
+      }
+    }
+    const placed = [...places];
+    return partsOf({ fromMs, toMs: cuts[index + 1] as number }).map((part) => ({ ...part, places: placed }));
+  });
+}
+
+function groupedValue(one: GroupBy, index: number, params: Params): string {
   switch (one.kind) {
     case 'field':
       return one.name;
     case 'tag':
       return `coalesce(tags ->> ${params.add(one.name, 'text')}, '')`;
     case 'span':
-      return `width_bucket(${at}, ${params.addInstants(one.startsMs.map(moved))})`;
+      return `part.n${index}`;
   }
 }
 
@@ -132,14 +150,4 @@ function conditionsOf({ orgId, filters, tags }: RowsWanted, params: Params) {
   }
   return (column: string, from: string, to: string) =>
     `WHERE org_id = ${org} AND ${column} >= ${from} AND ${column} < ${to}${conditions.join('')}`;
-}
-
-function boundsOf({ fromMs, toMs }: TimeRange, params: Params): [string, string] {
-  return [params.add(new Date(fromMs), 'timestamptz'), params.add(new Date(toMs), 'timestamptz')];
-}
-
-/** Where spans begin inside of the range. */
-function cutsOf({ range, groupBy }: RowsWanted): number[] {
-  const starts = groupBy.flatMap((one) => (one.kind === 'span' ? one.startsMs : []));
-  return [...new Set(starts)].filter((ms) => range.fromMs < ms && ms < range.toMs).sort((a, b) => a - b);
 }

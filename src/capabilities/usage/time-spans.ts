@@ -3,12 +3,8 @@
  * count in, and not from the database's idea of time zones: a day here is the day of a daily cap, to the instant.
  */
 import { calendarWindow, formatInstant } from '../../kernel/windows.ts';
+import type { TimeRange } from '../../platform/ledger/rollup-parts.ts';
 import type { Span } from './schema.ts';
-
-export interface TimeRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 const hourMs = 3_600_000;
 

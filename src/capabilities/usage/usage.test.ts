@@ -3,6 +3,7 @@ import { createWorld, type TestOrg, type World } from '../../../test/harness.ts'
 import { Random } from '../../../test/support/ledger-values.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
+import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { readMigrations } from '../../platform/db/migrate.ts';
 import { exportUsage } from './export.ts';
 
@@ -610,6 +611,41 @@ describe('as a file', () => {
     const sums = sent.trimEnd().split('\n');
     expect(sums.map((line) => JSON.parse(line).customer_id)).toEqual(rows.map((row) => row.customer_id));
     expect(sums.filter((line) => line.includes('"1000"'))).toEqual([]);
+  });
+
+  test('more than 100,000 rows, and a database that goes away half way, are refused before anything is sent', async () => {
+    const org = await world.createOrg();
+    await run(org, { cost_usd: '1' });
+    await world.db.query(
+      `INSERT INTO usage_days (org_id, day, digest, key_id, model, provider, workflow, deployment, department, team,
+                               customer_id, status, requests, input_tokens, cached_input_tokens, cache_write_tokens,
+                               output_tokens, usd_nanos, value_nanos, latency_ms)
+       SELECT $1, '2026-11-10T00:00:00Z', n, 'key', 'm', '', '', '', '', '', n, 'succeeded', 1, 0, 0, 0, 0, 1, 0, 0
+         FROM generate_series(1, 100000) AS n`,
+      [org.id],
+    );
+    const query = '?group_by=customer_id&to=2026-11-16T00:00:00Z&format=csv';
+    expect(refusalOf(await usage(org, query))).toEqual(invalid('format too_many'));
+    const { transaction } = world.db;
+    let fetched = 0;
+    world.db.transaction = ((work, options) =>
+      transaction.call(
+        world.db,
+        (tx) =>
+          work({
+            ...tx,
+            query(sql: string, params?: readonly unknown[]) {
+              fetched += sql.startsWith('FETCH') ? 1 : 0;
+              return fetched === 3 ? Promise.reject(new DatabaseUnavailable('away')) : tx.query(sql, params);
+            },
+          } as typeof tx),
+        options,
+      )) as typeof transaction;
+    try {
+      expect(refusalOf(await usage(org, query))).toEqual([503, 'service_unavailable']);
+    } finally {
+      world.db.transaction = transaction;
+    }
   });
 
   test('CSV has a line of names, and nothing that a spreadsheet would run', async () => {

@@ -4,10 +4,9 @@ import { calendarWindow } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.ts';
 import { isInstant } from '../../platform/http/validation.ts';
-import { bucketMs } from '../../platform/ledger/counters.ts';
+import { bucketMs, dayMs, type TimeRange } from '../../platform/ledger/rollup-parts.ts';
 import { tagsWith } from '../../platform/ledger/scope.ts';
-import { findTimezone, type GroupsWanted, type Sums, sumUsage, type UsageGroup } from './queries.ts';
-import { dayMs } from './rollups.ts';
+import { findTimezone, type GroupsWanted, sumUsage } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import {
   dimensions,
@@ -16,24 +15,17 @@ import {
   spans,
   tagPrefix,
   type UsageQuery,
-  type UsageRow,
-  type UsageTotal,
   type UsageView,
 } from './schema.ts';
-import { beginnings, previousRange, type TimeRange } from './time-spans.ts';
+import { beginnings, previousRange } from './time-spans.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
 const defaultRangeMs = 30 * dayMs;
 const rangeMaxDays = 366;
 
 /** What is asked for, once it is known when and in which time zone. */
-export interface UsagePlan {
+export interface UsagePlan extends GroupsWanted {
   readonly timezone: string;
-  readonly range: TimeRange;
-  /** What it is compared with. */
-  readonly before: TimeRange | undefined;
-  readonly groupBy: readonly GroupBy[];
-  readonly request: GroupsWanted;
 }
 
 export async function planUsage(
@@ -49,47 +41,22 @@ export async function planUsage(
   if (before !== undefined && !isTold(before.fromMs)) {
     throw refuseField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
   }
-  const groupBy = wanted.map((one) => placed(one, timezone, range));
-  const request = {
+  const placedIn = (at: TimeRange) => ({
+    range: at,
+    groupBy: wanted.map((one) => placed(one, timezone, at)),
+  });
+  return {
+    timezone,
     orgId,
-    range,
     now,
+    ...placedIn(range),
+    // The first day is compared with the first, and so on.
+    before: before && placedIn(before),
     filters: Object.fromEntries(
       fields.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
     ),
     tags: query.tag === undefined ? undefined : tagsWith(query.tag),
-    groupBy,
     latencies: true,
-  };
-  return { timezone, range, before, groupBy, request };
-}
-
-export interface UsagePage {
-  /** Of rows on all pages. */
-  readonly count: number;
-  readonly total: UsageTotal;
-  readonly rows: UsageRow[];
-  /** Where the next page goes on; undefined on the last one. */
-  readonly next: readonly string[] | undefined;
-}
-
-export async function readPage(
-  db: Queryable,
-  { timezone, before, groupBy, request }: UsagePlan,
-  after: readonly string[] | undefined,
-  limit: number,
-): Promise<UsagePage> {
-  const { count, total, groups } = await sumUsage(db, { ...request, after, limit: limit + 1 });
-  const page = groups.slice(0, limit);
-  const previous =
-    before === undefined ? undefined : await sumPrevious(db, earlier(request, before, timezone, page));
-  const previousOf = (values: readonly string[]) =>
-    previous && (previous.byValues.get(JSON.stringify(values)) ?? nothing);
-  return {
-    count,
-    total: viewCompared(total, previous?.total),
-    rows: page.map((group) => viewGroup(group, groupBy, timezone, previousOf(group.values))),
-    next: groups.length > limit ? page.at(-1)?.rank : undefined,
   };
 }
 
@@ -100,58 +67,25 @@ export async function readUsage(
   now: Date,
 ): Promise<UsageView> {
   const plan = await planUsage(db, orgId, query, now);
-  const { timezone, range, before, groupBy } = plan;
+  const { timezone, range, groupBy, before } = plan;
   const order = groupBy.map(({ kind, name }) => `${kind} ${name}`).join();
   const after = query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy);
-  const { total, rows, next } = await readPage(db, plan, after, query.limit ?? pageSize.fallback);
+  const limit = query.limit ?? pageSize.fallback;
+  const { total, groups } = await sumUsage(db, { ...plan, after, limit: limit + 1 });
+  const page = groups.slice(0, limit);
+  const last = groups.length > limit ? page.at(-1) : undefined;
   return {
     ...viewRange(range),
     timezone,
-    ...(before && { previous: viewRange(before) }),
-    total,
-    data: rows,
-    next_cursor: next === undefined ? null : encodeCursor(order, JSON.stringify(next), ''),
+    ...(before && { previous: viewRange(before.range) }),
+    total: viewCompared(total),
+    data: page.map((group) => viewGroup(group, groupBy, timezone)),
+    next_cursor: last === undefined ? null : encodeCursor(order, JSON.stringify(last.rank), ''),
   };
 }
 
 function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
-}
-
-export const nothing: Sums = {
-  runs: '0',
-  failed_runs: '0',
-  input_tokens: '0',
-  cached_input_tokens: '0',
-  cache_write_tokens: '0',
-  output_tokens: '0',
-  usd_nanos: '0',
-  value_nanos: '0',
-  latencies: new Map(),
-};
-
-/** The same of an earlier range, of these groups. The first day is compared with the first, and so on. */
-export function earlier(
-  request: GroupsWanted,
-  range: TimeRange,
-  timezone: string,
-  groups: readonly Pick<UsageGroup, 'values'>[],
-): GroupsWanted & { readonly limit: number } {
-  return {
-    ...request,
-    range,
-    groupBy: request.groupBy.map((one) => placed(one, timezone, range)),
-    only: groups.map(({ values }) => values),
-    limit: groups.length,
-  };
-}
-
-async function sumPrevious(
-  db: Queryable,
-  request: ReturnType<typeof earlier>,
-): Promise<{ total: Sums; byValues: ReadonlyMap<string, Sums> }> {
-  const { total, groups } = await sumUsage(db, { ...request, after: undefined });
-  return { total, byValues: new Map(groups.map((group) => [JSON.stringify(group.values), group])) };
 }
 
 /** A dimension as it is asked for, before it is known when. */

@@ -6,12 +6,7 @@ import type { GroupBy } from './rows.ts';
 import type { UsageRow, UsageSums, UsageTotal } from './schema.ts';
 import { labelOf } from './time-spans.ts';
 
-export function viewGroup(
-  group: Omit<UsageGroup, 'rank'>,
-  groupBy: readonly GroupBy[],
-  timezone: string,
-  previous: Sums | undefined,
-): UsageRow {
+export function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezone: string): UsageRow {
   const values: Record<string, string | null> = {};
   const tags: Record<string, string | null> = {};
   for (const [index, one] of groupBy.entries()) {
@@ -25,11 +20,11 @@ export function viewGroup(
   return {
     ...values,
     ...(groupBy.some(({ kind }) => kind === 'tag') && { tags }),
-    ...viewCompared(group, previous),
+    ...viewCompared(group),
   };
 }
 
-export function viewCompared(sums: Sums, previous: Sums | undefined): UsageTotal {
+export function viewCompared({ previous, ...sums }: Sums & Pick<UsageGroup, 'previous'>): UsageTotal {
   return previous === undefined
     ? viewSums(sums)
     : { ...viewSums(sums), previous: viewSums(previous), change: changeOf(sums, previous) };

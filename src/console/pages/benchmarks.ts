@@ -1,7 +1,19 @@
 /** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
 import { type Listed, Refused } from '../api.ts';
 import { quartileBar } from '../charts/quartiles.ts';
-import { askFirst, badge, card, cardOf, empty, facts, heading, nextPage, notice, panel, table } from '../components.ts';
+import {
+  askFirst,
+  badge,
+  card,
+  cardOf,
+  empty,
+  facts,
+  heading,
+  nextPage,
+  notice,
+  panel,
+  table,
+} from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { count, day, milliseconds, percent, usd } from '../format.ts';
 import type { Field } from '../forms.ts';

@@ -36,20 +36,21 @@ export async function streamReply(
   { contentType, chunks }: StreamAnswer,
 ): Promise<StreamedReply> {
   const rest = chunks[Symbol.asyncIterator]();
-  const first = await rest.next();
-  async function* all(): AsyncGenerator<string> {
-    try {
-      for (let chunk = first; chunk.done !== true; chunk = await rest.next()) {
-        yield chunk.value;
-      }
-    } finally {
-      await rest.return?.();
-    }
-  }
+  let first: IteratorResult<string> | undefined = await rest.next();
+  // No generator: one that nobody has begun to read would end without ending what it reads from.
+  const all: AsyncIterableIterator<string> = {
+    async next() {
+      const chunk = first ?? (await rest.next());
+      first = undefined;
+      return chunk;
+    },
+    return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
+    [Symbol.asyncIterator]: () => all,
+  };
   return {
     status,
     headers: { 'content-type': contentType, 'cache-control': 'no-store' },
-    body: Readable.from(all(), { highWaterMark: 1 }),
+    body: Readable.from(all, { highWaterMark: 1 }),
   };
 }
 

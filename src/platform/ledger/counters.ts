@@ -2,15 +2,17 @@
 import type { Met } from '../../kernel/admission.ts';
 import { each, type MatchField, type Scope, type Unit } from '../../kernel/limits.ts';
 import type { Queryable } from '../db/database.ts';
-
-/** The rollups' bucket. Every time zone's days begin and end on one. */
-export const bucketMs = 15 * 60_000;
+import { bucketMs, rollupParts, type TimeRange } from './rollup-parts.ts';
 
 const rollupSum: Record<Unit, string> = {
   usd: 'usd_nanos',
   tokens: 'input_tokens + output_tokens',
   requests: 'requests',
 };
+const rollups = {
+  day: { table: 'usage_days', column: 'day' },
+  quarter: { table: 'usage_rollups', column: 'bucket' },
+} as const;
 const entrySum: Record<Unit, string> = { usd: 'usd_nanos', tokens: 'tokens', requests: 'requests' };
 
 export interface Settled {
@@ -49,21 +51,29 @@ function sourceOf({ limit, window }: Met, scope: Scope): Source {
       `coalesce((SELECT sum(${entrySum[limit.unit]}) FROM ${table} WHERE org_id = $1 AND chain_id = $3), 0)`;
     return { sql: `SELECT ${sum('ledger_entries')} + ${sum('closed_chains')}`, params: [scope.chain_id] };
   }
-  const conditions: string[] = [];
-  const params: unknown[] = [new Date(window.startMs), new Date(window.endMs)];
-  for (const [field, wanted] of Object.entries(limit.match) as [
-    Exclude<MatchField, 'route_class'>,
-    string,
-  ][]) {
-    params.push(wanted === each ? scope[field] : wanted);
-    conditions.push(` AND ${field} = $${params.length + 2}`);
+  const params: unknown[] = [];
+  const add = (value: unknown) => `$${params.push(value) + 2}`;
+  const conditions = (Object.entries(limit.match) as [Exclude<MatchField, 'route_class'>, string][]).map(
+    ([field, wanted]) => ` AND ${field} = ${add(wanted === each ? scope[field] : wanted)}`,
+  );
+  const sumOf = ({ sum, table, column }: Summed, { fromMs, toMs }: TimeRange) =>
+    `coalesce((SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= ${add(new Date(fromMs))}
+        AND ${column} < ${add(new Date(toMs))}${conditions.join('')}), 0)`;
+  const range = { fromMs: window.startMs, toMs: window.endMs };
+  if (range.fromMs % bucketMs !== 0 || range.toMs % bucketMs !== 0) {
+    const entries = { sum: entrySum[limit.unit], table: 'ledger_entries', column: 'charged_at' };
+    return { sql: `SELECT ${sumOf(entries, range)}`, params };
   }
-  const aligned = window.startMs % bucketMs === 0 && window.endMs % bucketMs === 0;
-  const { table, column, sum } = aligned
-    ? { table: 'usage_rollups', column: 'bucket', sum: rollupSum[limit.unit] }
-    : { table: 'ledger_entries', column: 'charged_at', sum: entrySum[limit.unit] };
-  return {
-    sql: `SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= $3 AND ${column} < $4${conditions.join('')}`,
-    params,
-  };
+  const sum = rollupSum[limit.unit];
+  const parts = rollupParts(range).map(
+    (part) => `${part.sign < 0 ? '-' : '+'} ${sumOf({ sum, ...rollups[part.unit] }, part)}`,
+  );
+  return { sql: `SELECT ${parts.join(' ')}`, params };
+}
+
+interface Summed {
+  readonly sum: string;
+  readonly table: string;
+  /** When. */
+  readonly column: string;
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import { jsonText, type Queryable } from '../db/database.ts';
 import type { Booked } from './booking.ts';
-import { bucketMs } from './counters.ts';
+import { bucketMs, dayMs } from './rollup-parts.ts';
 import { TagMemory, type Tags } from './usage-tags.ts';
 
 const rollupDimensions = [
@@ -54,7 +54,6 @@ export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Prom
   await tx.query(addRollups, [jsonText(rows)]);
 }
 
-const dayMs = 86_400_000;
 const tagMemory = new TagMemory();
 const noTags: Tags = {};
 

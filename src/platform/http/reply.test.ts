@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { streamReply } from './reply.ts';
+
+/** Three chunks, and whether what they are made from was ended. */
+function source() {
+  const state = { made: 0, isEnded: false };
+  async function* chunks(): AsyncGenerator<string> {
+    try {
+      for (; state.made < 3; ) {
+        state.made += 1;
+        yield `chunk ${state.made}\n`;
+      }
+    } finally {
+      state.isEnded = true;
+    }
+  }
+  return { state, answer: { contentType: 'text/plain', chunks: chunks() } };
+}
+
+test('a stream is sent whole, and then what it is made from is ended', async () => {
+  const { state, answer } = source();
+  const { body } = await streamReply(200, answer);
+  expect(state.made).toBe(1);
+  let text = '';
+  for await (const chunk of body) {
+    text += chunk;
+  }
+  expect([text, state.isEnded]).toEqual(['chunk 1\nchunk 2\nchunk 3\n', true]);
+});
+
+test('what nobody begins to read is ended too', async () => {
+  const { state, answer } = source();
+  const { body } = await streamReply(200, answer);
+  const closed = once(body, 'close');
+  body.destroy();
+  await closed;
+  expect(state).toEqual({ made: 1, isEnded: true });
+});
