@@ -61,7 +61,7 @@ test('nobody takes part until they say so', async () => {
   };
   expect(json).toEqual(set);
   expect((await call(org, 'GET', path)).json).toEqual(set);
-  const { json: left } = await takePart(org, { enabled: false });
+  const { json: left } = await takePart(org, { enabled: false, industry: null, size_band: null });
   expect(left).toMatchObject({ enabled: false, industry: null, size_band: null });
   const { entries } = await recordedOf(world, org.id);
   const put = {

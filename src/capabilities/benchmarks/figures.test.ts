@@ -87,4 +87,8 @@ test('a wider cohort less a narrower one does not tell what a single org of the 
 test('the caller’s quarter', () => {
   const quartiles = { q1: 1, median: 2, q3: 3 };
   expect([0, 1, 1.5, 2.5, 3.5].map((value) => quarterOf(value, quartiles))).toEqual([1, 1, 2, 3, 4]);
+  // Where all have the same, so has the caller, whatever rounding did to it.
+  const same = aggregate([[org(1 / 3), org(1 / 3), org(1 / 3)]], floor).metrics.output_ratio;
+  expect(same).toEqual({ q1: 0.33, median: 0.33, q3: 0.33 });
+  expect(quarterOf(1 / 3, same ?? quartiles)).toBe(1);
 });

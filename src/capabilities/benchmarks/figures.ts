@@ -129,7 +129,11 @@ function sharesByModel(members: readonly Figures[]): Map<string, number[]> {
   return found;
 }
 
-/** In which quarter of the cohort a value lies, from 1, the lowest. It follows from what the caller is told anyway. */
-export function quarterOf(value: number, { q1, median, q3 }: Quartiles): 1 | 2 | 3 | 4 {
+/**
+ * In which quarter of the cohort a value lies, from 1, the lowest. It follows from what the caller is told anyway. The value is
+ * rounded as the quartiles are: who has what everybody has must not come out above them for a digit that was cut off.
+ */
+export function quarterOf(own: number, { q1, median, q3 }: Quartiles): 1 | 2 | 3 | 4 {
+  const value = roundTo2(own);
   return value <= q1 ? 1 : value <= median ? 2 : value <= q3 ? 3 : 4;
 }

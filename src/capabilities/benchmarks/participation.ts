@@ -30,6 +30,6 @@ export async function putOwnParticipation(
 }
 
 /** The same word however it is written. */
-export function alike(word: string | undefined): string | null {
+export function alike(word: string | null | undefined): string | null {
   return word?.trim().toLowerCase() ?? null;
 }

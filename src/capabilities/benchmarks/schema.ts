@@ -8,8 +8,8 @@ const word = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', example
 
 export const PutParticipation = closed({
   enabled: Type.Boolean({ description: 'Whether the figures of the organization count in benchmarks.' }),
-  industry: Type.Optional(word),
-  size_band: Type.Optional(word),
+  industry: Type.Optional(nullable(word)),
+  size_band: Type.Optional(nullable(word)),
 });
 export type PutParticipation = Static<typeof PutParticipation>;
 
@@ -21,7 +21,10 @@ export const ParticipationView = closed({
 });
 export type ParticipationView = Static<typeof ParticipationView>;
 
-const criteria = closed({ industry: Type.Optional(word), size_band: Type.Optional(word) });
+const criteria = closed({
+  industry: Type.Optional(nullable(word)),
+  size_band: Type.Optional(nullable(word)),
+});
 
 export const CreateCohort = closed({ name, criteria });
 export type CreateCohort = Static<typeof CreateCohort>;

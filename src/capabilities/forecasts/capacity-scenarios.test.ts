@@ -165,6 +165,16 @@ describe('a forecast with a scenario', () => {
     await create('nobody', { model_mix: [{ from_model: 'gpt-4o', to_model: 'nowhere', percent: 50 }] });
     const unknown = await capacity('?scenario=nobody');
     expect([unknown.scenario.unpriced_models, unknown.total.cost_usd]).toEqual([['nowhere'], '360']);
+    // Runs without tokens have nothing that a price could be put on: they do not become free.
+    await recordDays(
+      world,
+      org,
+      daysOf(30, () => '7'),
+      { model: 'flat', deployment: 'e' },
+    );
+    await create('flat', { model_mix: [{ from_model: 'flat', to_model: 'gpt-4o-mini', percent: 50 }] });
+    const flat = await capacity('?scenario=flat&deployment=e');
+    expect([flat.scenario.unpriced_models, flat.total.cost_usd]).toEqual([['gpt-4o-mini'], '210']);
     await create('closed', {
       seasonality: { periods: [{ from: '2026-11-15', to: '2026-11-19', percent: 0 }] },
     });

@@ -14,7 +14,7 @@ const modelsMax = 200;
 export interface Mixed {
   readonly uses: readonly ModelUse[];
   readonly costBefore: number;
-  /** Named in the scenario, and neither priced nor used before: their cost is taken to be what it was. */
+  /** Named in the scenario, and what they would cost cannot be told: it is taken to be what it was. */
   readonly unpriced: readonly string[];
 }
 
@@ -91,16 +91,23 @@ function move(
   }
   const moved = scale(source, part);
   const target = uses.get(to) ?? scale(source, 0);
-  const perToken = target.costNanos / (target.input + target.output);
-  const cost =
-    rates !== undefined
-      ? priceOf(rates, moved)
-      : Number.isFinite(perToken)
-        ? perToken * (moved.input + moved.output)
-        : undefined;
+  const cost = costElsewhere(moved, target, rates);
   uses.set(from, scale(source, 1 - part));
   uses.set(to, add(target, { ...moved, costNanos: cost ?? moved.costNanos }));
   return cost !== undefined;
+}
+
+/** Undefined where it cannot be told: no price and no history, or nothing that a price could be put on. */
+function costElsewhere(moved: Use, target: Use, rates: Rates | undefined): number | undefined {
+  const tokens = moved.input + moved.output;
+  if (tokens === 0 && (rates?.requestNanosEach ?? null) === null) {
+    return undefined;
+  }
+  if (rates !== undefined) {
+    return priceOf(rates, moved);
+  }
+  const perToken = target.costNanos / (target.input + target.output);
+  return Number.isFinite(perToken) ? perToken * tokens : undefined;
 }
 
 function priceOf(rates: Rates, use: Use): number {

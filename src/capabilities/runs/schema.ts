@@ -19,8 +19,8 @@ const tags = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.Stri
 });
 const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 
-const finished = ['succeeded', 'failed', 'cancelled'] as const;
-export const runStatuses = ['running', ...finished] as const;
+export const finishedStatuses = ['succeeded', 'failed', 'cancelled'] as const;
+export const runStatuses = ['running', ...finishedStatuses] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
 /** What a run turns out to be; of one that goes on, as far as it is known. */
@@ -70,7 +70,7 @@ export const CreateRun = closed({
 export type CreateRun = Static<typeof CreateRun>;
 
 export const CompleteRun = closed({
-  status: Type.Optional(choice(finished, 'Default: succeeded.')),
+  status: Type.Optional(choice(finishedStatuses, 'Default: succeeded.')),
   ...measured,
 });
 export type CompleteRun = Static<typeof CompleteRun>;

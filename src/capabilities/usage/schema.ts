@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { pageParameters } from '../../platform/http/list.ts';
 import { choice, closed, nullable, timestamp } from '../../platform/http/schemas.ts';
 import { label, tagCondition } from '../../platform/ledger/scope.ts';
+import { finishedStatuses } from '../runs/index.ts';
 
 /** Columns of the usage sums. */
 export const fields = [
@@ -50,6 +51,7 @@ export const UsageQuery = closed({
     Type.String({ ...timestamp, description: 'Not included. At most 366 days after `from`. Default: now.' }),
   ),
   ...each(fields, Type.Optional(label)),
+  status: Type.Optional(choice(finishedStatuses, 'Runs that go on are in no sum.')),
   tag: Type.Optional(tagCondition),
   compare: Type.Optional(
     choice(

@@ -722,6 +722,8 @@ test.each([
   ['?from=2025-01-01T00:00:00Z', 'to out_of_range'],
   ['?from=2199-12-31T00:00:00Z&to=2199-12-31T23:59:59Z', 'to out_of_range'],
   ['?to=1900-01-02T00:00:00Z', 'to out_of_range'],
+  ['?from=2026-11-20T00:00:00Z', 'from out_of_range'],
+  ['?status=success', 'status invalid_value'],
   ['?from=yesterday', 'from invalid_format'],
   ['?group_by=tag:', 'group_by invalid_value'],
   ['?group_by=tag:a,tag:a', 'group_by invalid_value'],

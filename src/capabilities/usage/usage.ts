@@ -125,6 +125,9 @@ function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRan
   const toMs = to === undefined ? now.getTime() + 1 : Date.parse(to);
   const fromMs =
     from === undefined ? calendarWindow('day', timezone, toMs - defaultRangeMs).startMs : Date.parse(from);
+  if (fromMs >= toMs && to === undefined) {
+    throw refuseField('from', 'out_of_range', 'This lies ahead: without `to`, usage is told up to now.');
+  }
   if (fromMs >= toMs) {
     throw refuseField('to', 'out_of_range', 'This has to be later than `from`.');
   }
