@@ -139,6 +139,18 @@ describe('a forecast with a scenario', () => {
     expect(refusalOf(theirs)).toEqual([404, 'not_found']);
   });
 
+  test('runs without tokens, on which no price can be put, do not become free by moving', async () => {
+    await recordDays(
+      world,
+      org,
+      daysOf(30, () => '7'),
+      { model: 'flat', input_tokens: 0, output_tokens: 0 },
+    );
+    await create('flat', { model_mix: [{ from_model: 'flat', to_model: 'gpt-4o-mini', percent: 50 }] });
+    const flat = await capacity('?scenario=flat');
+    expect([flat.scenario.unpriced_models, flat.total.cost_usd]).toEqual([['gpt-4o-mini'], '210']);
+  });
+
   test('prices, a mix of models, a season and a new deployment change the cost', async () => {
     await recordDays(
       world,
@@ -165,16 +177,6 @@ describe('a forecast with a scenario', () => {
     await create('nobody', { model_mix: [{ from_model: 'gpt-4o', to_model: 'nowhere', percent: 50 }] });
     const unknown = await capacity('?scenario=nobody');
     expect([unknown.scenario.unpriced_models, unknown.total.cost_usd]).toEqual([['nowhere'], '360']);
-    // Runs without tokens have nothing that a price could be put on: they do not become free.
-    await recordDays(
-      world,
-      org,
-      daysOf(30, () => '7'),
-      { model: 'flat', deployment: 'e' },
-    );
-    await create('flat', { model_mix: [{ from_model: 'flat', to_model: 'gpt-4o-mini', percent: 50 }] });
-    const flat = await capacity('?scenario=flat&deployment=e');
-    expect([flat.scenario.unpriced_models, flat.total.cost_usd]).toEqual([['gpt-4o-mini'], '210']);
     await create('closed', {
       seasonality: { periods: [{ from: '2026-11-15', to: '2026-11-19', percent: 0 }] },
     });
