@@ -100,3 +100,31 @@ document.addEventListener('change', (event) => {
     event.target.form.requestSubmit();
   }
 });
+
+/** A page that shows something under way renews its content, and the way the visitor has opened it. */
+function renewLater() {
+  const seconds = Number(document.getElementById('main')?.dataset.refresh);
+  if (seconds > 0) {
+    setTimeout(renew, seconds * 1_000);
+  }
+}
+async function renew() {
+  const main = document.getElementById('main');
+  // Not under somebody's hands, and not where nobody looks.
+  const isBusy = main.contains(document.activeElement) && document.activeElement !== main;
+  if (!isBusy && !document.hidden) {
+    try {
+      const url = new URL(location.href);
+      url.searchParams.delete('done');
+      const answer = await fetch(url, { headers: { accept: 'text/html' } });
+      const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('main');
+      if (fresh !== null) {
+        main.replaceWith(fresh);
+      }
+    } catch {
+      // The service is away for a moment; the next time may find it.
+    }
+  }
+  renewLater();
+}
+renewLater();

@@ -3,18 +3,17 @@
  * are found out rather than listed, the pages from their declarations and the questions from the service's log, so a page
  * that is new or asks for more is measured as it is.
  */
-import type { Audience, Screen } from '../src/console/screen.ts';
-import { screens } from '../src/console/screens.ts';
+import { followLinks, pageTemplates, type Side } from '../test/support/console-links.ts';
 import type { ServiceProcess } from './processes.ts';
 
 /** Whom the pages are shown to, and the key that asks what they ask. */
 export interface Visitor {
-  readonly audience: Exclude<Audience, 'everyone'>;
+  readonly side: Side;
   readonly key: string;
 }
 
 export interface ToldPage {
-  /** The template of its path, and for whom. */
+  /** The template of its path. */
   readonly name: string;
   readonly path: string;
   readonly visitor: Visitor;
@@ -22,17 +21,7 @@ export interface ToldPage {
   readonly questions: readonly string[];
 }
 
-/** The first page, which is another one for operators, is counted for people of an org. */
-export const pageNames: readonly string[] = templates('org').concat(templates('operator'));
-
-/** Pages that people look at: the rest is what forms are sent to, and what answers for all that is not there. */
-function templates(audience: Visitor['audience']): string[] {
-  const isShown = (screen: Screen) =>
-    (screen.method ?? 'GET') === 'GET' &&
-    !screen.path.endsWith('*') &&
-    (screen.audience === audience || (screen.audience === 'everyone' && audience === 'org'));
-  return screens.filter(isShown).map(({ path }) => path);
-}
+export const pageNames: readonly string[] = [...pageTemplates('org'), ...pageTemplates('operator')];
 
 interface Seen extends Omit<ToldPage, 'questions'> {
   readonly traceId: string;
@@ -46,7 +35,7 @@ export async function tour(
 ): Promise<ToldPage[]> {
   const seen: Seen[] = [];
   for (const visitor of visitors) {
-    seen.push(...(await followLinks(service, visitor)));
+    seen.push(...(await look(service, visitor)));
   }
   await service.stop();
   const asked = questionsByTrace(service.log());
@@ -54,37 +43,17 @@ export async function tour(
   return seen.map(({ traceId, ...page }) => ({ ...page, questions: [...(asked.get(traceId) ?? [])] }));
 }
 
-/** Every template's page once, by the first link that leads to one. */
-async function followLinks(service: ServiceProcess, visitor: Visitor): Promise<Seen[]> {
+async function look(service: ServiceProcess, visitor: Visitor): Promise<Seen[]> {
   const cookie = await signIn(service, visitor.key);
-  const names = templates(visitor.audience).map((name) => ({ name, pattern: patternOf(name) }));
-  // A page for something new stands beside those of what there is, and its path would pass for one of theirs.
-  names.sort((a, b) => parameters(a.name) - parameters(b.name));
-  const seen = new Map<string, Seen>();
-  const waiting = [visitor.audience === 'org' ? '/console' : '/console/orgs'];
-  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
-    const plain = path.replace(/[?#].*/s, '');
-    const name = names.find(({ pattern }) => pattern.test(plain))?.name;
-    if (name === undefined || seen.has(name)) {
-      continue;
+  const seen: Seen[] = [];
+  await followLinks(visitor.side, async (path, name) => {
+    const { html, traceId, bytes } = await open(service, path, cookie);
+    if (html !== undefined) {
+      seen.push({ name, path, visitor, traceId, bytes });
     }
-    const page = await open(service, path, cookie);
-    // What is kept as a file is no page.
-    if (page.isHtml) {
-      const { traceId, bytes } = page;
-      seen.set(name, { name, path, visitor, traceId, bytes });
-      waiting.push(...page.links);
-    }
-  }
-  return [...seen.values()];
-}
-
-function patternOf(template: string): RegExp {
-  return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-}
-
-function parameters(template: string): number {
-  return template.split('{').length - 1;
+    return html;
+  });
+  return seen;
 }
 
 /** With a key; answers the cookie. */
@@ -102,16 +71,15 @@ export async function signIn({ port }: ServiceProcess, key: string): Promise<str
 async function open({ port }: ServiceProcess, path: string, cookie: string) {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { cookie } });
   const text = await answer.text();
-  if (answer.status !== 200) {
-    throw new Error(`${path} answered ${answer.status}`);
+  const isHtml = (answer.headers.get('content-type') ?? '').startsWith('text/html');
+  if (answer.status !== 200 && isHtml) {
+    // Such as an export whose form was not filled in.
+    return { html: undefined, traceId: '', bytes: 0 };
   }
   return {
-    isHtml: (answer.headers.get('content-type') ?? '').startsWith('text/html'),
+    html: isHtml ? text : undefined,
     traceId: answer.headers.get('x-svc-trace-id') ?? '',
     bytes: Buffer.byteLength(text) + (await assetBytes(port, text)),
-    links: [...text.matchAll(/href="(\/console[^"]*)"/g)].map(([, link = '']) =>
-      link.replaceAll('&amp;', '&'),
-    ),
   };
 }
 

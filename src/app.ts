@@ -229,7 +229,7 @@ export function createApp(deps: AppDependencies): App {
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
-    ...customerRoutes({ db, ids }),
+    ...customerRoutes({ db, ids, ledger }),
     ...erasureRoutes({ ...erasures, log, recordChange: record }),
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),

@@ -80,7 +80,7 @@ async function furnish(
     reason: 'Bench',
     expires_at: new Date(Date.now() + 3_600_000).toISOString(),
   });
-  return { owner: { audience: 'org', key }, operator: { audience: 'operator', key: operatorKey } };
+  return { owner: { side: 'org', key }, operator: { side: 'operator', key: operatorKey } };
 }
 
 /** Of several requests the slowest counts. What several pages ask is asked once. */

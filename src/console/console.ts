@@ -80,6 +80,8 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
           title: answer.title,
           body: answer.body,
           status: answer.status,
+          // Whoever wants to read in peace says so in the address.
+          goesOn: answer.goesOn === true && !visit.query.has('still'),
           menu: credential.org === null ? operatorMenu : orgMenu,
           url: visit.url,
           orgName: org.name,

@@ -1,7 +1,7 @@
 /** The frame around every page: skip link, menu, who is signed in, the switch between light and dark, what was just done. */
 import type { PageAnswer } from '../platform/http/page.ts';
 import type { Assets } from './assets.ts';
-import { type Html, html, type Part, render } from './html.ts';
+import { type Html, html, link, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup } from './navigation.ts';
 
 export const themes = ['auto', 'light', 'dark'] as const;
@@ -23,6 +23,8 @@ export interface SignedInFrame extends Frame {
   readonly role: string;
   /** What was just done, told once. */
   readonly done: string | undefined;
+  /** What it shows is still under way. */
+  readonly goesOn: boolean;
   /** Above everything: that this is somebody else's org. */
   readonly banner?: Part;
   /** Where “Sign out” leads. */
@@ -39,7 +41,7 @@ const headersOfPages = {
 };
 
 export function signedInPage(frame: SignedInFrame): PageAnswer {
-  const { menu, url, orgName, role, done, banner, signOut = '/console/logout', body, theme } = frame;
+  const { menu, url, orgName, role, done, goesOn, banner, signOut = '/console/logout', body, theme } = frame;
   return htmlPage(
     frame,
     html`<a class="skip" href="#main">Skip to the content</a>
@@ -48,9 +50,18 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
-<main id="main" tabindex="-1">${done !== undefined && html`<p class="done" role="status">${done}</p>`}${body}</main></div>`,
+<main id="main" tabindex="-1"${goesOn && html` data-refresh="${refreshSeconds}"`}>${goesOn && underWay(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}${body}</main></div>`,
     "form-action 'self'",
+    // With a script the content alone is renewed, which neither blinks nor takes the focus away.
+    goesOn && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
   );
+}
+
+const refreshSeconds = 4;
+
+function underWay(url: string): Html {
+  const still = link(url.replace(/([?&])done=\w+&?/, '$1').replace(/[?&]$/, ''), { still: 'yes' });
+  return html`<p class="note under-way"><span class="pulse" aria-hidden="true"></span> Still under way: this page renews itself. <a href="${still}">Keep it as it is</a></p>`;
 }
 
 /** For those who are not signed in. Signing in may lead to an identity provider, and browsers hold that against the form. */
@@ -62,7 +73,12 @@ export function plainPage(frame: Frame): PageAnswer {
   );
 }
 
-function htmlPage({ assets, theme, title, status }: Frame, body: Html, formAction: string): PageAnswer {
+function htmlPage(
+  { assets, theme, title, status }: Frame,
+  body: Html,
+  formAction: string,
+  head: Part = false,
+): PageAnswer {
   return {
     status,
     contentType: 'text/html; charset=utf-8',
@@ -70,7 +86,7 @@ function htmlPage({ assets, theme, title, status }: Frame, body: Html, formActio
 <html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${title} · Purser</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <link rel="icon" href="${assets.icon}" type="image/svg+xml"><link rel="stylesheet" href="${assets.stylesheet}">
-<script src="${assets.script}" defer></script></head>
+<script src="${assets.script}" defer></script>${head}</head>
 <body>${body}</body></html>`),
     headers: { ...headersOfPages, 'content-security-policy': `${policy}; ${formAction}` },
   };

@@ -26,6 +26,8 @@ const outcomes = {
   reinstated: 'Reinstated.',
   plan_created: 'The plan was created.',
   topped_up: 'Topped up.',
+  erasing: 'The customer is being erased.',
+  corrected: 'The cost was corrected.',
   saved: 'Saved.',
   deleted: 'Deleted.',
   voided: 'Voided.',

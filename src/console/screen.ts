@@ -41,6 +41,8 @@ export interface View {
   readonly status: number;
   readonly title: string;
   readonly body: Html;
+  /** What it shows is still under way: it is shown anew every few seconds until it is not. */
+  readonly goesOn?: boolean;
 }
 
 export interface SeeOther {

@@ -3,16 +3,19 @@ import { Refused } from './api.ts';
 import { approvalScreens } from './pages/approvals.ts';
 import { auditScreens } from './pages/audit.ts';
 import { benchmarkScreens } from './pages/benchmarks.ts';
+import { bookScreens } from './pages/books.ts';
 import { creditScreens } from './pages/credits.ts';
+import { customerScreens } from './pages/customers.ts';
 import { deprecationScreens } from './pages/deprecations.ts';
 import { forecastScreens } from './pages/forecasts.ts';
-import { keyScreens } from './pages/keys.ts';
+import { keyScreens, operatorKeyScreens } from './pages/keys.ts';
 import { limitFormScreens } from './pages/limit-forms.ts';
 import { limitScreens } from './pages/limits.ts';
 import { operatorGrantScreens } from './pages/operator-grants.ts';
 import { operatorOrgScreens } from './pages/operator-orgs.ts';
 import { operatorPlanScreens } from './pages/operator-plans.ts';
 import { operatorPriceScreens } from './pages/operator-prices.ts';
+import { operatorRateScreens } from './pages/operator-rates.ts';
 import { overviewScreens } from './pages/overview.ts';
 import { policyScreens } from './pages/policies.ts';
 import { policyTrialScreens } from './pages/policy-simulation.ts';
@@ -46,6 +49,8 @@ export const screens: readonly Screen[] = [
   ...limitScreens,
   ...limitFormScreens,
   ...creditScreens,
+  ...bookScreens,
+  ...customerScreens,
   ...keyScreens,
   ...webhookScreens,
   ...webhookDetailScreens,
@@ -68,5 +73,7 @@ export const screens: readonly Screen[] = [
   ...operatorPlanScreens,
   ...operatorPriceScreens,
   ...operatorGrantScreens,
+  ...operatorKeyScreens,
+  ...operatorRateScreens,
   noSuchPage,
 ];

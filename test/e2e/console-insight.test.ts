@@ -265,6 +265,40 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     ] as const) {
       await look(path, title, path.endsWith('none') ? 404 : 200);
     }
+    await look(`${here}/residency`, 'Where the organization is at home');
+    await page.getByLabel('Home region').fill('eu');
+    await page.getByLabel('What arrives in another region').selectOption('strict');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await asOperator('GET', `/orgs/${id}/residency`)).json).toEqual({
+      home_region: 'eu',
+      mode: 'strict',
+    });
+    await look(`${here}/rates`, 'Rates of the organization');
+    await page.getByLabel('Reads in a minute').fill('600');
+    await page.getByLabel('Name').first().fill('gateway');
+    await page.getByLabel('Limit').first().fill('100');
+    await page.getByLabel('In seconds').first().fill('60');
+    await page.getByLabel('Routes').first().selectOption('edge');
+    await page.getByLabel('Name').nth(1).fill('dollars');
+    await page.getByLabel('Kind').nth(1).selectOption('quota');
+    await page.getByLabel('Limit').nth(1).fill('12.5');
+    await page.getByLabel('Of', { exact: true }).nth(1).selectOption('usd');
+    await page.getByLabel('In seconds').nth(1).fill('never');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.locator('#field-policies-1-window_seconds-fault').isVisible()).toBe(true);
+    await page.getByLabel('In seconds').nth(1).fill('3600');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/done=saved/);
+    expect((await asOperator('GET', `/orgs/${id}/rate-limits`)).json).toMatchObject({
+      read_rpm: 600,
+      policies: [
+        { name: 'gateway', limit: 100, match: { route_class: 'edge' } },
+        { name: 'dollars', kind: 'quota', unit: 'usd', limit: '12.5', match: {} },
+      ],
+    });
+    await look(`${here}/rates`, 'Rates of the organization');
+    expect(await page.getByLabel('Limit').nth(1).inputValue()).toBe('12.5');
     await asOperator('POST', `/orgs/${id}/suspend`, {});
     await look(here, 'Contoso');
     await confirm('Remove it');
@@ -295,6 +329,22 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await confirm('Remove');
     await page.waitForURL(/done=deleted/);
     expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
+  });
+
+  test('mints a key of an operator, and revokes it', async () => {
+    const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
+    await look('/console/operator-keys', 'Keys');
+    await look('/console/operator-keys/new', 'Mint a key');
+    await page.getByLabel('Name').fill('On-call');
+    await page.getByRole('button', { name: 'Mint the key' }).click();
+    const key = (await page.locator('#secret').textContent()) ?? '';
+    const works = async () => (await walk.world.request('GET', '/v1/admin/orgs', { key })).status;
+    expect(await works()).toBe(200);
+    await page.getByRole('link', { name: 'All keys' }).click();
+    // The newest stands first.
+    await confirm('Revoke');
+    await page.waitForURL(/operator-keys\?done=key_revoked/);
+    expect(await works()).toBe(410);
   });
 
   test('keeps the pages of operators from people of an org, and the other way around', async () => {

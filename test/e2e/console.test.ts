@@ -60,6 +60,14 @@ describe.skipIf(executable === undefined)('the console', () => {
     await press('Apply');
     await page.waitForURL(/workflow=research/);
     expect(await page.getByRole('row').count()).toBe(1 + 3);
+    await look(`/console/runs/${plan}`, 'Run of planner');
+    await page.getByRole('link', { name: 'Correct the cost' }).click();
+    await page.getByLabel('Difference').fill('-0.05');
+    await page.getByLabel('Reason').fill('A rebate');
+    await expectGood(page);
+    await press('Book the correction');
+    await page.waitForURL(/done=corrected/);
+    expect((await api('GET', `/v1/runs/${plan}`)).json.adjustment_usd).toBe('-0.05');
     await look(`/console/runs/${search}`, 'Run of searcher');
     expect(await page.locator('.tree [aria-current]').textContent()).toContain('search');
     // The run that follows from it stands inside its own branch.
@@ -131,6 +139,38 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect((await api('GET', '/holds')).json.data).toEqual([]);
   });
 
+  test('shows what each customer costs and may, and forgets one', async () => {
+    const { page, look, confirm, api } = await walk.owner();
+    const name = 'acme & sons/north';
+    await api('POST', '/customer-limits', { customer_id: name, period: 'month', limit_usd: '10' });
+    await api('POST', '/credit-packs', { customer_id: name, amount_usd: '20' });
+    await api('POST', '/v1/runs', { model: 'small', cost_usd: '2', customer_id: name });
+    await look('/console/customers', 'Customers');
+    const row = page.getByRole('row', { name: /acme & sons\/north \$2\.00 1 .*\$18\.00/ });
+    expect(await row.getByRole('img').getAttribute('aria-label')).toContain('$8.00 left of $10.00');
+    await row.getByRole('link').click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    expect(await page.getByRole('table', { name: 'Limits' }).getByRole('row').count()).toBe(1 + 2);
+    await expectGood(page);
+    await confirm('Erase the customer');
+    await page.waitForURL(/customers\/erased\?done=erasing/);
+    expect(await page.getByRole('row', { name: /erased|erasing/ }).count()).toBe(1);
+    await look('/console/customers', 'Customers');
+    expect(await page.getByText('acme').count()).toBe(0);
+    await look('/console/customers/of/nobody', 'There is no such page', 404);
+  });
+
+  test('checks the books', async () => {
+    const { page, look, press, api } = await walk.owner();
+    await api('PUT', '/spend-cap', { cap_usd: '5' });
+    await api('POST', '/v1/runs', { model: 'small', cost_usd: '2' });
+    await look('/console/limits', 'Limits');
+    await press('Check the books');
+    expect(await page.getByText('Everything agrees').isVisible()).toBe(true);
+    expect(await page.getByRole('row', { name: 'Cost $2.00 $2.00 $2.00 –' }).isVisible()).toBe(true);
+    await expectGood(page);
+  });
+
   test('mints a key that is shown once, rotates it and revokes it', async () => {
     const { page, look, press, confirm, arrived } = await walk.owner();
     const { world } = walk;
@@ -192,6 +232,30 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(tests.map(({ event }) => event.id)).toEqual([tests[0]?.event.id, tests[0]?.event.id]);
     await look(`${here}/edit`, 'Webhook');
     expect(await page.getByLabel('Events').inputValue()).toBe('webhook.*\nbudget.*');
+    await webhooks.stop();
+    await receiver.close();
+  });
+
+  test('delivers all of a range again, and tells until when that goes on', async () => {
+    const { page, look, press, api } = await walk.owner();
+    const receiver = await startReceiver();
+    const webhooks = controlWebhooks(walk.world);
+    const { id } = (await api('POST', '/webhooks', { url: receiver.url, events: ['webhook.test'] })).json;
+    await api('POST', `/webhooks/${id}/test`);
+    await webhooks.deliver();
+    await look(`/console/webhooks/${id}/redeliver`, 'Deliver again');
+    await page.getByLabel('Those that').selectOption('delivered');
+    await press('Deliver again');
+    await page.waitForURL(/state=waiting&redelivering=1$/);
+    expect(await page.getByRole('row', { name: /webhook\.test/ }).count()).toBe(1);
+    expect(await page.getByText('1 delivery was put in line again').isVisible()).toBe(true);
+    expect(await page.getByText('Still under way').isVisible()).toBe(true);
+    await expectGood(page);
+    await webhooks.deliver();
+    // The page notices by itself.
+    await page.getByText('Still under way').waitFor({ state: 'detached' });
+    expect(await page.getByText('No deliveries').isVisible()).toBe(true);
+    expect(receiver.received).toHaveLength(2);
     await webhooks.stop();
     await receiver.close();
   });

@@ -4,18 +4,11 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { engine } from './test-database.ts';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/**
- * Undefined: this machine has none, which where everything is required is a failure; or the engine is the other one, since
- * pages look and act alike on both. That each is served on both is seen to without a browser, in `src/console`.
- */
+/** Undefined: this machine has none. Where everything is required, that is a failure. */
 export function findBrowser(): string | undefined {
-  if (engine !== 'embedded') {
-    return undefined;
-  }
   const found = places.find((place) => existsSync(place));
   if (found === undefined && process.env.PURSER_TEST_REQUIRE_ALL === '1') {
     throw new Error('Chromium was not found on this machine, and PURSER_TEST_REQUIRE_ALL is set');

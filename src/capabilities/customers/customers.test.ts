@@ -46,10 +46,11 @@ async function limit(customer_id: string): Promise<void> {
   expect(answer.status).toBe(201);
 }
 
+const ofTheDay = { id: expect.any(String), period: 'day', limit_usd: '1', spent_usd: '0' };
 const everyone = [
-  { customer_id: 'b', cost_usd: '1.500000001', runs: 3 },
-  { customer_id: 'c', cost_usd: '0', runs: 0 },
-  { customer_id: 'd', cost_usd: '0', runs: 1 },
+  { customer_id: 'b', cost_usd: '1.500000001', runs: 3, limits: [ofTheDay], credits_usd: null },
+  { customer_id: 'c', cost_usd: '0', runs: 0, limits: [ofTheDay], credits_usd: null },
+  { customer_id: 'd', cost_usd: '0', runs: 1, limits: [], credits_usd: null },
 ];
 
 test('whoever has used something or has a limit is listed, once, with the sum of all time', async () => {
@@ -69,6 +70,37 @@ test.each([
     query = json.next_cursor === null ? '' : `?limit=2&sort=${sort}&cursor=${json.next_cursor}`;
   }
   expect([seen, query]).toEqual([expected, '']);
+});
+
+test('tells where the limits and the live credits of each stand, and finds one', async () => {
+  const own = await world.createOrg();
+  const as = (method: string, path: string, body: object) =>
+    world.request(method, path.startsWith('/v1') ? path : `/v1/orgs/${own.id}${path}`, {
+      key: own.ownerKey,
+      body,
+    });
+  const expires_at = new Date(world.clock.now().getTime() + 60_000).toISOString();
+  await as('POST', '/customer-limits', { customer_id: 'acme', period: 'month', limit_usd: '10' });
+  await as('POST', '/credit-packs', { customer_id: 'acme', amount_usd: '3', expires_at });
+  await as('POST', '/credit-packs', { customer_id: 'acme', amount_usd: '5' });
+  await as('POST', '/v1/runs', { model: 'm', customer_id: 'acme', cost_usd: '1.25' });
+  await as('POST', '/v1/runs', { model: 'm', customer_id: 'acme', cost_usd: '0.5', status: 'running' });
+  await as('POST', '/v1/runs', { model: 'm', customer_id: 'bolt', cost_usd: '1' });
+  const acme = async () => {
+    const { json } = await world.request('GET', `/v1/orgs/${own.id}/customers?customer_id=acme`, {
+      key: own.ownerKey,
+    });
+    expect(json.data).toHaveLength(1);
+    return json.data[0];
+  };
+  expect(await acme()).toMatchObject({
+    cost_usd: '1.25',
+    limits: [{ period: 'month', limit_usd: '10', spent_usd: '1.75' }],
+    credits_usd: '6.25',
+  });
+  world.clock.advanceSeconds(61);
+  // What is left of the pack that has expired is none of its credits any more.
+  expect((await acme()).credits_usd).toBe('5');
 });
 
 test('a deleted limit does not make a customer', async () => {

@@ -3,25 +3,35 @@ import { each } from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../platform/http/list.ts';
+import { type CustomerStandingDependencies, customerStandings } from './customer-standings.ts';
 import type { CustomerFilters, CustomerView } from './schema.ts';
 
 export async function listCustomers(
-  db: Queryable,
+  { db, ledger }: CustomerStandingDependencies,
   orgId: string,
-  { limit = pageSize.fallback, sort = 'customer_id', cursor }: CustomerFilters,
+  { limit = pageSize.fallback, sort = 'customer_id', cursor, customer_id: only }: CustomerFilters,
+  now: Date,
 ): Promise<PageOf<CustomerView>> {
   const after = cursor === undefined ? null : decodeCursor(cursor, sort, 'text').id;
   const found = await selectCustomerIds(db, {
     orgId,
     descending: sort.startsWith('-'),
     after,
+    only: only ?? null,
     most: limit + 1,
   });
   const ids = found.slice(0, limit);
-  const totals = await selectTotals(db, orgId, ids);
+  const [totals, standings] = await Promise.all([
+    selectTotals(db, orgId, ids),
+    customerStandings({ db, ledger }, orgId, ids, now),
+  ]);
   const last = ids.at(-1);
   return {
-    data: ids.map((id) => totals.get(id) ?? viewTotal(id, '0', '0')),
+    data: ids.map((id) => ({
+      customer_id: id,
+      ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
+      ...(standings.get(id) ?? { limits: [], credits_usd: null }),
+    })),
     next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last, last) : null,
   };
 }
@@ -30,6 +40,7 @@ interface IdsWanted {
   readonly orgId: string;
   readonly descending: boolean;
   readonly after: string | null;
+  readonly only: string | null;
   readonly most: number;
 }
 
@@ -39,9 +50,10 @@ interface IdsWanted {
  */
 async function selectCustomerIds(
   db: Queryable,
-  { orgId, descending, after, most }: IdsWanted,
+  { orgId, descending, after, only, most }: IdsWanted,
 ): Promise<string[]> {
-  const beyond = (column: string) => `($2::text IS NULL OR ${column} ${descending ? '<' : '>'} $2)`;
+  const beyond = (column: string) =>
+    `($2::text IS NULL OR ${column} ${descending ? '<' : '>'} $2) AND ($4::text IS NULL OR ${column} = $4)`;
   const inOrder = `ORDER BY customer_id ${descending ? 'DESC' : 'ASC'} LIMIT $3`;
   const limited = `match ->> 'customer_id'`;
   const rows = await db.query<{ customer_id: string }>(
@@ -53,7 +65,7 @@ async function selectCustomerIds(
                WHERE org_id = $1 AND ended_at IS NULL AND kind IN ('customer', 'credits') AND ${limited} <> '${each}'
                  AND ${beyond(limited)} ${inOrder})) AS seen
       ${inOrder}`,
-    [orgId, after, most],
+    [orgId, after, most, only],
   );
   return rows.map(({ customer_id }) => customer_id);
 }
@@ -68,7 +80,7 @@ async function selectTotals(
   db: Queryable,
   orgId: string,
   customerIds: readonly string[],
-): Promise<Map<string, CustomerView>> {
+): Promise<Map<string, Pick<CustomerView, 'cost_usd' | 'runs'>>> {
   const rows = await db.query<TotalRow>(
     `SELECT customer_id, sum(usd_nanos)::text AS usd_nanos, sum(requests)::text AS runs
        FROM usage_days
@@ -77,10 +89,9 @@ async function selectTotals(
     [orgId, customerIds],
   );
   return new Map(
-    rows.map(({ customer_id, usd_nanos, runs }) => [customer_id, viewTotal(customer_id, usd_nanos, runs)]),
+    rows.map(({ customer_id, usd_nanos, runs }) => [
+      customer_id,
+      { cost_usd: formatUsd(BigInt(usd_nanos)), runs: Number(runs) },
+    ]),
   );
-}
-
-function viewTotal(customerId: string, nanos: string, runs: string): CustomerView {
-  return { customer_id: customerId, cost_usd: formatUsd(BigInt(nanos)), runs: Number(runs) };
 }

@@ -2,6 +2,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
+import type { Ledger } from '../../platform/ledger/ledger.ts';
 import { type LimitName, removeLimit, requireLimit } from '../../platform/ledger/limit-changes.ts';
 import type { LimitRow } from '../../platform/ledger/limits.ts';
 import {
@@ -23,12 +24,13 @@ import {
 export interface CustomerDependencies {
   readonly db: Database;
   readonly ids: Ids;
+  readonly ledger: Pick<Ledger, 'standings'>;
 }
 
 const reader = { kind: 'org', scope: 'customers:read', role: 'viewer' } as const;
 const admin = { kind: 'org', scope: 'customers:write', role: 'admin' } as const;
 
-export function customerRoutes({ db, ids }: CustomerDependencies): Route[] {
+export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route[] {
   return [
     write({
       id: 'customer_limits.create',
@@ -106,11 +108,12 @@ export function customerRoutes({ db, ids }: CustomerDependencies): Route[] {
       id: 'customers.list',
       path: '/v1/orgs/{id}/customers',
       summary: 'List customers',
-      description: 'Everyone who has used something, or has a limit or a credit pack.',
+      description:
+        'Everyone who has used something, or has a limit or a credit pack, with where their limits and credits stand.',
       access: reader,
       query: CustomerFilters,
       response: page(CustomerView),
-      handler: ({ params, query }) => listCustomers(db, params.id, query),
+      handler: ({ params, query, now }) => listCustomers({ db, ledger }, params.id, query, now),
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { periods } from '../../kernel/windows.ts';
 import { listParameters } from '../../platform/http/list.ts';
-import { choice, closed, id, partial, usd } from '../../platform/http/schemas.ts';
+import { choice, closed, id, nullable, partial, usd } from '../../platform/http/schemas.ts';
 import {
   optionalSpendingFields,
   scopeValueOrEach,
@@ -33,9 +33,23 @@ export const CustomerView = closed({
   customer_id: Type.String(),
   cost_usd: Type.String({ ...usd, description: 'What its runs have cost since the beginning.' }),
   runs: Type.Integer({ minimum: 0 }),
+  limits: Type.Array(
+    closed({
+      id,
+      period: choice(periods),
+      limit_usd: usd,
+      spent_usd: Type.String({ ...usd, description: 'Settled and held, in the window of now.' }),
+    }),
+    { description: 'Its own. Without any, the limit of `*` holds for it.' },
+  ),
+  credits_usd: nullable(
+    Type.String({ ...usd, description: 'What is left in its live credit packs. Null: it has none.' }),
+  ),
 });
 export type CustomerView = Static<typeof CustomerView>;
 
 export const customerSorts = { customer_id: 'text' } as const;
-export const CustomerFilters = listParameters(customerSorts, {});
+export const CustomerFilters = listParameters(customerSorts, {
+  customer_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'This one alone.' })),
+});
 export type CustomerFilters = Static<typeof CustomerFilters>;

@@ -87,7 +87,12 @@ export const ReconciliationView = closed({
 export type ReconciliationView = Static<typeof ReconciliationView>;
 
 export const limitSorts = { created_at: 'timestamptz' } as const;
-export const LimitFilters = listParameters(limitSorts, { kind: Type.Optional(choice(limitKinds)) });
+export const LimitFilters = listParameters(limitSorts, {
+  kind: Type.Optional(choice(limitKinds)),
+  customer_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Those of one customer; `*`: of each.' }),
+  ),
+});
 export type LimitFilters = Static<typeof LimitFilters>;
 
 export const StandingView = closed({

@@ -49,7 +49,12 @@ test('shows what is settled, held and left of each, also of those nobody has ask
   expect(byKind.budget.standing).toMatchObject({ settled: '1.25', remaining: '0' });
 });
 
-test('is filtered by kind, and pages', async () => {
+test('is filtered by kind and by customer, and pages', async () => {
+  const ofCustomer = async (customer: string) =>
+    (await own('GET', `limits?customer_id=${customer}`)).json.data.map(({ kind }: { kind: string }) => kind);
+  expect(await ofCustomer('acme')).toEqual(['credits']);
+  expect(await ofCustomer('*')).toEqual(['customer']);
+  expect(await ofCustomer('nobody')).toEqual([]);
   const caps = await own('GET', 'limits?kind=spend_cap');
   expect(caps.json.data.map(({ kind }: { kind: string }) => kind)).toEqual(['spend_cap']);
   const first = await own('GET', 'limits?limit=1');

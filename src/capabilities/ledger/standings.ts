@@ -21,6 +21,7 @@ export async function listStandings(
   const { data, next_cursor } = await listLimits(db, {
     orgId,
     kind: query.kind ?? limitKinds,
+    where: [[`match ->> 'customer_id' = ?`, query.customer_id]],
     sorts: limitSorts,
     defaultSort: 'created_at',
     query,

@@ -1,6 +1,6 @@
 /** Every limit with what is settled, held and left of it; and the way to change those that the org sets itself. */
 import type { Listed } from '../api.ts';
-import { badge, card, empty, heading, nextPage, table } from '../components.ts';
+import { actionButton, badge, card, empty, heading, nextPage, table } from '../components.ts';
 import { day, inUnit } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { kindName, limitName, scopeName, standingMeter } from '../limit-names.ts';
@@ -33,7 +33,7 @@ async function list({ api, org, query }: ScreenVisit) {
   );
   const body = html`${heading('Limits', actions, 'What the org may spend, and where each limit stands now. A limit is never exceeded by an admission, however many calls come at once.')}
 <nav class="tabs" aria-label="Kinds of limits">${tabs.map(([name, title]) => html`<a href="${link(listPath, { kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
-${card(kind === '' ? 'All limits' : kindName(kind), data.length === 0 ? nothing(kind) : html`${rows(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`)}
+${card(kind === '' ? 'All limits' : kindName(kind), data.length === 0 ? nothing(kind) : html`${limitTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`)}
 <p class="legend-line quiet">Bars show what is <span class="key settled">settled</span>, what is <span class="key held">held</span> for calls that go on, and what is left. <a href="/console/limits/holds">Open holds</a></p>`;
   return view('Limits', body);
 }
@@ -42,7 +42,8 @@ const actions = html`<a class="button primary" href="/console/limits/budgets/new
 <a class="button" href="/console/limits/spend-cap">Spend cap</a>
 <a class="button" href="/console/limits/customers/new">New customer limit</a>
 <a class="button" href="/console/limits/credits/new">New credit pack</a>
-<a class="button" href="/console/limits/chain">Chain budget</a>`;
+<a class="button" href="/console/limits/chain">Chain budget</a>
+${actionButton({ path: '/console/limits/check-the-books', label: 'Check the books' })}`;
 
 function nothing(kind: string): Html {
   switch (kind) {
@@ -88,7 +89,7 @@ function button(target: string, label: string): Html {
   return html`<a class="button primary" href="${listPath}/${target}">${label}</a>`;
 }
 
-function rows(limits: readonly LimitView[], timezone: string): Html {
+export function limitTable(limits: readonly LimitView[], timezone: string): Html {
   return table({
     caption: 'Limits',
     rows: limits,

@@ -1,6 +1,7 @@
 /** Runs: a list with filters, and one run with its chain. */
 import { type Listed, Refused } from '../api.ts';
 import { badge, card, cardOf, empty, facts, heading, nextPage, type Tone, table } from '../components.ts';
+import { formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, exactUsd, milliseconds, time, usd, words } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
@@ -8,6 +9,7 @@ import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { type RunView, runTree } from './run-tree.ts';
 
 const listPath = '/console/runs';
+const runPath = `${listPath}/{run_id}`;
 const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
 const filters: readonly Filter[] = [
   { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: words(value) })) },
@@ -22,7 +24,27 @@ const chainShown = 200;
 
 export const runScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
-  { path: `${listPath}/{run_id}`, audience: 'org', handler: one },
+  { path: runPath, audience: 'org', handler: one },
+  ...formScreens({
+    path: `${runPath}/adjust`,
+    title: 'Correct the cost of a run',
+    intro:
+      'By a new entry in the ledger, which counts in the windows that the run counted in. What was booked stays.',
+    submit: 'Book the correction',
+    back: runPath,
+    fields: () => [
+      {
+        name: 'amount_usd',
+        label: 'Difference',
+        kind: 'money',
+        required: true,
+        help: 'Below zero, such as -0.25, where the run cost less.',
+      },
+      { name: 'reason', label: 'Reason', kind: 'text', required: true },
+    ],
+    send: ({ api, params }, body) => api.send('POST', pathOf('/v1/runs/{run_id}/adjustments', params), body),
+    done: 'corrected',
+  }),
 ];
 
 async function list({ api, org, query }: ScreenVisit) {
@@ -113,7 +135,10 @@ async function one({ api, org, params }: ScreenVisit) {
       ? { parent_run_id: run.id, limit: String(chainShown) }
       : { chain_id: run.chain_id, sort: 'charged_at', limit: String(chainShown) };
   const chain = await api.tryGet<Listed<RunView>>(link('/v1/runs', related));
-  const body = html`${heading(`Run of ${run.model}`, undefined, html`<code>${run.id}</code>`)}
+  const correct =
+    run.cost_usd !== null &&
+    html`<a class="button" href="${pathOf(runPath, params)}/adjust">Correct the cost</a>`;
+  const body = html`${heading(`Run of ${run.model}`, correct, html`<code>${run.id}</code>`)}
 ${card('What it was', facts(about(run, org.timezone)))}
 ${card('What it cost', facts(costs(run)))}
 ${cardOf('Its chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
@@ -135,7 +160,12 @@ function about(run: RunView, timezone: string): (readonly [string, Part])[] {
     ['Deployment', run.deployment ?? '–'],
     ['Department', run.department ?? '–'],
     ['Team', filtered('team', run.team)],
-    ['Customer', filtered('customer_id', run.customer_id)],
+    [
+      'Customer',
+      run.customer_id === null
+        ? '–'
+        : html`<a href="${path`/console/customers/of/${run.customer_id}`}">${run.customer_id}</a>`,
+    ],
     ['Your id', run.external_id ?? '–'],
     ['Key', html`<code>${run.key_id}</code>`],
     ['Started', time(run.started_at, timezone)],

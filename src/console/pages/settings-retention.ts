@@ -1,5 +1,5 @@
 /** How long things are kept, and what was deleted because of it. */
-import type { Listed } from '../api.ts';
+import { type Listed, Refused } from '../api.ts';
 import { badge, cardOf, empty, facts, heading, nextPage, table } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { count, time } from '../format.ts';
@@ -79,12 +79,14 @@ async function overview({ api, org, query }: ScreenVisit) {
       link(`${org.path}/retention-runs`, { sort: '-started_at', cursor: query.get('cursor') ?? undefined }),
     ),
   ]);
-  return view(
+  const page = view(
     'Retention',
     html`${heading('Retention', html`<a class="button" href="${here}/edit">Change</a>`)}${settingsTabs('/retention')}
 ${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
 ${cardOf('What was deleted', runs, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.') : html`${runTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
   );
+  const goesOn = !(runs instanceof Refused) && runs.data.some(({ finished_at }) => finished_at === null);
+  return { ...page, goesOn };
 }
 
 function kept(days: number | null): string {

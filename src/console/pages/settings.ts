@@ -1,8 +1,10 @@
 /** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
-import { badge, cardOf, facts, heading } from '../components.ts';
+import type { Listed } from '../api.ts';
+import { badge, cardOf, facts, heading, table } from '../components.ts';
 import { formScreens } from '../editing.ts';
-import { count, day } from '../format.ts';
+import { count, day, inUnit, seconds } from '../format.ts';
 import { type Html, html, type Part } from '../html.ts';
+import { scopeName } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -31,6 +33,15 @@ interface OrgPlanView {
 const timezones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map(
   (value) => ({ value, label: value.replaceAll('_', ' ') }),
 );
+
+interface RateView {
+  readonly name: string;
+  readonly kind: string;
+  readonly unit: string;
+  readonly limit: string | number;
+  readonly window_seconds: number;
+  readonly match: Readonly<Record<string, string>>;
+}
 
 export const settingsScreens: readonly Screen[] = [
   { path: settingsPath, audience: 'org', handler: overview },
@@ -91,17 +102,19 @@ export const settingsScreens: readonly Screen[] = [
 ];
 
 async function overview({ api, org }: ScreenVisit) {
-  const [read, allowed, plan] = await Promise.all([
+  const [read, allowed, plan, rates] = await Promise.all([
     api.tryGet<OrgView>(org.path),
     api.tryGet<AllowListView>(`${org.path}/ip-allow-list`),
     api.tryGet<OrgPlanView>(`${org.path}/plan`),
+    api.tryGet<Listed<RateView>>(`${org.path}/rate-limit-policies?limit=200`),
   ]);
   return view(
     'Settings',
     html`${heading('Settings')}${settingsTabs('')}
 ${cardOf('Organization', read, (found) => organization(found, org.timezone))}
 ${cardOf('Allowed addresses', allowed, addresses)}
-${cardOf('Plan', plan, planFacts)}`,
+${cardOf('Plan', plan, planFacts)}
+${cardOf('Rates and quotas', rates, ({ data }) => rateTable(data))}`,
   );
 }
 
@@ -119,6 +132,23 @@ function organization({ id, name, slug, timezone, home_region, created_at }: Org
 function addresses({ cidrs }: AllowListView): Html {
   return html`<p>${cidrs.length === 0 ? html`${badge('any address')} Keys and sessions work from everywhere.` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
 <p class="form-end"><a class="button" href="${settingsPath}/addresses">Change the list</a></p>`;
+}
+
+function rateTable(rates: readonly RateView[]): Part {
+  return rates.length === 0
+    ? html`<p class="quiet">None but those that the deployment has for everybody. Operators of the service set them.</p>`
+    : table({
+        caption: 'Rates and quotas',
+        rows: rates,
+        columns: [
+          { title: 'Name', cell: ({ name }) => name },
+          { title: 'Kind', cell: ({ kind }) => kind },
+          { title: 'Counts', cell: ({ match }) => scopeName(match) || 'everything' },
+          { title: 'Limit', isNumber: true, cell: ({ unit, limit }) => inUnit(unit, limit) },
+          { title: 'Of', cell: ({ unit }) => unit },
+          { title: 'In', cell: ({ window_seconds }) => seconds(window_seconds) },
+        ],
+      });
 }
 
 function planFacts({ plan }: OrgPlanView): Part {

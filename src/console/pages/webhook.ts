@@ -1,5 +1,5 @@
 /** One webhook: its deliveries, its signing, and what can be done with it. */
-import type { Listed } from '../api.ts';
+import { type Listed, Refused } from '../api.ts';
 import {
   actionButton,
   askFirst,
@@ -16,12 +16,15 @@ import {
 } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
-import { milliseconds, time, words } from '../format.ts';
+import { count, milliseconds, time, words } from '../format.ts';
+import { localTime } from '../forms.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
-import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import { type SubscriptionView, signingBadge, subscriptionFields, subscriptionStatus } from './webhooks.ts';
 
 const subPath = '/console/webhooks/{sub_id}';
+const dayMs = 86_400_000;
+const soonWithinMs = 60_000;
 
 interface AttemptView {
   readonly at: string;
@@ -95,6 +98,41 @@ export const webhookDetailScreens: readonly Screen[] = [
   action('/test', 'POST', '/test', 'test_sent'),
   action('/delete', 'DELETE', '', 'deleted'),
   action('/deliveries/{delivery_id}/redeliver', 'POST', '/deliveries/{delivery_id}/redeliver', 'redelivered'),
+  ...formScreens<Redelivered>({
+    path: `${subPath}/redeliver`,
+    title: 'Deliver again',
+    intro:
+      'Every delivery of a range, the oldest first, with the ids that they had: receivers tell them apart by these.',
+    submit: 'Deliver again',
+    back: subPath,
+    fields: () => [
+      {
+        name: 'state',
+        label: 'Those that',
+        kind: 'select',
+        required: true,
+        options: [
+          { value: 'failed', label: 'failed' },
+          { value: 'delivered', label: 'arrived' },
+        ],
+      },
+      { name: 'from', label: 'From', kind: 'instant', required: true, help: 'In the time zone of the org.' },
+      { name: 'to', label: 'To', kind: 'instant', help: 'Empty: until now.' },
+    ],
+    load: async ({ now, org }) => ({
+      state: 'failed',
+      from: localTime(new Date(now.getTime() - dayMs).toISOString(), org.timezone),
+    }),
+    send: (visit, body) => redelivered(visit, body),
+    show: async ({ params }, { redelivering, next_cursor }) =>
+      seeOther(
+        link(pathOf(subPath, params), {
+          state: 'waiting',
+          redelivering: String(redelivering),
+          more: next_cursor === null ? undefined : 'yes',
+        }),
+      ),
+  }),
   actionScreen<{ secret: string }>({
     path: `${subPath}/signing`,
     send: (visit) =>
@@ -115,6 +153,33 @@ export const webhookDetailScreens: readonly Screen[] = [
   }),
 ];
 
+interface Redelivered {
+  readonly redelivering: number;
+  readonly next_cursor: string | null;
+}
+
+/** Of a page's own time: what is left then is asked for again. */
+const roundsMax = 20;
+
+/** The API takes so many at a time and says where to go on; what is in line already stays there if it is refused half way. */
+async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivered | Refused> {
+  let redelivering = 0;
+  let cursor: string | null = null;
+  for (let round = 0; round === 0 || (cursor !== null && round < roundsMax); round += 1) {
+    const answer: Redelivered | Refused = await visit.api.send<Redelivered>(
+      'POST',
+      apiPath(visit, '/redeliver'),
+      { ...body, ...(cursor !== null && { cursor }) },
+    );
+    if (answer instanceof Refused) {
+      return answer;
+    }
+    redelivering += answer.redelivering;
+    cursor = answer.next_cursor;
+  }
+  return { redelivering, next_cursor: cursor };
+}
+
 async function one(visit: ScreenVisit) {
   const { api, org, params, query } = visit;
   const sub = await api.get<SubscriptionView>(apiPath(visit));
@@ -125,7 +190,16 @@ async function one(visit: ScreenVisit) {
     ),
   ]);
   const here = pathOf(subPath, params);
-  return view(
+  const inLine = Number(query.get('redelivering'));
+  const soonMs = visit.now.getTime() + soonWithinMs;
+  // What is tried again in an hour is not worth watching.
+  const isMoving =
+    query.get('state') === 'waiting' &&
+    !(deliveries instanceof Refused) &&
+    deliveries.data.some(
+      ({ next_attempt_at }) => next_attempt_at !== null && Date.parse(next_attempt_at) < soonMs,
+    );
+  const page = view(
     'Webhook',
     html`${heading('Webhook', buttons(sub, here), sub.url)}
 ${card(
@@ -138,13 +212,16 @@ ${card(
   ]),
 )}
 ${cardOf('Signing', signing, (found) => signingBody(sub, found, here, org.timezone))}
+${inLine > 0 && html`<p class="note">${count(inLine)} ${inLine === 1 ? 'delivery was' : 'deliveries were'} put in line again; those that still wait are listed below.${query.has('more') && ' There are more in that range: deliver again once these are through.'}</p>`}
 ${filterBar(here, filters, query)}
 ${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, org.timezone, nextPage(here, query, next_cursor)))}`,
   );
+  return { ...page, goesOn: sub.status === 'active' && isMoving };
 }
 
 function buttons(sub: SubscriptionView, here: string): Html {
   return html`${actionButton({ path: `${here}/test`, label: 'Send a test' })}
+<a class="button" href="${here}/redeliver">Deliver again</a>
 <a class="button" href="${here}/edit">Edit</a>
 ${sub.status === 'active' ? actionButton({ path: `${here}/pause`, label: 'Pause' }) : actionButton({ path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
 ${askFirst({ path: `${here}/delete`, label: 'Delete' }, 'It gets no more events, and what waits for it is dropped.')}`;

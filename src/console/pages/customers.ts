@@ -1,0 +1,186 @@
+/** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
+import { type Listed, Refused } from '../api.ts';
+import { meter } from '../charts/meter.ts';
+import { askFirst, badge, card, cardOf, empty, heading, nextPage, stat, table } from '../components.ts';
+import { actionScreen, pathOf } from '../editing.ts';
+import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { count, exactUsd, time, usd } from '../format.ts';
+import { type Html, html, link, type Part, path } from '../html.ts';
+import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import type { LimitView, UsageRow, UsageView } from '../views.ts';
+import { limitTable } from './limits.ts';
+import { spendPerDay } from './overview-charts.ts';
+
+const listPath = '/console/customers';
+const erasuresPath = `${listPath}/erased`;
+const customerPath = `${listPath}/of/{customer_id}`;
+const filters: readonly Filter[] = [{ name: 'customer_id', label: 'Customer' }];
+const usageDays = 30;
+const dayMs = 86_400_000;
+
+interface CustomerView {
+  readonly customer_id: string;
+  readonly cost_usd: string;
+  readonly runs: number;
+  readonly limits: readonly {
+    readonly id: string;
+    readonly period: string;
+    readonly limit_usd: string;
+    readonly spent_usd: string;
+  }[];
+  readonly credits_usd: string | null;
+}
+
+interface ErasureView {
+  readonly pseudonym: string;
+  readonly state: 'erasing' | 'erased';
+  readonly requested_at: string;
+  readonly finished_at: string | null;
+  readonly changed: number;
+}
+
+export const customerScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: list },
+  { path: erasuresPath, audience: 'org', handler: erasures },
+  { path: customerPath, audience: 'org', handler: one },
+  actionScreen({
+    path: `${customerPath}/erase`,
+    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/customers/{customer_id}', params)),
+    done: 'erasing',
+    back: erasuresPath,
+  }),
+];
+
+async function list({ api, org, query }: ScreenVisit) {
+  const { data, next_cursor } = await api.get<Listed<CustomerView>>(
+    link(`${org.path}/customers`, { ...filterQuery(filters, query), limit: '50' }),
+  );
+  const body =
+    data.length === 0
+      ? empty(
+          'No customer is like this',
+          html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
+          html`<a class="button primary" href="/console/limits/customers/new">Limit a customer</a>`,
+        )
+      : html`${table({
+          caption: 'Customers',
+          rows: data,
+          columns: [
+            {
+              title: 'Customer',
+              cell: (one) =>
+                html`<a href="${path`/console/customers/of/${one.customer_id}`}">${one.customer_id}</a>`,
+            },
+            { title: 'Cost so far', isNumber: true, cell: (one) => usd(one.cost_usd) },
+            { title: 'Runs', isNumber: true, cell: (one) => count(one.runs) },
+            { title: 'Limits of its own', cell: ownLimits },
+            { title: 'Credits left', isNumber: true, cell: (one) => usd(one.credits_usd) },
+          ],
+        })}${nextPage(listPath, query, next_cursor)}`;
+  return view(
+    'Customers',
+    html`${heading('Customers', html`<a class="button" href="/console/limits/customers/new">New limit</a><a class="button" href="/console/limits/credits/new">New credit pack</a><a class="button" href="${erasuresPath}">Erased</a>`, 'Whom the runs are for: what they cost, and what they may.')}
+${filterBar(listPath, filters, query)}${card('By name', body)}`,
+  );
+}
+
+function ownLimits({ customer_id, limits }: CustomerView): Part {
+  return limits.length === 0
+    ? html`<span class="quiet">none</span>`
+    : limits.map(
+        ({ period, limit_usd, spent_usd }) =>
+          html`<div>${meter({
+            label: `${customer_id}, each ${period}`,
+            settled: Number(spent_usd),
+            held: 0,
+            limit: Number(limit_usd),
+            format: usd,
+          })}<span class="sub">${usd(spent_usd)} of ${usd(limit_usd)} this ${period}</span></div>`,
+      );
+}
+
+async function one({ api, org, params, now }: ScreenVisit) {
+  const { customer_id = '' } = params;
+  const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
+  const usage = (group_by: string) =>
+    api.tryGet<UsageView>(link(`${org.path}/usage`, { customer_id, group_by, from, limit: '200' }));
+  const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
+    api.get<Listed<CustomerView>>(link(`${org.path}/customers`, { customer_id })),
+    usage('day'),
+    usage('day,model'),
+    usage('model'),
+    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
+    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
+  ]);
+  const customer = found.data[0];
+  if (customer === undefined) {
+    throw new Refused(404, 'not_found', 'There is no such customer.', {});
+  }
+  const isWhole = !(byDayAndModel instanceof Refused) && byDayAndModel.next_cursor === null;
+  return view(
+    customer_id,
+    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a><a class="button" href="${link('/console/limits/customers/new', { customer_id })}">New limit</a><a class="button" href="${link('/console/limits/credits/new', { customer_id })}">New credit pack</a>`, 'An end customer.')}
+<div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
+${byDay instanceof Refused ? false : stat(`Last ${usageDays} days`, usd(byDay.total.cost_usd), `${count(byDay.total.runs)} runs`)}
+${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : exactUsd(customer.credits_usd))}</div>
+<div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, isWhole ? byDayAndModel.data : [])}</section>`}
+${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
+${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
+${card('Forget it', html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p><div class="form-end">${askFirst({ path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`)}</div>`)}`,
+  );
+}
+
+function modelTable(rows: readonly UsageRow[]): Html {
+  return table({
+    caption: `By model, last ${usageDays} days`,
+    rows,
+    columns: [
+      { title: 'Model', cell: (row) => row.model ?? 'not said' },
+      { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
+      { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
+    ],
+  });
+}
+
+function limitForAll(found: Listed<LimitView> | Refused): Html | false {
+  const [limit] = found instanceof Refused ? [] : found.data;
+  return (
+    limit !== undefined &&
+    html`<p class="quiet">Without a limit of its own it may cost what <a href="${path`/console/limits/customers/${limit.id}`}">each customer</a> may: ${usd(limit.limit)}.</p>`
+  );
+}
+
+async function erasures({ api, org, query }: ScreenVisit) {
+  const { data, next_cursor } = await api.get<Listed<ErasureView>>(
+    link(`${org.path}/customer-erasures`, {
+      sort: '-requested_at',
+      cursor: query.get('cursor') ?? undefined,
+    }),
+  );
+  const goesOn = data.some(({ state }) => state === 'erasing');
+  const body =
+    data.length === 0
+      ? empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.')
+      : html`${table({
+          caption: 'Erased customers',
+          rows: data,
+          columns: [
+            { title: 'Asked for', cell: (one) => time(one.requested_at, org.timezone) },
+            { title: 'Called since', cell: (one) => html`<code>${one.pseudonym}</code>` },
+            {
+              title: 'State',
+              cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good'),
+            },
+            { title: 'Rows changed', isNumber: true, cell: (one) => count(one.changed) },
+            { title: 'Done', cell: (one) => time(one.finished_at, org.timezone) },
+          ],
+        })}${nextPage(erasuresPath, query, next_cursor)}`;
+  return {
+    ...view(
+      'Erased customers',
+      html`${heading('Erased customers', html`<a class="button" href="${listPath}">All customers</a>`, 'Who was forgotten, under the name that their sums have now.')}
+${card('Latest first', body)}`,
+    ),
+    goesOn,
+  };
+}
