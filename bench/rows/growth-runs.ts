@@ -16,7 +16,7 @@ const runsPerStatement = 50_000;
 export const growthRuns: PairsRow = {
   kind: 'pairs',
   name: 'growth-runs',
-  what: `the first page of runs, and usage of 30 days by workflow, by workflow and model, by hour, and from a noon on, of an org with ${size.full} runs over ${days} days; embedded engine, one connection`,
+  what: `the first page of runs, and usage of 30 days by workflow, by workflow and model, by hour, by hour and model, and from a noon on, of an org with ${size.full} runs over ${days} days; embedded engine, one connection`,
   floor: `the same of an org with ${size.floor} runs over as many days, same service`,
   toReach: {
     'run list p50 ms': { atMost: 2 },
@@ -52,6 +52,7 @@ async function readPages({ port }: ServiceProcess, org: BenchOrg, seconds: numbe
     'usage p50 ms': await usageBy('workflow'),
     'usage by two p50 ms': await usageBy('workflow,model'),
     'usage by hour p50 ms': await usageBy('hour'),
+    'usage by hour and model p50 ms': await usageBy('hour,model'),
     'usage from noon p50 ms': await usageBy(`workflow&from=${noonAgo(30)}`),
   };
 }

@@ -1,19 +1,18 @@
 import { type Histogram, mergeInto, readInto } from '../../kernel/latency-histogram.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import type { TimeRange } from '../../platform/ledger/rollup-parts.ts';
-import {
-  type GroupBy,
-  isAboutTimeAlone,
-  type Measure,
-  measures,
-  Params,
-  type RowsWanted,
-  selectRows,
-} from './rows.ts';
+import { isAboutTimeAlone, type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
 
-export interface GroupsWanted extends RowsWanted {
-  /** An earlier time to compare with, and the same dimensions in it. */
-  readonly before?: { readonly range: TimeRange; readonly groupBy: readonly GroupBy[] } | undefined;
+/** A time, and the dimensions in it. */
+export type TimesOf = Pick<RowsWanted, 'range' | 'groupBy'>;
+
+/** What is asked about, and an earlier time to compare with. */
+export interface Times {
+  readonly range: TimeRange;
+  readonly before?: TimesOf | undefined;
+}
+
+export interface GroupsWanted extends RowsWanted, Times {
   /** Whether anyone wants to know how long runs took: that is most of what there is to read. */
   readonly latencies?: boolean;
 }
@@ -22,6 +21,8 @@ export interface UsageRequest extends GroupsWanted {
   /** The order of the group to go on after. */
   readonly after: readonly string[] | undefined;
   readonly limit: number;
+  /** Only groups of these spans of time are looked for; the total is that of all. */
+  readonly within?: Times | undefined;
 }
 
 export type Measures = Readonly<Record<Measure, string>>;
@@ -54,7 +55,7 @@ type Side = (typeof sides)[number];
 
 /** The groups of a question, as a statement. */
 interface GroupsAsked {
-  /** Names `groups`, with a row for each that there is now or was before. */
+  /** Names `groups`, or what they are to be called, with a row for each that there is now or was before. */
   readonly sql: string;
   /** The columns of a group's values. */
   readonly values: readonly string[];
@@ -65,7 +66,7 @@ interface GroupsAsked {
   readonly order: readonly { readonly sql: string; readonly type: string }[];
 }
 
-function askForGroups(wanted: GroupsWanted, params: Params): GroupsAsked {
+function askForGroups(wanted: GroupsWanted, params: Params, name = 'groups'): GroupsAsked {
   const { groupBy, before, latencies = false } = wanted;
   const values = groupBy.map((_, index) => `v${index}`);
   const isSpan = (index: number) => groupBy[index]?.kind === 'span';
@@ -91,7 +92,7 @@ function askForGroups(wanted: GroupsWanted, params: Params): GroupsAsked {
       { sql: '-now_usd_nanos', type: 'numeric' },
       ...values.flatMap((sql, index) => (isSpan(index) ? [] : [{ sql, type: 'text' }])),
     ],
-    sql: `groups AS (
+    sql: `${name} AS (
        SELECT ${[...values, ...columns].join(', ')}
          FROM (${rows.map(({ side, of }) => `SELECT *, '${side}' AS side FROM (${selectRows(of, params)}) AS ${side}_rows`).join(' UNION ALL ')}) AS rows
         ${values.length === 0 ? '' : `GROUP BY ${values.join(', ')}`}
@@ -170,8 +171,13 @@ interface Found {
 /** One statement, so that the total is the sum of what the pages hold at that moment. */
 export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   const params = new Params();
-  const { after } = request;
-  const { sql, values, sides: asked, present, order } = askForGroups(request, params);
+  const { after, within, before } = request;
+  const { sql, values, sides: asked, present, order } = askForGroups({ ...request, ...within }, params);
+  const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
+  const everything = askForGroups(all, params, 'everything');
+  // Sums of everything are few to read, however many groups there are; others are not read twice for nothing.
+  const from = within === undefined ? 'groups' : 'everything';
+  const latenciesFrom = within === undefined && !isAboutTimeAlone(all) ? 'groups' : 'everything';
   const ordered = order.map((one) => one.sql).join(', ');
   const following =
     after === undefined
@@ -180,18 +186,18 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
   const sums = asked.flatMap((side) => measures.map((name) => `${side}_${name}`));
   const bytes = asked.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
   const found = await db.query<Found>(
-    `WITH ${sql}, page AS (
+    `WITH ${sql}, ${everything.sql}, page AS (
        SELECT *, row_number() OVER (ORDER BY ${ordered}) AS place
          FROM groups WHERE ${present} ${following} ORDER BY ${ordered} LIMIT ${params.add(request.limit, 'int8')}
      ), counted AS (
-       SELECT (SELECT count(*) FROM groups) = (SELECT count(*) FROM page) AS complete
+       SELECT ${within === undefined ? '(SELECT count(*) FROM groups) = (SELECT count(*) FROM page)' : 'false'} AS complete
      ), total AS (
-       SELECT ${sums.map((name) => `coalesce(sum(${name}), 0)::text AS total_${name}`).join(', ')} FROM groups
+       SELECT ${sums.map((name) => `coalesce(sum(${name}), 0)::text AS total_${name}`).join(', ')} FROM ${from}
      )
      SELECT ARRAY[${values.map((one) => `${one}::text`).join(', ')}]::text[] AS values, place, complete,
             ARRAY[${order.map((one) => `(${one.sql})::text`).join(', ')}] AS rank, total.*,
             ${[...sums.map((name) => `${name}::text`), ...bytes].join(', ')},
-            ${asked.flatMap((side) => totalLatencies(request, side, params)).join(', ')}
+            ${bytes.map((name) => `CASE WHEN NOT complete AND coalesce(place, 1) = 1 THEN (SELECT string_agg(${name}, ''::bytea) FROM ${latenciesFrom}) END AS total_${name}`).join(', ')}
        FROM counted CROSS JOIN total LEFT JOIN page ON true ORDER BY place`,
     params.values,
   );
@@ -200,25 +206,12 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
     row.place === null ? [] : [{ ...groupOf(row, ''), rank: row.rank }],
   );
   const total = groupOf(first, 'total_');
-  // Where the page has every group, theirs are not sent a second time.
+  // Where the page has every group, theirs are not sent a second time; else they are, with the first row.
   for (const group of first?.complete === true ? groups : []) {
     mergeInto(total.latencies, group.latencies);
     mergeInto(total.previous?.latencies ?? new Map(), group.previous?.latencies ?? new Map());
   }
   return { total, groups };
-}
-
-/** Sent once, with the first row. What is asked of all groups is read where everything is summed: they may be many. */
-function totalLatencies(request: UsageRequest, side: Side, params: Params): string[] {
-  const everything = { ...request, ...(side === 'was' && request.before), groupBy: [] };
-  const gathered = ([name, sign]: (typeof signs)[number]) =>
-    isAboutTimeAlone(everything)
-      ? `(SELECT string_agg(latencies, ''::bytea) FROM (${selectRows(everything, params)}) AS all_rows WHERE sign = ${sign})`
-      : `(SELECT string_agg(${side}_${name}, ''::bytea) FROM groups)`;
-  return signs.map(
-    (one) =>
-      `${request.latencies === true ? `CASE WHEN NOT complete AND coalesce(place, 1) = 1 THEN ${gathered(one)} END` : 'NULL::bytea'} AS total_${side}_${one[0]}`,
-  );
 }
 
 function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {

@@ -483,6 +483,21 @@ describe('time', () => {
     expect(await seen('customer_id,day', 'day', 'customer_id')).toEqual(
       expected(({ charged_at, customer_id }) => `${local.format(charged_at)} ${customer_id}`),
     );
+    // Not the way it is computed in the service either: New York is whole hours from UTC.
+    const hourOf = ({ charged_at }: { charged_at: Date }) => Math.floor(charged_at.getTime() / 3_600_000);
+    const byHour = (await allRows(org, `?group_by=customer_id,hour${range}`, 200)).map(
+      (row) => `${Date.parse(String(row.hour)) / 3_600_000} ${row.customer_id} ${row.cost_usd}`,
+    );
+    expect(byHour.sort()).toEqual(expected((entry) => `${hourOf(entry)} ${entry.customer_id}`));
+    const ofOne = (await allRows(org, `?group_by=day,hour&customer_id=c0${range}`, 10)).map(
+      (row) => `${row.day} ${Date.parse(String(row.hour)) / 3_600_000} ${row.cost_usd}`,
+    );
+    const ofOneInAll = expected(
+      (entry) => `${local.format(entry.charged_at)} ${hourOf(entry)} ${entry.customer_id}`,
+    );
+    expect(ofOne.sort()).toEqual(
+      ofOneInAll.filter((line) => line.includes(' c0 ')).map((line) => line.replace(' c0 ', ' ')),
+    );
     const hours = await allRows(org, `?group_by=hour${range}`, 200);
     const { total } = (await usage(org, `?limit=1${range}`)).json;
     const nanosOf = (rows: Row[]) =>
@@ -556,6 +571,16 @@ describe('compared with what was before', () => {
       ['2026-10-01', '1'],
       ['2026-10-02', '1'],
     ]);
+    // A page is made of the hours that fill it; a file of all of them, and it has the same rows. The total is that of all.
+    const hours = `?group_by=workflow,hour&${october}`;
+    const { text } = await usage(org, `${hours}&format=ndjson`);
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toHaveLength(2);
+    expect(await allRows(org, hours, 1)).toEqual(lines);
+    expect((await usage(org, `${hours}&limit=1`)).json.total).toEqual(json.total);
     const ranges: [string, string][] = [
       // Two days, of which one has 25 hours.
       ['from=2026-10-24T22:00:00Z&to=2026-10-26T23:00:00Z', '2026-10-22T22:00:00.000Z'],

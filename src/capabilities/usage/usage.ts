@@ -6,7 +6,8 @@ import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.t
 import { isInstant } from '../../platform/http/validation.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../platform/ledger/rollup-parts.ts';
 import { tagsWith } from '../../platform/ledger/scope.ts';
-import { findTimezone, type GroupsWanted, sumUsage } from './queries.ts';
+import { readPage } from './page.ts';
+import { findTimezone, type GroupsWanted } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import {
   dimensions,
@@ -71,7 +72,7 @@ export async function readUsage(
   const order = groupBy.map(({ kind, name }) => `${kind} ${name}`).join();
   const after = query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy);
   const limit = query.limit ?? pageSize.fallback;
-  const { total, groups } = await sumUsage(db, { ...plan, after, limit: limit + 1 });
+  const { total, groups } = await readPage(db, { ...plan, after, limit: limit + 1 });
   const page = groups.slice(0, limit);
   const last = groups.length > limit ? page.at(-1) : undefined;
   return {
