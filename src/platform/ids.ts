@@ -69,52 +69,46 @@ export function createIds(
   clock: Clock | SharedClock,
   random: (size: number) => Uint8Array = pooledBytes,
 ): Ids {
+  // Written over for each id, and read in one step: text that grows is kept in pieces, and ids by the hundred thousand.
+  const text = Buffer.alloc(prefixCharacters + timeCharacters + randomCharacters);
   // Many ids are made in the same millisecond.
   let lastMs = Number.NaN;
-  let lastTime: readonly number[] = [];
   return {
     agreed: (databaseNow) => ('agreed' in clock ? clock.agreed(databaseNow) : databaseNow),
     next(prefix) {
       const nowMs = clock.now().getTime();
       if (nowMs !== lastMs) {
         lastMs = nowMs;
-        lastTime = encodeTime(nowMs);
+        writeTime(text, nowMs);
       }
-      // In one step: text that grows is kept in pieces, and ids are kept by the hundred thousand.
-      return String.fromCharCode(
-        ...prefixCodes(prefix),
-        ...lastTime,
-        ...encodeRandom(random(randomBytesPerId)),
-      );
+      for (let i = 0; i < prefix.length; i += 1) {
+        text[i] = prefix.charCodeAt(i);
+      }
+      text[prefix.length] = underscore;
+      writeRandom(text, random(randomBytesPerId));
+      return text.toString('latin1');
     },
   };
 }
 
-const codes = Array.from(alphabet, (character) => character.charCodeAt(0));
-const prefixes = new Map<IdPrefix, readonly number[]>();
+/** Three letters and the underscore. */
+const prefixCharacters = 4;
+const timeCharacters = 10;
+/** 80 bits are exactly so many: each 5 bytes make 8. */
+const randomCharacters = 16;
+const underscore = 0x5f;
+const codes = Buffer.from(alphabet);
 
-function prefixCodes(prefix: IdPrefix): readonly number[] {
-  let known = prefixes.get(prefix);
-  if (known === undefined) {
-    known = Array.from(`${prefix}_`, (character) => character.charCodeAt(0));
-    prefixes.set(prefix, known);
-  }
-  return known;
-}
-
-function encodeTime(milliseconds: number): number[] {
+function writeTime(text: Buffer, milliseconds: number): void {
   let rest = milliseconds;
-  const text: number[] = [];
-  for (let i = 0; i < 10; i += 1) {
-    text.unshift(codes[rest % 32] as number);
+  for (let i = timeCharacters - 1; i >= 0; i -= 1) {
+    text[prefixCharacters + i] = codes[rest % 32] as number;
     rest = Math.floor(rest / 32);
   }
-  return text;
 }
 
-/** 80 bits are exactly 16 characters: each 5 bytes make 8. */
-function encodeRandom(bytes: Uint8Array): number[] {
-  const text: number[] = [];
+function writeRandom(text: Buffer, bytes: Uint8Array): void {
+  let at = prefixCharacters + timeCharacters;
   let buffer = 0;
   let bits = 0;
   for (let i = 0; i < bytes.length; i += 1) {
@@ -122,8 +116,8 @@ function encodeRandom(bytes: Uint8Array): number[] {
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text.push(codes[(buffer >> bits) & 31] as number);
+      text[at] = codes[(buffer >> bits) & 31] as number;
+      at += 1;
     }
   }
-  return text;
 }

@@ -275,7 +275,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     log.append([aHold('dec_4')]);
     log.close();
     const again = openHoldLog(directory);
-    expect(again.restore().map(({ id }) => id)).toEqual(['dec_1', 'dec_4']);
+    expect(again.restore().map(({ hold }) => hold.id)).toEqual(['dec_1', 'dec_4']);
     again.close();
   });
 

@@ -7,7 +7,7 @@ import { meetingOf } from '../../kernel/admission.ts';
 import { type Alert, alertsDue, markAlerted, type Raised } from '../../kernel/settlement.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
-import type { Book, MissingCounter } from './book.ts';
+import type { Book, MissingCounter, OpenHold } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
 import {
@@ -59,7 +59,7 @@ export interface Permits {
 export interface Batch<Run> {
   readonly results: ReadonlyMap<BookingGroup<Run>, GroupResult<Run>>;
   readonly prepared: readonly Prepared<Run>[];
-  readonly newHolds: readonly Hold[];
+  readonly newHolds: readonly OpenHold[];
 }
 
 export interface BatchRequest<Run> {
@@ -90,8 +90,8 @@ export async function decideBatch<Run>(
     undoAll(prepared);
     throw error;
   }
-  const newHolds = prepared.flatMap(({ booked }) =>
-    booked.booking.kind === 'open' ? (booked.hold ?? []) : [],
+  const newHolds = prepared.flatMap(({ book, booked: { booking, hold } }) =>
+    booking.kind === 'open' && hold !== null ? (book.holds.get(hold.id) ?? []) : [],
   );
   return { results, prepared, newHolds };
 }
@@ -128,8 +128,8 @@ export async function writeBatch<Run>(
   if (permitted.length > 0) {
     await deps.permits.use(tx, permitted);
   }
-  const ends = prepared.flatMap(({ booked: { booking }, ends: hold }): HoldEnd[] =>
-    hold === null ? [] : [{ hold, endedAs: 'settled', runId: booking.runId }],
+  const ends = prepared.flatMap(({ booked: { booking }, ends: open }): HoldEnd[] =>
+    open === null ? [] : [{ hold: open.hold, endedAs: 'settled', runId: booking.runId }],
   );
   await insertEnds(tx, ends, nowMs);
   for (const { orgId, booking, marks } of booked) {

@@ -6,6 +6,7 @@ import { type Counter, countsIn, type Met, meetingOf } from '../../kernel/admiss
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
 import { countingGap } from './counting-gap.ts';
 import type { Hold } from './hold.ts';
+import type { LogPlace } from './hold-log.ts';
 
 /** A counter that has to be made before the decision, with the charge that asks for it. */
 export interface MissingCounter {
@@ -17,6 +18,10 @@ export interface OpenHold {
   hold: Hold;
   /** It is being settled, voided or expired: nobody else may end it. */
   ending: boolean;
+  /** Where the embedded engine's log has it; undefined before it is durable. */
+  place: LogPlace | undefined;
+  /** Under which second the embedded engine will look whether it has expired; NaN: under none. */
+  dueSecond: number;
 }
 
 export class Book {
@@ -53,6 +58,12 @@ export class Book {
         this.counters.delete(key);
       }
     }
+  }
+
+  keep(hold: Hold): OpenHold {
+    const open: OpenHold = { hold, ending: false, place: undefined, dueSecond: Number.NaN };
+    this.holds.set(hold.id, open);
+    return open;
   }
 
   /** Those of the counters that nobody can know without asking the database. */

@@ -24,22 +24,24 @@ export class Prepared<Run> {
   readonly book: Book;
   readonly booked: Booked<Run>;
   /** The hold that this ends. */
-  readonly ends: Hold | null;
+  readonly ends: OpenHold | null;
+  /** What that took, as it was; a charge without a hold leaves nothing behind. */
+  readonly #before: Taken;
   /** What else is to be undone. */
   #alsoUndo: (() => void) | undefined;
 
-  constructor(book: Book, booked: Booked<Run>, ends: Hold | null, alsoUndo: (() => void) | undefined) {
+  constructor(book: Book, booked: Booked<Run>, ends: OpenHold | null, alsoUndo: (() => void) | undefined) {
     this.book = book;
     this.booked = booked;
     this.ends = ends;
+    this.#before = ends?.hold ?? nothingTaken;
     this.#alsoUndo = alsoUndo;
   }
 
   undo(): void {
     const { charged } = this.booked;
     if (charged !== null) {
-      // The hold as it was; a charge without one leaves nothing behind.
-      lower(this.book.counters, charged, this.ends ?? nothingTaken);
+      lower(this.book.counters, charged, this.#before);
     }
     this.#alsoUndo?.();
   }
@@ -296,7 +298,7 @@ export class Decider<Run> {
       priceVersion: booking.priceVersion,
       idempotency: null,
     };
-    book.holds.set(hold.id, { hold, ending: false });
+    book.keep(hold);
     const undo = () => {
       book.holds.delete(hold.id);
       releaseAll(book.counters, taken);
@@ -342,7 +344,7 @@ export class Decider<Run> {
     if (hold.degraded === true) {
       marks.push('degraded');
     }
-    const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, hold);
+    const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, open);
     decided.alsoUndo(() => {
       open.ending = false;
       this.#ended.delete(name);
@@ -385,7 +387,7 @@ export class Decider<Run> {
     taken: Taken,
     atMs: number,
     marks: readonly Mark[],
-    ends: Hold | null = null,
+    ends: OpenHold | null = null,
   ): Prepared<Run> {
     const { scope, amounts } = booking;
     const surface = booking.kind === 'record' ? 'record' : 'run';
@@ -403,7 +405,7 @@ export class Decider<Run> {
       readonly marks?: readonly Mark[];
       readonly hold?: Hold;
       readonly charged?: Raised;
-      readonly ends?: Hold | null;
+      readonly ends?: OpenHold | null;
       readonly undo?: () => void;
     },
   ): Prepared<Run> {

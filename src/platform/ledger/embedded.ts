@@ -31,7 +31,7 @@ import { isCounterOf, type Renaming, renamedHold } from './erased.ts';
 import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
 import type { Hold, HoldKey } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
-import { type HoldLog, HoldsNotDurable, openHoldLog } from './hold-log.ts';
+import { type HoldLog, HoldsNotDurable, type LoggedHold, type LogPlace, openHoldLog } from './hold-log.ts';
 import { adopted, denialFor, extendedTo, holdFor, keyName, replayOf } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger, Look, Replay } from './ledger.ts';
 import { MemoryBooks } from './memory-books.ts';
@@ -61,7 +61,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   #nowMs = 0;
   readonly #bookings = new BookingQueue<Run>((waiting) => this.#bookBatch(waiting));
   /** Holds of this turn of the event loop that are not durable yet. */
-  #fresh: Hold[] = [];
+  #fresh: OpenHold[] = [];
   #flushing: Promise<void> | undefined;
   readonly #doubts = new EndsInDoubt();
   #closed = false;
@@ -77,7 +77,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       const restored = await restoreHolds(options.db, holdLog);
       const floorMs = Math.max(
         row?.last_at?.getTime() ?? 0,
-        ...restored.slice(-1).map(({ admittedAtMs }) => admittedAtMs),
+        ...restored.slice(-1).map(({ hold }) => hold.admittedAtMs),
       );
       return new EmbeddedLedger(options, holdLog, restored, floorMs);
     } catch (error) {
@@ -89,7 +89,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   private constructor(
     options: EmbeddedLedgerOptions<Run>,
     holdLog: HoldLog,
-    restored: readonly Hold[],
+    restored: readonly LoggedHold[],
     floorMs: number,
   ) {
     this.#options = options;
@@ -182,8 +182,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       throw new DatabaseUnavailable('too many holds are open');
     }
     const held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
-    this.#books.remember(held.hold);
-    const durable = this.#makeDurable(held.hold);
+    const open = book.keep(held.hold);
+    this.#books.remember(open);
+    const durable = this.#makeDurable(open);
     if (keyed !== undefined) {
       this.#keysInFlight.set(keyed, durable);
       const landed = () => void this.#keysInFlight.delete(keyed);
@@ -211,18 +212,18 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   /** All holds of one turn of the event loop become durable together. */
-  #makeDurable(hold: Hold): Promise<void> {
-    this.#fresh.push(hold);
+  #makeDurable(open: OpenHold): Promise<void> {
+    this.#fresh.push(open);
     this.#flushing ??= new Promise((resolve, reject) => {
       setImmediate(() => {
-        const holds = this.#fresh;
+        const fresh = this.#fresh;
         this.#fresh = [];
         this.#flushing = undefined;
         try {
-          this.#holdLog.append(holds);
+          this.#toLog(fresh);
         } catch (error) {
           this.#options.log.error({ err: error }, 'holds could not be made durable');
-          for (const lost of holds) {
+          for (const lost of fresh) {
             this.#books.release(lost);
           }
           reject(error);
@@ -234,6 +235,23 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#flushing;
   }
 
+  #toLog(opens: readonly OpenHold[]): void {
+    this.#moveTo(this.#holdLog.append(opens.map(({ hold }) => hold)), opens);
+  }
+
+  #outOfLog(opens: readonly OpenHold[]): void {
+    this.#moveTo(undefined, opens);
+  }
+
+  /** A place is left once: the log only counts who is there. */
+  #moveTo(place: LogPlace | undefined, opens: readonly OpenHold[]): void {
+    const left = opens.map((open) => open.place);
+    for (const open of opens) {
+      open.place = place;
+    }
+    this.#holdLog.forget(left);
+  }
+
   async adopt(given: Hold): Promise<void> {
     const book = await this.#books.open(given.orgId);
     const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
@@ -242,9 +260,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (ended.length > 0 || book.holds.has(given.id)) {
       return;
     }
-    const hold = adopted(book, given, meeting);
-    this.#books.remember(hold);
-    await this.#makeDurable(hold);
+    const open = adopted(book, given, meeting);
+    this.#books.remember(open);
+    await this.#makeDurable(open);
   }
 
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
@@ -276,7 +294,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         ]);
         if (batch.newHolds.length > 0) {
           // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
-          this.#holdLog.append(batch.newHolds);
+          this.#toLog(batch.newHolds);
         }
       });
     } catch (error) {
@@ -286,8 +304,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     this.#conclude(batch?.prepared ?? []);
     markAllAlerted(alerts);
-    for (const hold of batch?.newHolds ?? []) {
-      this.#books.remember(hold);
+    for (const open of batch?.newHolds ?? []) {
+      this.#books.remember(open);
     }
     for (const { group, resolve } of waiting) {
       resolve(batch?.results.get(group) as GroupResult<Run>);
@@ -295,17 +313,17 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   #conclude(prepared: readonly Prepared<Run>[]): void {
-    const ended: string[] = [];
+    const ended: OpenHold[] = [];
     for (const { book, booked, ends } of prepared) {
       if (booked.charged !== null) {
         conclude(book.counters, booked.charged);
       }
       if (ends !== null) {
         this.#books.drop(ends);
-        ended.push(ends.id);
+        ended.push(ends);
       }
     }
-    this.#holdLog.forget(ended);
+    this.#outOfLog(ended);
   }
 
   /** Rolled back for sure: undone at once. Not known: it stays held until the database can be asked. */
@@ -316,7 +334,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (isUnknown(error)) {
       void this.#resolveLater(batch.prepared);
     } else {
-      this.#holdLog.forget(batch.newHolds.map(({ id }) => id));
+      this.#outOfLog(batch.newHolds);
       undoAll(batch.prepared);
     }
   }
@@ -337,7 +355,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
   async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
     const { db, log } = this.#options;
-    const ends = prepared.flatMap(({ ends: hold }) => hold?.id ?? []);
+    const ends = prepared.flatMap(({ ends: open }) => open?.hold.id ?? []);
     this.#doubts.add(ends);
     while (!this.#closed) {
       try {
@@ -359,16 +377,16 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         for (const one of prepared) {
           const { booking, charged, hold } = one.booked;
           const committed = written.has(isNewRun(one) && charged === null ? booking.runId : booking.entryId);
-          const opened = booking.kind === 'open' ? hold : null;
+          const opened = booking.kind === 'open' ? one.book.holds.get(hold?.id ?? '') : undefined;
           if (committed) {
             this.#conclude([one]);
-            if (opened !== null) {
+            if (opened !== undefined) {
               // It is in the log, where it was put before the commit.
               this.#books.remember(opened);
             }
           } else {
             one.undo();
-            this.#holdLog.forget(opened === null ? [] : [opened.id]);
+            this.#outOfLog(opened === undefined ? [] : [opened]);
           }
         }
         this.#doubts.delete(ends);
@@ -432,10 +450,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   #ended(ending: readonly OpenHold[]): Hold[] {
     const holds = ending.map(({ hold }) => hold);
-    for (const hold of holds) {
-      this.#books.release(hold);
+    for (const open of ending) {
+      this.#books.release(open);
     }
-    this.#holdLog.forget(holds.map(({ id }) => id));
+    this.#outOfLog(ending);
     return holds;
   }
 
@@ -475,7 +493,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return { kind: 'ended' };
     }
     const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#now(), seconds) };
-    this.#holdLog.append([hold]);
+    this.#moveTo(this.#holdLog.append([hold]), [open]);
     this.#books.prolong(open, hold);
     return { kind: 'changed', hold };
   }
@@ -527,49 +545,51 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const book = await this.#books.open(orgId);
     await this.#options.db.transaction(change);
     // As soon as the commit is known, and without a pause: nobody decides under the old name in between.
-    const renamed: Hold[] = [];
+    const renamed: OpenHold[] = [];
     for (const open of book.holds.values()) {
       const hold = renamedHold(open.hold, renaming);
       if (hold !== undefined) {
         this.#books.prolong(open, hold);
-        renamed.push(hold);
+        renamed.push(open);
       }
     }
-    this.#fresh = this.#fresh.map((hold) => renamedHold(hold, renaming) ?? hold);
     for (const key of book.counters.keys()) {
       if (isCounterOf(key, renaming.from)) {
         book.counters.delete(key);
       }
     }
     if (renamed.length > 0) {
-      this.#holdLog.append(renamed);
+      this.#toLog(renamed);
     }
   }
 
   async expireDue(): Promise<boolean> {
     const nowMs = this.#now();
     const due = this.#books.expiries.takeDue(nowMs, expiriesPerBatch);
-    // One that was prolonged is found more than once.
-    const holds = new Set<OpenHold>();
+    const expired: OpenHold[] = [];
     try {
-      for (const { orgId, id } of due) {
-        const open = (await this.#books.open(orgId)).holds.get(id);
-        if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
-          holds.add(open);
+      for (const open of due) {
+        await this.#books.open(open.hold.orgId);
+        if (this.#books.isOpen(open)) {
+          if (open.hold.expiresAtMs <= nowMs) {
+            expired.push(open);
+          } else {
+            // It was put back, and prolonged since.
+            this.#books.expiries.add(open);
+          }
         }
       }
-      if (holds.size > 0) {
-        await this.#end([...holds], 'expired', nowMs);
+      if (expired.length > 0) {
+        await this.#end(expired, 'expired', nowMs);
       }
     } catch (error) {
       this.#books.expiries.putBack(due, nowMs);
       throw error;
     }
-    for (const open of holds) {
-      if (this.#books.isOpen(open)) {
-        this.#books.expiries.putBack([open.hold], nowMs);
-      }
-    }
+    this.#books.expiries.putBack(
+      expired.filter((open) => this.#books.isOpen(open)),
+      nowMs,
+    );
     return due.length === expiriesPerBatch;
   }
 

@@ -1,61 +1,68 @@
 /** When open holds expire, by the second. */
-import type { Hold } from './hold.ts';
+import type { OpenHold } from './book.ts';
 
-export type Expiring = Pick<Hold, 'orgId' | 'id'>;
-
-/** Open holds by the second in which they expire. */
+/**
+ * Open holds by the second in which they expire. One that leaves stays in its list until half of the list has left: to
+ * look each of them up by its id would cost more than all the rest of a hold's way through memory.
+ */
 export class Expiries {
-  /** Ids of holds, with the org that each belongs to. */
-  readonly #bySecond = new Map<number, Map<string, string>>();
+  readonly #bySecond = new Map<number, { opens: OpenHold[]; left: number }>();
   #sweptTo = Number.POSITIVE_INFINITY;
 
-  add({ orgId, id, expiresAtMs }: Hold): void {
-    this.#addAt(secondOf(expiresAtMs), orgId, id);
+  add(open: OpenHold): void {
+    this.#addAt(secondOf(open.hold.expiresAtMs), open);
   }
 
-  remove({ id, expiresAtMs }: Hold): void {
-    const second = secondOf(expiresAtMs);
-    const holds = this.#bySecond.get(second);
-    if (holds?.delete(id) === true && holds.size === 0) {
-      this.#bySecond.delete(second);
+  remove(open: OpenHold): void {
+    const second = open.dueSecond;
+    const due = this.#bySecond.get(second);
+    open.dueSecond = Number.NaN;
+    if (due === undefined) {
+      return;
+    }
+    due.left += 1;
+    if (due.left * 2 > due.opens.length) {
+      due.opens = due.opens.filter(({ dueSecond }) => dueSecond === second);
+      due.left = 0;
+      if (due.opens.length === 0) {
+        this.#bySecond.delete(second);
+      }
     }
   }
 
   /** Those that could not end yet are looked at again in a second. */
-  putBack(holds: readonly Expiring[], nowMs: number): void {
-    for (const { orgId, id } of holds) {
-      this.#addAt(secondOf(nowMs) + 1, orgId, id);
+  putBack(opens: readonly OpenHold[], nowMs: number): void {
+    for (const open of opens) {
+      this.#addAt(secondOf(nowMs) + 1, open);
     }
   }
 
-  #addAt(second: number, orgId: string, id: string): void {
+  #addAt(second: number, open: OpenHold): void {
+    open.dueSecond = second;
     const there = this.#bySecond.get(second);
     if (there === undefined) {
-      this.#bySecond.set(second, new Map([[id, orgId]]));
+      this.#bySecond.set(second, { opens: [open], left: 0 });
     } else {
-      there.set(id, orgId);
+      there.opens.push(open);
     }
     this.#sweptTo = Math.min(this.#sweptTo, second);
   }
 
-  takeDue(nowMs: number, limit: number): Expiring[] {
-    const due: Expiring[] = [];
+  takeDue(nowMs: number, limit: number): OpenHold[] {
+    const taken: OpenHold[] = [];
     const nowSecond = Math.floor(nowMs / 1_000);
-    while (this.#sweptTo <= nowSecond && due.length < limit) {
-      const holds = this.#bySecond.get(this.#sweptTo);
-      for (const [id, orgId] of holds ?? []) {
-        if (due.length === limit) {
-          break;
-        }
-        due.push({ id, orgId });
-        holds?.delete(id);
-      }
-      if (holds === undefined || holds.size === 0) {
+    while (this.#sweptTo <= nowSecond && taken.length < limit) {
+      const due = this.#bySecond.get(this.#sweptTo);
+      const open = due?.opens.pop();
+      if (open === undefined) {
         this.#bySecond.delete(this.#sweptTo);
         this.#sweptTo = this.#bySecond.size === 0 ? Number.POSITIVE_INFINITY : this.#next(nowSecond);
+      } else if (open.dueSecond === this.#sweptTo) {
+        open.dueSecond = Number.NaN;
+        taken.push(open);
       }
     }
-    return due;
+    return taken;
   }
 
   #next(nowSecond: number): number {

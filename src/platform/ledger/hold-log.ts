@@ -33,14 +33,27 @@ export class HoldsNotDurable extends DatabaseUnavailable {
 }
 
 export interface HoldLog {
-  /** From now on they survive the end of the process; else `HoldsNotDurable`. One that is there is replaced. */
-  append(holds: readonly Hold[]): void;
-  /** They have ended, and the database knows. */
-  forget(holdIds: readonly string[]): void;
-  restore(): Hold[];
+  /**
+   * From now on they survive the end of the process; else `HoldsNotDurable`. Each has the place that is returned, and one
+   * that had another before leaves that, by `forget`.
+   */
+  append(holds: readonly Hold[]): LogPlace;
+  /** A hold for each place: it has ended, and the database knows, or it is in a later place. */
+  forget(places: readonly (LogPlace | undefined)[]): void;
+  restore(): LoggedHold[];
   readGeneration(): Generation | undefined;
   writeGeneration(generation: Generation): void;
   close(): void;
+}
+
+/** Where in the log a hold is, for the log alone to read. */
+export interface LogPlace {
+  readonly path: string;
+}
+
+export interface LoggedHold {
+  readonly hold: Hold;
+  readonly place: LogPlace;
 }
 
 /** Which database the holds belong to. While a new generation begins, the one before is named too; null: the first. */
@@ -59,8 +72,7 @@ const defaultFileBytesMax = 8 * 1_024 * 1_024;
 /** A hold lives for a day at most, so a file is gone a day after it is full. */
 const fileAgeMaxMs = 6 * 3_600_000;
 
-interface LogFile {
-  readonly path: string;
+interface LogFile extends LogPlace {
   readonly number: number;
   bytes: number;
   open: number;
@@ -73,7 +85,6 @@ export function openHoldLog(
   { fileBytesMax = defaultFileBytesMax }: HoldLogOptions = {},
 ): HoldLog {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const fileOf = new Map<string, LogFile>();
   const numbers = readdirSync(directory).flatMap((name) => /^(\d{8})\.log$/.exec(name)?.[1] ?? []);
   const generationPath = join(directory, 'generation.json');
   let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
@@ -84,15 +95,6 @@ export function openHoldLog(
   function newFile(number: number): LogFile {
     const path = join(directory, `${String(number).padStart(8, '0')}.log`);
     return { path, number, bytes: 0, open: 0, sinceMs: Number.POSITIVE_INFINITY };
-  }
-
-  function place(holdId: string, file: LogFile): void {
-    const before = fileOf.get(holdId);
-    fileOf.set(holdId, file);
-    file.open += 1;
-    if (before !== undefined) {
-      leave(before);
-    }
   }
 
   function leave(file: LogFile): void {
@@ -129,7 +131,7 @@ export function openHoldLog(
     }
   }
 
-  function writeLine(holds: readonly Hold[]): void {
+  function writeLine(holds: readonly Hold[]): LogFile {
     let admittedAtMs = 0;
     for (const hold of holds) {
       admittedAtMs = Math.max(admittedAtMs, hold.admittedAtMs);
@@ -148,9 +150,8 @@ export function openHoldLog(
       throw error;
     }
     file.bytes += line.length;
-    for (const { id } of holds) {
-      place(id, file);
-    }
+    file.open += holds.length;
+    return file;
   }
 
   return {
@@ -159,34 +160,36 @@ export function openHoldLog(
         throw new Error('the log of holds is closed');
       }
       try {
-        writeLine(holds);
+        return writeLine(holds);
       } catch (error) {
         throw new HoldsNotDurable(error);
       }
     },
-    forget(holdIds) {
-      for (const id of holdIds) {
-        const file = fileOf.get(id);
+    forget(places) {
+      for (const file of places) {
         if (file !== undefined) {
-          fileOf.delete(id);
-          leave(file);
+          leave(file as LogFile);
         }
       }
     },
     restore() {
-      const holds = new Map<string, Hold>();
+      const logged = new Map<string, LoggedHold & { place: LogFile }>();
       for (const number of numbers.map(Number).sort((a, b) => a - b)) {
-        const file = newFile(number);
-        for (const hold of readHolds(file.path)) {
-          // A later line of the same hold replaces it.
-          holds.set(hold.id, hold);
-          place(hold.id, file);
+        const place = newFile(number);
+        for (const hold of readHolds(place.path)) {
+          const before = logged.get(hold.id)?.place;
+          logged.set(hold.id, { hold, place });
+          place.open += 1;
+          if (before !== undefined) {
+            // A later line of the same hold replaces it.
+            leave(before);
+          }
         }
-        if (file.open === 0) {
-          rmSync(file.path, { force: true });
+        if (place.open === 0) {
+          rmSync(place.path, { force: true });
         }
       }
-      return [...holds.values()];
+      return [...logged.values()];
     },
     readGeneration() {
       try {

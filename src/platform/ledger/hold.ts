@@ -50,44 +50,59 @@ export function storedHold(hold: Hold): StoredHold {
 
 /**
  * Several as one line of text. Put together by hand: it is written for every decision, and this takes a third of the
- * time. Which counters they take is said once for all that have it in common, and was most of the text.
+ * time. Which counters they take and what they are about is said once for all that have it in common, and was most of
+ * the text.
  */
 export function holdsLine(holds: readonly Hold[]): string {
+  const scopes = new Map<Scope, number>();
   const shares = new Map<readonly Share[], number>();
   let line = '';
   for (const hold of holds) {
-    let index = shares.get(hold.shares);
-    if (index === undefined) {
-      index = shares.size;
-      shares.set(hold.shares, index);
-    }
-    line += line === '' ? holdText(hold, index) : `,${holdText(hold, index)}`;
+    const text = holdText(hold, indexIn(scopes, hold.scope), indexIn(shares, hold.shares));
+    line += line === '' ? text : `,${text}`;
   }
-  return `{"holds":[${line}],"shares":[${[...shares.keys()].map(sharesText).join()}]}`;
+  const scopeTexts = [...scopes.keys()].map((scope) => JSON.stringify(valuesOf(scope)));
+  return `{"holds":[${line}],"scopes":[${scopeTexts.join()}],"shares":[${[...shares.keys()].map(sharesText).join()}]}`;
+}
+
+function indexIn<Common>(indexes: Map<Common, number>, common: Common): number {
+  let index = indexes.get(common);
+  if (index === undefined) {
+    index = indexes.size;
+    indexes.set(common, index);
+  }
+  return index;
 }
 
 export function holdsOfLine(line: string): Hold[] {
-  const { holds, shares } = JSON.parse(line) as { holds: LoggedHold[]; shares: string[][] };
-  const lists = shares.map(pairedShares);
-  return holds.map(({ shares: index, scope, ...stored }) => {
-    const list = lists[index];
-    if (list === undefined) {
+  const { holds, scopes, shares } = JSON.parse(line) as LoggedHolds;
+  const allScopes = scopes.map(scopeOfValues);
+  const allShares = shares.map(pairedShares);
+  return holds.map((stored) => {
+    const scope = allScopes[stored.scope];
+    const taken = allShares[stored.shares];
+    if (scope === undefined || taken === undefined) {
       throw new Error(`the line of a hold does not say what the hold ${stored.id} takes`);
     }
-    return { ...restored(stored), scope: scopeOfValues(scope), shares: list };
+    return { ...restored(stored), scope, shares: taken };
   });
 }
 
-interface LoggedHold extends Omit<StoredHold, 'shares' | 'scope'> {
-  readonly shares: number;
-  readonly scope: readonly (string | null)[];
+interface LoggedHolds {
+  /** Scope and shares by their index. */
+  readonly holds: readonly (Omit<StoredHold, 'shares' | 'scope'> & {
+    readonly scope: number;
+    readonly shares: number;
+  })[];
+  readonly scopes: readonly (readonly (string | null)[])[];
+  readonly shares: readonly (readonly string[])[];
 }
 
-function holdText(hold: Hold, sharesIndex: number): string {
+function holdText(hold: Hold, scopeIndex: number, sharesIndex: number): string {
   const { amounts, idempotency, priceVersion, packs } = hold;
   return (
     `{"id":"${hold.id}","orgId":"${hold.orgId}","runId":${hold.runId === null ? 'null' : `"${hold.runId}"`},` +
-    `"surface":"${hold.surface}","scope":${JSON.stringify(valuesOf(hold.scope))},` +
+    `"surface":"${hold.surface}","scope":${scopeIndex},` +
     `"amounts":["${amounts.usd}","${amounts.tokens}","${amounts.requests}"],` +
     `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},"shares":${sharesIndex},` +
     `"packs":${packs.length === 0 ? '[]' : JSON.stringify(flat(packs))},` +

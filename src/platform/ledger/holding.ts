@@ -12,7 +12,7 @@ import {
 import type { Denial } from '../../kernel/denial.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../ids.ts';
-import type { Book } from './book.ts';
+import type { Book, OpenHold } from './book.ts';
 import type { Hold, HoldKey } from './hold.ts';
 import { type Held, type HoldRequest, holdSecondsMax, type Look, type Replay } from './ledger.ts';
 
@@ -23,7 +23,7 @@ export interface Admitted {
   readonly admission: Extract<Admission, { kind: 'allowed' }>;
 }
 
-/** Takes it in the book; making it durable is for whoever keeps the book. */
+/** Takes what it holds in the book; to keep it there and to make it durable is for whoever has the book. */
 export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admission }: Admitted): Held {
   const { amounts } = request;
   const left: bigint[] = [];
@@ -55,9 +55,7 @@ export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admiss
     meeting,
     left,
   };
-  const kept = request.key === undefined ? held : withKey(held, request.key);
-  book.holds.set(hold.id, { hold: kept.hold, ending: false });
-  return kept;
+  return request.key === undefined ? held : withKey(held, request.key);
 }
 
 /** What would refuse it. Takes nothing; every counter must exist. */
@@ -85,11 +83,10 @@ export function replayOf(
 }
 
 /** Takes a hold that was given without asking. */
-export function adopted(book: Book, given: Hold, { shares }: Meeting): Hold {
+export function adopted(book: Book, given: Hold, { shares }: Meeting): OpenHold {
   const hold: Hold = { ...given, shares };
   takeAll(book.counters, hold);
-  book.holds.set(hold.id, { hold, ending: false });
-  return hold;
+  return book.keep(hold);
 }
 
 function withKey(held: Held, { digest, fingerprint, answerOf }: NonNullable<HoldRequest['key']>): Held {

@@ -6,13 +6,14 @@ import { releaseAll } from '../../kernel/admission.ts';
 import { Book, completeFrom, type OpenHold } from './book.ts';
 import { Expiries } from './expiries.ts';
 import type { Hold } from './hold.ts';
+import type { LoggedHold } from './hold-log.ts';
 import { keyName } from './holding.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
 export interface MemoryBooksOptions {
   readonly orgLimits: OrgLimitsCache;
   /** Holds of the process before this one. */
-  readonly restored: readonly Hold[];
+  readonly restored: readonly LoggedHold[];
   now(): number;
 }
 
@@ -21,7 +22,7 @@ export class MemoryBooks {
   readonly #options: MemoryBooksOptions;
   readonly #books = new Map<string, Book>();
   /** Holds of orgs whose book is not open yet. */
-  readonly #restored = new Map<string, Hold[]>();
+  readonly #restored = new Map<string, OpenHold[]>();
   readonly #keys = new Map<string, Hold>();
   readonly #startedMs: number;
   #openHolds = 0;
@@ -29,14 +30,15 @@ export class MemoryBooks {
   constructor(options: MemoryBooksOptions) {
     this.#options = options;
     this.#startedMs = completeFrom(options.now());
-    for (const hold of options.restored) {
+    for (const { hold, place } of options.restored) {
+      const open: OpenHold = { hold, ending: false, place, dueSecond: Number.NaN };
       const others = this.#restored.get(hold.orgId);
       if (others === undefined) {
-        this.#restored.set(hold.orgId, [hold]);
+        this.#restored.set(hold.orgId, [open]);
       } else {
-        others.push(hold);
+        others.push(open);
       }
-      this.remember(hold);
+      this.remember(open);
     }
   }
 
@@ -73,8 +75,8 @@ export class MemoryBooks {
       return there;
     }
     const book = new Book(limits, this.#startedMs);
-    for (const hold of this.#restored.get(orgId) ?? []) {
-      book.holds.set(hold.id, { hold, ending: false });
+    for (const open of this.#restored.get(orgId) ?? []) {
+      book.holds.set(open.hold.id, open);
     }
     this.#restored.delete(orgId);
     this.#books.set(orgId, book);
@@ -90,35 +92,37 @@ export class MemoryBooks {
   }
 
   /** It is in its book already. */
-  remember(hold: Hold): void {
+  remember(open: OpenHold): void {
+    const { hold } = open;
     this.#openHolds += 1;
-    this.expiries.add(hold);
+    this.expiries.add(open);
     if (hold.idempotency !== null) {
       this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), hold);
     }
   }
 
   prolong(open: OpenHold, hold: Hold): void {
-    this.expiries.remove(open.hold);
-    this.expiries.add(hold);
     open.hold = hold;
+    this.expiries.remove(open);
+    this.expiries.add(open);
   }
 
   /** Gives back what a hold takes. Its end is in the database, or it was never told. */
-  release(hold: Hold): void {
-    const book = this.#books.get(hold.orgId);
-    const open = book?.holds.get(hold.id);
-    if (book !== undefined && open !== undefined) {
+  release(open: OpenHold): void {
+    const book = this.#books.get(open.hold.orgId);
+    if (book !== undefined && this.isOpen(open)) {
       releaseAll(book.counters, open.hold);
     }
-    this.drop(hold);
+    this.drop(open);
   }
 
   /** What it took is counted otherwise by now. */
-  drop(hold: Hold): void {
-    if (this.#books.get(hold.orgId)?.holds.delete(hold.id) === true) {
+  drop(open: OpenHold): void {
+    const { hold } = open;
+    if (this.isOpen(open)) {
+      this.#books.get(hold.orgId)?.holds.delete(hold.id);
       this.#openHolds -= 1;
-      this.expiries.remove(hold);
+      this.expiries.remove(open);
     }
     if (hold.idempotency !== null) {
       this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));

@@ -103,7 +103,7 @@ export class Tick<Run> {
       one.kind === 'hold' && one.request.key ? [one.request.key.digest] : [],
     );
     for (const hold of await selectHolds(this.#tx, this.#orgId, ids, digests)) {
-      book.holds.set(hold.id, { hold, ending: false });
+      book.keep(hold);
     }
     const late = asked.flatMap((one) =>
       one.kind === 'book'
@@ -170,7 +170,7 @@ export class Tick<Run> {
     for (const hold of await selectHoldsSince(this.#tx, this.#orgId, missing)) {
       // Those that ended in this transaction are still there.
       if (!book.holds.has(hold.id) && !this.#endedHolds.has(hold.id)) {
-        book.holds.set(hold.id, { hold, ending: false });
+        book.keep(hold);
       }
     }
     for (const hold of await addCounters(this.#tx, book, missing)) {
@@ -223,6 +223,7 @@ export class Tick<Run> {
       return admission;
     }
     const held: Held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
+    book.keep(held.hold);
     this.#newHolds.push(held.hold);
     return held;
   }
@@ -231,7 +232,7 @@ export class Tick<Run> {
     const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
     if (ended.length === 0 && !book.holds.has(given.id)) {
       const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
-      this.#newHolds.push(adopted(book, given, meeting));
+      this.#newHolds.push(adopted(book, given, meeting).hold);
     }
     return undefined;
   }
@@ -286,14 +287,14 @@ export class Tick<Run> {
       makeCounters: (_, missing) => this.#makeCounters(book, missing),
     });
     markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
-    this.#newHolds.push(...batch.newHolds);
+    this.#newHolds.push(...batch.newHolds.map(({ hold }) => hold));
     for (const { booked, ends } of batch.prepared) {
       if (booked.charged !== null) {
         conclude(book.counters, booked.charged);
       }
       if (ends !== null) {
-        book.holds.delete(ends.id);
-        this.#endedHolds.add(ends.id);
+        book.holds.delete(ends.hold.id);
+        this.#endedHolds.add(ends.hold.id);
       }
     }
     for (const [index, one] of asked.entries()) {

@@ -2,31 +2,32 @@
 import type { Database } from '../db/database.ts';
 import { findEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
-import type { HoldLog } from './hold-log.ts';
+import type { HoldLog, LoggedHold } from './hold-log.ts';
 
 /** In the order of their admission. The log forgets the others. */
-export async function restoreHolds(db: Database, holdLog: HoldLog): Promise<Hold[]> {
+export async function restoreHolds(db: Database, holdLog: HoldLog): Promise<LoggedHold[]> {
   const restored = holdLog.restore();
-  const alive: Hold[] = [];
+  const alive: LoggedHold[] = [];
   const batch = 5_000;
   for (let at = 0; at < restored.length; at += batch) {
     const some = restored.slice(at, at + batch);
     const ends = await findEnds(
       db,
-      [...new Set(some.map(({ orgId }) => orgId))],
-      some.map(({ id }) => id),
+      [...new Set(some.map(({ hold }) => hold.orgId))],
+      some.map(({ hold }) => hold.id),
     );
     const ended = new Set(ends.map(({ hold_id }) => hold_id));
     const runs = await findRuns(
       db,
-      some.filter(({ runId }) => runId !== null),
+      some.map(({ hold }) => hold).filter(({ runId }) => runId !== null),
     );
     // The hold of a run is logged before the run is committed: where that did not happen nothing is held.
-    const isAlive = ({ id, runId }: Hold) => !ended.has(id) && (runId === null || runs.has(runId));
+    const isAlive = ({ hold: { id, runId } }: LoggedHold) =>
+      !ended.has(id) && (runId === null || runs.has(runId));
     alive.push(...some.filter(isAlive));
-    holdLog.forget(some.filter((hold) => !isAlive(hold)).map(({ id }) => id));
+    holdLog.forget(some.filter((logged) => !isAlive(logged)).map(({ place }) => place));
   }
-  return alive.sort((a, b) => a.admittedAtMs - b.admittedAtMs);
+  return alive.sort((a, b) => a.hold.admittedAtMs - b.hold.admittedAtMs);
 }
 
 async function findRuns(db: Database, holds: readonly Hold[]): Promise<Set<string>> {
