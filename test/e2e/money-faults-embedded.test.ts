@@ -162,14 +162,14 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
       const end = how === 'settle' ? settle : () => world.ledger.void(orgId, id);
       losesNext = true;
       await expect(end()).rejects.toThrow(DatabaseUnavailable);
-      away = false;
-      // The database is back; what became of the first attempt is not known yet. Others are none the wiser.
+      // Transactions pass again; what became of the first attempt cannot be read yet. Others are none the wiser.
       const others = [world.booked(orgId, '1', { decisionId: other.id }), world.booked(orgId, '0.5')];
       const attempts = [settle(), world.ledger.void(orgId, id), world.ledger.extend(orgId, id, 1_000)];
       for (const attempt of await Promise.allSettled(attempts)) {
         expect(attempt).toMatchObject({ status: 'rejected', reason: expect.any(DatabaseUnavailable) });
       }
       await Promise.all(others);
+      away = false;
       const settled = await vi.waitFor(settle, recovery);
       expect(settled).toMatchObject({ kind: 'done', outcomes: [{ kind: 'booked', marks: [] }] });
       expect(Object.values(await world.counters(orgId))).toEqual([`${nanos('4.5')}+0`]);
