@@ -63,14 +63,15 @@ describe('verify, while retention deletes', () => {
   }
 
   /** Before so many reads of the log a batch is deleted, each read after the other. */
-  async function verifyWith(batchesBefore: (read: number) => number) {
+  async function verifyWith(batchesBefore: (read: number) => number | Promise<number>) {
     const { query } = world.db;
     let reads = 0;
     let deleted = 0;
     world.db.query = (async (sql: string, params?: readonly unknown[]) => {
       if (sql.includes('FROM audit_log') && sql.includes('seq > $2') && params?.[0] === org.id) {
-        const wanted = batchesBefore(reads);
+        const read = reads;
         reads += 1;
+        const wanted = await batchesBefore(read);
         for (let batch = 0; batch < wanted; batch += 1) {
           world.db.query = query;
           deleted += (await job()?.runOnce()) ? 1 : 0;
@@ -98,6 +99,21 @@ describe('verify, while retention deletes', () => {
     const { deleted, found, removed, json } = await verifyWith(batchesBefore);
     expect([found, deleted > 1, json.head.token === '']).toEqual([[], true, false]);
     expect(removed).toBe(1_800);
+  });
+
+  test('takes what a key has signed that was put into use meanwhile', async () => {
+    await longLog();
+    const { found, removed } = await verifyWith(async (read) => {
+      if (read > 0) {
+        return 0;
+      }
+      const rotated = await world.request('POST', '/v1/admin/audit-signing-key/rotate', {
+        key: world.operatorKey,
+      });
+      expect(rotated.status).toBe(200);
+      return 3;
+    });
+    expect([found, removed]).toEqual([[], 1_800]);
   });
 
   test('still finds what somebody else has removed or changed', async () => {

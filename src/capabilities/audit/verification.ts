@@ -27,12 +27,19 @@ export interface VerificationRequest {
 }
 
 export async function verifyLog(
-  { db, signer }: VerificationDependencies,
-  { tenantId, kept, now }: VerificationRequest,
+  deps: VerificationDependencies,
+  request: VerificationRequest,
 ): Promise<VerificationView> {
-  const open = tokenOpener(await signer.publicKeys(db));
+  const { db, signer } = deps;
+  const { tenantId, kept, now } = request;
+  const keys = await signer.publicKeys(db);
+  const open = tokenOpener(keys);
   const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
   const verified = await verifyChain(db, tenantId, open, keptStatement);
+  if (verified.findings.length > 0 && (await signer.publicKeys(db)).length > keys.length) {
+    // The key was replaced meanwhile, and what the new one has signed could not be known.
+    return verifyLog(deps, request);
+  }
   const { seq, hash } = verified.head;
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
   // Only an end that was found to be right is signed.

@@ -270,6 +270,11 @@ describe('strict', () => {
     const answer = await read(eu, changed);
     expect([answer.status, codeOf(answer)]).toEqual([403, 'residency_violation']);
     expect((await read(us, changed)).status).toBe(200);
+    await us.app.finish();
+    const log = await us.request('GET', `/v1/orgs/${changed.id}/audit-log?outcome=denied`, {
+      key: changed.ownerKey,
+    });
+    expect(log.json.data).toMatchObject([{ action: 'org.read', code: 'residency_violation' }]);
   });
 });
 
