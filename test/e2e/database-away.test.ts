@@ -8,6 +8,7 @@ import { type Database, DatabaseUnavailable } from '../../src/platform/db/databa
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { expectEachOnce, expectOnlyUnavailability, startLoad } from '../support/client-load.ts';
+import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { type Cluster, findPostgres, startCluster } from '../support/postgres-cluster.ts';
 import {
@@ -209,7 +210,7 @@ describe('the queue in front of the database', () => {
         return undefined;
       }),
     );
-    await vi.waitFor(() => expect(refusals).toBe(tooMany));
+    await eventually(() => expect(refusals).toBe(tooMany));
     expect(db.stats().waiting).toBe(waitingMax);
     await letGo();
     const answers = await Promise.all(asked);

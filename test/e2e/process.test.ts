@@ -8,6 +8,7 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
@@ -83,7 +84,7 @@ describe('a start that cannot work ends, and says why', () => {
 
   test('a port that is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
-    await vi.waitFor(() => expect(taken.listening).toBe(true));
+    await eventually(() => expect(taken.listening).toBe(true));
     const port = String((taken.address() as AddressInfo).port);
     const { code, stderr } = await runPurser(['serve'], { ...settings, SVC_PORT: port });
     taken.close();
@@ -132,7 +133,7 @@ test('SIGTERM lets a request in flight finish, takes no new ones, and loses noth
   await admitted;
 
   service.spawned.child.kill('SIGTERM');
-  await vi.waitFor(() => expect(service.log().some(({ msg }) => msg.startsWith('draining'))).toBe(true));
+  await eventually(() => expect(service.log().some(({ msg }) => msg.startsWith('draining'))).toBe(true));
   await expect(service.request('GET', '/healthz')).rejects.toThrow();
   pending.end(body);
   expect((await answered).statusCode).toBe(201);
@@ -168,7 +169,7 @@ test('an unexpected fault tells the client a trace id, and the log the rest', as
     expect(json.error).toEqual({ code: 'internal', message: expect.any(String), details: {} });
     expect(text + JSON.stringify(headers)).not.toMatch(/inner workings|tb_x1|Error:|faulty-server/);
     const traceId = headers['x-svc-trace-id'];
-    await vi.waitFor(() => {
+    await eventually(() => {
       const lines = service.log().filter((line) => line.traceId === traceId);
       expect(lines).toContainEqual(
         expect.objectContaining({
@@ -193,7 +194,7 @@ test('with the standard setting, spans that name the route go to the collector',
     received.push({ path: request.url, body: Buffer.concat(chunks) });
     response.end();
   }).listen(0, '127.0.0.1');
-  await vi.waitFor(() => expect(collector.listening).toBe(true));
+  await eventually(() => expect(collector.listening).toBe(true));
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
 
   const service = await startPurser({

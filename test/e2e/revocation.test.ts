@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
@@ -207,7 +208,7 @@ async function cutNotices(): Promise<void> {
   await client.connect();
   try {
     // Its last statement is the sign of life that it asks for several times a second, once it listens.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rows } = await client.query(
         `SELECT pg_terminate_backend(pid) AS done FROM pg_stat_activity
           WHERE application_name = $1 AND query = 'SELECT 1'`,

@@ -4,6 +4,7 @@ import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
 import { endAllProcesses, processTimeouts, spawnNode } from '../support/child-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
@@ -97,7 +98,7 @@ test('a subscription moves from the org secret to its own while deliveries flow:
   expect(event.id).toBe(JSON.parse(body).id);
   expect(() => Stripe.webhooks.constructEvent(`${body} `, header, own)).toThrow('signature');
   // What came of it is written down a moment later.
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const stored = await call('GET', `/webhooks/${subscription.id}/deliveries?state=delivered&limit=200`);
     expect(stored.json.data).toHaveLength(total);
   });

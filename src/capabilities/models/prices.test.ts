@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { costOf } from '../../kernel/prices.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { createPrices, type PriceInForce, type Prices } from './index.ts';
@@ -64,7 +65,7 @@ const input = (price: PriceInForce | undefined) => price?.rates.inputNanosPerMil
  * is not heard at once; so it may take a few questions until it does.
  */
 async function findWarm(model: string, atMs = nowMs()): Promise<PriceInForce | undefined> {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     await prices.find(org.id, model, atMs);
     const answer = prices.find(org.id, model, atMs);
     expect(answer).not.toBeInstanceOf(Promise);
@@ -167,7 +168,7 @@ describe('a version that a run has named', () => {
 describe('memory', () => {
   test('answers without asking, and without a promise', async () => {
     await put('quick', { input_usd_per_million: '1' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await findWarm('quick');
       const readsBefore = watched.reads;
       for (let i = 0; i < 100; i += 1) {

@@ -1,6 +1,7 @@
 /** What is remembered of receivers: who is slow, who is failing; and what happens while an attempt is under way. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../test/support/webhooks.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
@@ -168,17 +169,17 @@ describe('an attempt under way', () => {
     const id = await subscribe(world, org, there.url);
     await makeBudget(world, org);
     await webhooks.begin();
-    await vi.waitFor(() => expect(there.received).toHaveLength(1));
+    await eventually(() => expect(there.received).toHaveLength(1));
     world.clock.advanceSeconds(1);
     const [{ id: deliveryId }] = (await call('GET', `${id}/deliveries`)).data;
     const asked = await call('POST', `${id}/deliveries/${deliveryId}/redeliver`);
     answer();
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await call('GET', `${id}/deliveries/${deliveryId}`)).attempts).toHaveLength(1),
     );
     const now = await call('GET', `${id}/deliveries/${deliveryId}`);
     expect(now).toMatchObject({ state: 'waiting', next_attempt_at: asked.next_attempt_at });
-    await vi.waitFor(() => expect(there.received, 'as it was asked for').toHaveLength(2));
+    await eventually(() => expect(there.received, 'as it was asked for').toHaveLength(2));
     answer();
     await webhooks.idle();
   });
@@ -255,7 +256,7 @@ describe('an attempt under way', () => {
       },
     });
     await stuck.begin();
-    await vi.waitFor(() => expect(isSent).toBe(true));
+    await eventually(() => expect(isSent).toBe(true));
     await stuck.stop();
     const [row] = await world.db.query<{ owner: string | null }>(
       'SELECT owner FROM webhook_lanes WHERE org_id = $1',

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../test/support/webhook-receiver.ts';
 import { isPublicAddress } from '../../platform/outbound/addresses.ts';
 import { type Address, checkedLookup } from '../../platform/outbound/checked-lookup.ts';
@@ -206,7 +207,7 @@ describe('receivers that misbehave do no harm', () => {
       });
     });
     expect(await send(sender(), url)).toMatchObject({ status: 101, error: null });
-    await vi.waitFor(() => expect(closed).toBe(true));
+    await eventually(() => expect(closed).toBe(true));
   });
 
   test('one that nobody listens at', async () => {
@@ -281,7 +282,7 @@ test('once closed it sends nothing: neither what is asked for then, nor what is 
   await send(one, url);
   // On the connection that is there already, which otherwise is reason to try again.
   const underWay = send(one, url);
-  await vi.waitFor(() => expect(requests).toBe(2));
+  await eventually(() => expect(requests).toBe(2));
   one.close();
   expect((await underWay).error).toBe('connection_reset');
   expect((await send(one, url)).error).toBe('connection_reset');

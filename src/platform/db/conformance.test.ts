@@ -1,5 +1,6 @@
 /** What both engines promise. Run by both test projects. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
 import { type Database, DatabaseUnavailable, insertEach, insertMany, isUniqueViolation } from './database.ts';
 import { migrate, readMigrations } from './migrate.ts';
@@ -288,7 +289,7 @@ describe('notices', () => {
       })
       .catch(() => undefined);
     expect(heard).not.toContain('never');
-    await vi.waitFor(() => expect(db.noticesAreCurrent()).toBe(true));
+    await eventually(() => expect(db.noticesAreCurrent()).toBe(true));
   });
 });
 

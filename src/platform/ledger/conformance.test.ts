@@ -1,5 +1,6 @@
 /** What both ledgers promise. Run by both test projects, each on its real database. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
 import {
   bookedOf,
@@ -1157,7 +1158,7 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     expect(verdicts(settles)).toEqual({ done: 1, settled_already: 1 });
     await world.updateLimit(orgId, cap('0'));
     expect(verdictOf(await other.hold(world.requestOf(orgId, '0.5')))).toBe('spend_cap_exceeded');
-    await vi.waitFor(() => expect(db.noticesAreCurrent()).toBe(true));
+    await eventually(() => expect(db.noticesAreCurrent()).toBe(true));
     await expectSoundBooks(orgId);
     await other.close();
     await db.close();

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { freePort } from '../../../test/support/postgres-cluster.ts';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
 import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
@@ -224,7 +225,7 @@ withRedis('while Redis is away', () => {
     await server.kill();
     // Some were counted in Redis, some here: both at most.
     expect(await inFlight).toBeLessThanOrEqual(50 + 10);
-    await vi.waitFor(() => expect(limiter.connected).toBe(false));
+    await eventually(() => expect(limiter.connected).toBe(false));
     // A value now: nothing is waited for.
     expect(limiter.take([hourly('alone')], Date.now())).toEqual({ allowed: true });
     expect(await passing(limiter, hourly('alone'))).toBe(9);
@@ -291,7 +292,7 @@ withRedis('while Redis is away', () => {
     const replica = await startRedis(['--replicaof', `127.0.0.1 ${primary.port}`]);
     const { log, lines } = logged();
     const limiter = newLimiter({ url: replica.url, log });
-    await vi.waitFor(() => expect(lines()).toEqual(['warn']));
+    await eventually(() => expect(lines()).toEqual(['warn']));
     expect(limiter.connected).toBe(false);
     expect(await passing(limiter, hourly('replica'))).toBe(50);
   });
