@@ -294,7 +294,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
         return {
           status: 200,
           contentType: 'application/samlmetadata+xml; charset=utf-8',
-          body: serviceMetadata(urls),
+          body: await serviceMetadata(urls),
         };
       },
       refused: showRefusal,

@@ -2,12 +2,7 @@
  * SAML 2.0, as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and
  * times; what it leaves open is checked in `assertion.ts`, on the signed bytes alone.
  */
-import {
-  generateServiceProviderMetadata,
-  SAML,
-  type SamlConfig,
-  ValidateInResponseTo,
-} from '@node-saml/node-saml';
+import type { SamlConfig } from '@node-saml/node-saml';
 import { refuse } from '../../contract/refusal.ts';
 import type { SamlThread } from '../../platform/saml/saml-thread.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
@@ -18,9 +13,13 @@ const clockSkewMs = 60_000;
 /** However long the provider says that it is good for. */
 const assertionAgeMaxMs = 10 * 60_000;
 
+/** Loaded when somebody needs it: every start would wait for it, and few organizations sign in by SAML. */
+const loadLibrary = () => import('@node-saml/node-saml');
+
 type Urls = Pick<ServiceUrls, 'spEntityId' | 'acsUrl'>;
 
-function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls): SamlConfig {
+async function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls): Promise<SamlConfig> {
+  const { ValidateInResponseTo } = await loadLibrary();
   return {
     issuer: spEntityId,
     audience: spEntityId,
@@ -44,11 +43,13 @@ export async function authorizeUrl(
   urls: Urls,
   requestId: string,
 ): Promise<string> {
-  const saml = new SAML({ ...optionsOf(connection, urls), generateUniqueId: () => requestId });
+  const { SAML } = await loadLibrary();
+  const saml = new SAML({ ...(await optionsOf(connection, urls)), generateUniqueId: () => requestId });
   return saml.getAuthorizeUrlAsync('', undefined, {});
 }
 
-export function serviceMetadata({ spEntityId, acsUrl }: Urls): string {
+export async function serviceMetadata({ spEntityId, acsUrl }: Urls): Promise<string> {
+  const { generateServiceProviderMetadata } = await loadLibrary();
   return generateServiceProviderMetadata({
     issuer: spEntityId,
     callbackUrl: acsUrl,
@@ -67,7 +68,7 @@ export async function verifyResponse(
   urls: Urls,
   response: string,
 ): Promise<Assertion> {
-  const signed = await thread.verify({ options: optionsOf(connection, urls), response });
+  const signed = await thread.verify({ options: await optionsOf(connection, urls), response });
   if (signed === undefined) {
     throw refuse('forbidden', 'The identity provider did not sign anybody in.');
   }
