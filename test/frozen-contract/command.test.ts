@@ -4,7 +4,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { processTimeouts } from '../support/child-process.ts';
+
+vi.setConfig(processTimeouts);
 
 const repository = resolve(import.meta.dirname, '../..');
 let tree: string;

@@ -193,7 +193,10 @@ export interface Range {
   readonly after: string | null;
 }
 
-/** The same for those of a time span, the oldest first, after a certain one; tells how many, and the last of them. */
+/**
+ * The same for those of a time span, the oldest first, after a certain one; tells how many, and the last of them. They are
+ * found by an array of their ids, so that a database that takes the table for empty does not compare each with each.
+ */
 export async function putRangeInLine(
   tx: Queryable,
   lane: Lane,
@@ -209,7 +212,7 @@ export async function putRangeInLine(
         ORDER BY id LIMIT $7),
      put AS (
        UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $6, attempt_count = 0, ended_at = NULL
-        WHERE org_id = $1 AND subscription_id = $2 AND id IN (SELECT id FROM picked))
+        WHERE org_id = $1 AND subscription_id = $2 AND id = ANY (ARRAY (SELECT id FROM picked)))
      SELECT count(*)::int4 AS count, max(id) AS last FROM picked`,
     [lane.org_id, lane.subscription_id, from, to, state, at, limit, after],
   );
