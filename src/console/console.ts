@@ -5,9 +5,9 @@
 import type { Refusal } from '../contract/refusal.ts';
 import type { Credential } from '../platform/http/access.ts';
 import type { Ask } from '../platform/http/ask.ts';
+import { assets } from '../platform/http/assets.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
 import { type Api, apiFor, Refused } from './api.ts';
-import { readAssets } from './assets.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
 import { plainPage, signedInPage } from './layout.ts';
@@ -26,8 +26,6 @@ export interface ConsoleDependencies {
 }
 
 export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies): Page[] {
-  const assets = readAssets();
-
   function pageOf(screen: Screen): Page {
     return {
       ...(screen.method !== undefined && { method: screen.method }),
@@ -46,7 +44,6 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
     visit: Pick<Visit, 'headers' | 'traceId'>,
   ): PageAnswer {
     return plainPage({
-      assets,
       theme: themeOf(visit.headers.cookie),
       title: refusalTitle(code),
       status,
@@ -75,7 +72,6 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
         };
       case 'view':
         return signedInPage({
-          assets,
           theme: themeOf(visit.headers.cookie),
           title: answer.title,
           body: answer.body,

@@ -1,6 +1,6 @@
 /** The frame around every page: skip link, menu, who is signed in, the switch between light and dark, what was just done. */
+import { assets } from '../platform/http/assets.ts';
 import type { PageAnswer } from '../platform/http/page.ts';
-import type { Assets } from './assets.ts';
 import { type Html, html, link, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup } from './navigation.ts';
 
@@ -8,7 +8,6 @@ export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 export interface Frame {
-  readonly assets: Assets;
   readonly theme: Theme;
   readonly title: string;
   readonly body: Html;
@@ -74,7 +73,7 @@ export function plainPage(frame: Frame): PageAnswer {
 }
 
 function htmlPage(
-  { assets, theme, title, status }: Frame,
+  { theme, title, status }: Frame,
   body: Html,
   formAction: string,
   head: Part = false,

@@ -268,6 +268,42 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     ] as const) {
       await look(path, title, path.endsWith('none') ? 404 : 200);
     }
+    await asOperator('POST', `/orgs/${id}/suspend`, {});
+    await look(here, 'Contoso');
+    await confirm('Remove it');
+    await page.waitForURL(/done=org_removed/);
+    expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
+  });
+
+  test('puts prices, for everybody and for one organization', async () => {
+    const org = await walk.world.createOrg();
+    const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
+    await look('/console/prices', 'Prices');
+    await look('/console/prices/new', 'New model');
+    await page.getByLabel('Model').fill('maker/large');
+    await page.getByLabel('Input, for a million tokens', { exact: true }).fill('2.50');
+    await page.getByLabel('Output, for a million tokens').fill('10');
+    await page.getByRole('button', { name: 'Put the price' }).click();
+    await page.waitForURL(/done=saved/);
+    await page.getByRole('link', { name: 'maker/large' }).click();
+    expect(await page.getByLabel('Output, for a million tokens').inputValue()).toBe('10');
+    await look('/console/prices/maker%2Flarge/versions', 'Versions of a price');
+    await look(`/console/orgs/${org.id}/prices/new`, 'Price for one organization');
+    await page.getByLabel('Model').fill('maker/large');
+    await page.getByLabel('Discount').fill('20');
+    await page.getByRole('button', { name: 'Put the price' }).click();
+    await page.waitForURL(/done=saved/);
+    await look(`/console/orgs/${org.id}/prices`, 'Prices of one organization');
+    expect(await page.getByRole('row', { name: /maker\/large 20 %/ }).isVisible()).toBe(true);
+    await confirm('Remove');
+    await page.waitForURL(/done=deleted/);
+    expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
+  });
+
+  test('says where an organization is at home, and how often it may call', async () => {
+    const { id } = await walk.world.createOrg();
+    const here = `/console/orgs/${id}`;
+    const { page, look } = await walk.visitor(walk.world.operatorKey);
     await look(`${here}/residency`, 'Where the organization is at home');
     await page.getByLabel('Home region').fill('eu');
     await page.getByLabel('What arrives in another region').selectOption('strict');
@@ -302,40 +338,10 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     });
     await look(`${here}/rates`, 'Rates of the organization');
     expect(await page.getByLabel('Limit').nth(1).inputValue()).toBe('12.5');
-    await asOperator('POST', `/orgs/${id}/suspend`, {});
-    await look(here, 'Contoso');
-    await confirm('Remove it');
-    await page.waitForURL(/done=org_removed/);
-    expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
-  });
-
-  test('puts prices, for everybody and for one organization', async () => {
-    const org = await walk.world.createOrg();
-    const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
-    await look('/console/prices', 'Prices');
-    await look('/console/prices/new', 'New model');
-    await page.getByLabel('Model').fill('maker/large');
-    await page.getByLabel('Input, for a million tokens', { exact: true }).fill('2.50');
-    await page.getByLabel('Output, for a million tokens').fill('10');
-    await page.getByRole('button', { name: 'Put the price' }).click();
-    await page.waitForURL(/done=saved/);
-    await page.getByRole('link', { name: 'maker/large' }).click();
-    expect(await page.getByLabel('Output, for a million tokens').inputValue()).toBe('10');
-    await look('/console/prices/maker%2Flarge/versions', 'Versions of a price');
-    await look(`/console/orgs/${org.id}/prices/new`, 'Price for one organization');
-    await page.getByLabel('Model').fill('maker/large');
-    await page.getByLabel('Discount').fill('20');
-    await page.getByRole('button', { name: 'Put the price' }).click();
-    await page.waitForURL(/done=saved/);
-    await look(`/console/orgs/${org.id}/prices`, 'Prices of one organization');
-    expect(await page.getByRole('row', { name: /maker\/large 20 %/ }).isVisible()).toBe(true);
-    await confirm('Remove');
-    await page.waitForURL(/done=deleted/);
-    expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
   });
 
   test('mints a key of an operator, and revokes it', async () => {
-    const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
+    const { page, look } = await walk.visitor(walk.world.operatorKey);
     await look('/console/operator-keys', 'Keys');
     await look('/console/operator-keys/new', 'Mint a key');
     await page.getByLabel('Name').fill('On-call');
@@ -344,8 +350,9 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     const works = async () => (await walk.world.request('GET', '/v1/admin/orgs', { key })).status;
     expect(await works()).toBe(200);
     await page.getByRole('link', { name: 'All keys' }).click();
-    // The newest stands first.
-    await confirm('Revoke');
+    const row = page.getByRole('row', { name: /On-call/ });
+    await row.locator('summary').click();
+    await row.getByRole('button', { name: 'Revoke' }).click();
     await page.waitForURL(/operator-keys\?done=key_revoked/);
     expect(await works()).toBe(410);
   });

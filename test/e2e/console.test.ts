@@ -246,6 +246,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { id } = (await api('POST', '/webhooks', { url: receiver.url, events: ['webhook.test'] })).json;
     await api('POST', `/webhooks/${id}/test`);
     await webhooks.deliver();
+    walk.world.clock.advanceSeconds(1);
     await look(`/console/webhooks/${id}/redeliver`, 'Deliver again');
     await page.getByLabel('Those that').selectOption('delivered');
     await press('Deliver again');

@@ -36,7 +36,7 @@ export interface HtmlPage {
 
 export function htmlAnswer({ title, menuLabel, menu, main }: HtmlPage): PageAnswer {
   const body = `<nav aria-label="${menuLabel}">${menu}</nav><main>${main}</main>`;
-  return htmlDocument({ title, style, body });
+  return htmlDocument({ title, look: { style }, body });
 }
 
 export function paragraphs(text: string): string {

@@ -1,11 +1,13 @@
 /** Frames of HTML pages: no script, nothing from any other host, every text escaped. */
 import { createHash } from 'node:crypto';
+import type { Assets } from './assets.ts';
 import type { PageAnswer } from './page.ts';
 
 export interface HtmlDocument {
   readonly status?: number;
   readonly title: string;
-  readonly style: string;
+  /** The text of a style, or the files of the console's. */
+  readonly look: { readonly style: string } | Pick<Assets, 'stylesheet' | 'icon'>;
   /** HTML. */
   readonly body: string;
   /** More of the content security policy, such as `form-action 'self'`. */
@@ -13,24 +15,23 @@ export interface HtmlDocument {
   readonly headers?: PageAnswer['headers'];
 }
 
-export function htmlDocument({
-  status = 200,
-  title,
-  style,
-  body,
-  policy,
-  headers,
-}: HtmlDocument): PageAnswer {
+export function htmlDocument({ status = 200, title, look, body, policy, headers }: HtmlDocument): PageAnswer {
   return {
     status,
     contentType: 'text/html; charset=utf-8',
     body: `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style></head>
+<meta name="viewport" content="width=device-width, initial-scale=1">${
+      'style' in look
+        ? `<style>${look.style}</style>`
+        : `<link rel="icon" href="${look.icon}" type="image/svg+xml"><link rel="stylesheet" href="${look.stylesheet}">`
+    }</head>
 <body>${body}</body></html>`,
     headers: {
       'content-security-policy': [
         "default-src 'none'",
-        `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+        'style' in look
+          ? `style-src 'sha256-${createHash('sha256').update(look.style).digest('base64')}'`
+          : "style-src 'self'; img-src 'self'",
         ...(policy === undefined ? [] : [policy]),
         "base-uri 'none'",
         "frame-ancestors 'none'",

@@ -1,9 +1,9 @@
 /** The stylesheet, the script and the icon: served under names that change with their content, so browsers may keep them. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Page } from '../platform/http/page.ts';
+import type { Page } from './page.ts';
 
-const directory = new URL('../../assets/', import.meta.url);
+const directory = new URL('../../../assets/', import.meta.url);
 
 interface Asset {
   readonly path: string;
@@ -24,7 +24,10 @@ export interface Assets {
   readonly pages: readonly Page[];
 }
 
-export function readAssets(): Assets {
+/** The console's, and those of the pages around signing in to it. */
+export const assets = readAssets();
+
+function readAssets(): Assets {
   const stylesheet = asset('console', 'css', 'text/css; charset=utf-8');
   const script = asset('console', 'js', 'text/javascript; charset=utf-8');
   const icon = asset('icon', 'svg', 'image/svg+xml');
