@@ -329,15 +329,18 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.getByLabel('In seconds').nth(1).fill('3600');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
-    expect((await asOperator('GET', `/orgs/${id}/rate-limits`)).json).toMatchObject({
-      read_rpm: 600,
-      policies: [
-        { name: 'gateway', limit: 100, match: { route_class: 'edge' } },
-        { name: 'dollars', kind: 'quota', unit: 'usd', limit: '12.5', match: {} },
-      ],
-    });
+    const { read_rpm, policies } = (await asOperator('GET', `/orgs/${id}/rate-limits`)).json;
+    expect(read_rpm).toBe(600);
+    expect(policies).toHaveLength(2);
+    expect(policies).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'gateway', limit: 100, match: { route_class: 'edge' } }),
+        expect.objectContaining({ name: 'dollars', kind: 'quota', unit: 'usd', limit: '12.5', match: {} }),
+      ]),
+    );
     await look(`${here}/rates`, 'Rates of the organization');
-    expect(await page.getByLabel('Limit').nth(1).inputValue()).toBe('12.5');
+    const limits = await page.getByLabel('Limit').evaluateAll('(inputs) => inputs.map(({ value }) => value)');
+    expect(limits).toEqual(expect.arrayContaining(['100', '12.5']));
   });
 
   test('mints a key of an operator, and revokes it', async () => {

@@ -4,7 +4,7 @@ import { meter } from '../charts/meter.ts';
 import { askFirst, badge, card, cardOf, empty, heading, nextPage, stat, table } from '../components.ts';
 import { actionScreen, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
-import { count, exactUsd, time, usd } from '../format.ts';
+import { count, time, usd } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../views.ts';
@@ -122,7 +122,7 @@ async function one({ api, org, params, now }: ScreenVisit) {
     html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a><a class="button" href="${link('/console/limits/customers/new', { customer_id })}">New limit</a><a class="button" href="${link('/console/limits/credits/new', { customer_id })}">New credit pack</a>`, 'An end customer.')}
 <div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${byDay instanceof Refused ? false : stat(`Last ${usageDays} days`, usd(byDay.total.cost_usd), `${count(byDay.total.runs)} runs`)}
-${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : exactUsd(customer.credits_usd))}</div>
+${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : 'In its live packs')}</div>
 <div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, isWhole ? byDayAndModel.data : [])}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
