@@ -339,7 +339,8 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
       ]),
     );
     await look(`${here}/rates`, 'Rates of the organization');
-    const limits = await page.getByLabel('Limit').evaluateAll('(inputs) => inputs.map(({ value }) => value)');
+    const fields = await page.getByLabel('Limit').all();
+    const limits = await Promise.all(fields.map((field) => field.inputValue()));
     expect(limits).toEqual(expect.arrayContaining(['100', '12.5']));
   });
 
