@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { DatabaseUnavailable } from './db/database.ts';
 
 /** What is read back at a time. Whoever makes something of it keeps everybody else waiting for so long. */
-const blockBytes = 16_384;
+const blockBytes = 4_096;
 
 export class Spool {
   readonly #file: FileHandle;
