@@ -12,13 +12,19 @@ export interface Visitor {
   readonly key: string;
 }
 
+/** A refusal is an answer too, such as that of a cohort with too few members. */
+export interface AskedQuestion {
+  readonly path: string;
+  readonly status: number;
+}
+
 export interface ToldPage {
   /** The template of its path. */
   readonly name: string;
   readonly path: string;
   readonly visitor: Visitor;
   readonly bytes: number;
-  readonly questions: readonly string[];
+  readonly questions: readonly AskedQuestion[];
 }
 
 export const pageNames: readonly string[] = [...pageTemplates('org'), ...pageTemplates('operator')];
@@ -40,7 +46,10 @@ export async function tour(
   await service.stop();
   const asked = questionsByTrace(service.log());
   progress(`found ${seen.length} of ${pageNames.length} pages`);
-  return seen.map(({ traceId, ...page }) => ({ ...page, questions: [...(asked.get(traceId) ?? [])] }));
+  return seen.map(({ traceId, ...page }) => ({
+    ...page,
+    questions: [...(asked.get(traceId)?.values() ?? [])],
+  }));
 }
 
 async function look(service: ServiceProcess, visitor: Visitor): Promise<Seen[]> {
@@ -99,11 +108,11 @@ async function assetBytes(port: number, text: string): Promise<number> {
 }
 
 /** What was asked from within, each question once. A page that is only shown changes nothing, so these are all reads. */
-function questionsByTrace(log: string): Map<string, Set<string>> {
-  const asked = new Map<string, Set<string>>();
+function questionsByTrace(log: string): Map<string, Map<string, AskedQuestion>> {
+  const asked = new Map<string, Map<string, AskedQuestion>>();
   for (const line of log.split('\n').filter((one) => one.includes('asked from within'))) {
-    const { traceId, path } = JSON.parse(line) as { traceId: string; path: string };
-    asked.set(traceId, (asked.get(traceId) ?? new Set()).add(path));
+    const { traceId, path, status } = JSON.parse(line) as AskedQuestion & { traceId: string };
+    asked.set(traceId, (asked.get(traceId) ?? new Map()).set(path, { path, status }));
   }
   return asked;
 }

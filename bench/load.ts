@@ -24,6 +24,8 @@ export interface LoadOptions {
   readonly request: LoadRequest | (() => LoadRequest);
   readonly connections: number;
   readonly seconds: number;
+  /** A status that is no fault either. */
+  readonly alsoFine?: number | undefined;
 }
 
 export interface LoadResult {
@@ -38,7 +40,8 @@ const lastAnswerMs = 10_000;
 const headEnd = Buffer.from('\r\n\r\n');
 const nothing: Buffer = Buffer.alloc(0);
 
-export async function load({ port, request, connections, seconds }: LoadOptions): Promise<LoadResult> {
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { port, request, connections, seconds, alsoFine } = options;
   const next = bytesOf(port, request);
   const latenciesMs: number[] = [];
   return timed(latenciesMs, { port, connections, seconds }, async (opened) => {
@@ -47,7 +50,7 @@ export async function load({ port, request, connections, seconds }: LoadOptions)
       opened.map(async (connection) => {
         let sentMs = performance.now();
         while (sentMs < endMs) {
-          await connection.ask(next());
+          await connection.ask(next(), alsoFine);
           const answeredMs = performance.now();
           latenciesMs.push(answeredMs - sentMs);
           sentMs = answeredMs;

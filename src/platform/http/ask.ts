@@ -77,6 +77,7 @@ export function createAsk(deps: AskDependencies): Ask {
         const { route } = match.endpoint;
         tellRefused({ refusal, route, params: match.params, credential, address, traceId, at: clock.now() });
       }
+      log.debug({ traceId, method, path, status: refusal.status }, 'asked from within');
       return refusalReply(refusal);
     }
   };
