@@ -57,7 +57,7 @@ async function exactness(url: string): Promise<string> {
     `WITH taken AS (
        SELECT body -> 'shares' ->> i AS key,
               sum((body -> 'amounts' ->> array_position(ARRAY['usd', 'tokens', 'requests'], body -> 'shares' ->> i + 1) - 1)::int8) AS amount
-         FROM holds CROSS JOIN generate_series(0, jsonb_array_length(body -> 'shares') - 1, 2) AS i GROUP BY 1
+         FROM (SELECT record::jsonb AS body FROM holds) AS open CROSS JOIN generate_series(0, jsonb_array_length(body -> 'shares') - 1, 2) AS i GROUP BY 1
      )
      SELECT count(*) AS counters, (SELECT count(*) FROM holds) AS holds,
             count(*) FILTER (WHERE settled + held IS DISTINCT FROM amount) AS wrong

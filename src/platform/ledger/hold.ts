@@ -98,13 +98,22 @@ interface LoggedHolds {
   readonly shares: readonly (readonly string[])[];
 }
 
-function holdText(hold: Hold, scopeIndex: number, sharesIndex: number): string {
+/** One by itself, as its row keeps it. */
+export function holdRecord(hold: Hold): string {
+  return holdText(hold, scopeText(hold.scope), sharesText(hold.shares));
+}
+
+export function holdOfRecord(record: string): Hold {
+  return restoredHold(JSON.parse(record));
+}
+
+function holdText(hold: Hold, scope: string | number, shares: string | number): string {
   const { amounts, idempotency, priceVersion, packs } = hold;
   return (
     `{"id":"${hold.id}","orgId":"${hold.orgId}","runId":${hold.runId === null ? 'null' : `"${hold.runId}"`},` +
-    `"surface":"${hold.surface}","scope":${scopeIndex},` +
+    `"surface":"${hold.surface}","scope":${scope},` +
     `"amounts":["${amounts.usd}","${amounts.tokens}","${amounts.requests}"],` +
-    `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},"shares":${sharesIndex},` +
+    `"admittedAtMs":${hold.admittedAtMs},"expiresAtMs":${hold.expiresAtMs},"shares":${shares},` +
     `"packs":${packs.length === 0 ? '[]' : JSON.stringify(flat(packs))},` +
     `"priceVersion":${priceVersion === null ? 'null' : JSON.stringify(priceVersion)}` +
     `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}` +
@@ -159,6 +168,18 @@ function restored(stored: Omit<StoredHold, 'shares' | 'scope'>): Omit<Hold, 'sha
     packs: paired(packs),
     idempotency: idempotency ?? null,
   };
+}
+
+/** Scopes are shared as well, see `sharedScope`. */
+const textsOfScopes = new WeakMap<Scope, string>();
+
+function scopeText(scope: Scope): string {
+  let text = textsOfScopes.get(scope);
+  if (text === undefined) {
+    text = JSON.stringify(scope);
+    textsOfScopes.set(scope, text);
+  }
+  return text;
 }
 
 /** Many holds have them in common, and they are most of the text. */

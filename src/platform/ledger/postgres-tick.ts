@@ -4,15 +4,16 @@ import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { conclude } from '../../kernel/settlement.ts';
 import type { SharedClock } from '../clock.ts';
-import { type Database, insertMany, type Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, writeBatch } from './batch.ts';
 import { Book, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import { type Hold, restoredHold, storedHold } from './hold.ts';
+import { type Hold, restoredHold } from './hold.ts';
 import { adopted, denialFor, extendedTo, holdFor, replayOf } from './holding.ts';
 import type { Held, HoldChange, HoldRequest, HoldResult, Look } from './ledger.ts';
 import { type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
+import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
@@ -314,19 +315,13 @@ export class Tick<Run> {
         this.#newHolds.filter(({ id }) => !ended.has(id)),
       ),
       updateHolds(this.#tx, this.#orgId, changed),
-      this.#deleteHolds([...ended]),
+      deleteHolds(this.#tx, this.#orgId, [...ended]),
       this.#writeCounters(book),
       this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
         this.#orgId,
         new Date(nowMs),
       ]),
     ]);
-  }
-
-  async #deleteHolds(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) {
-      await this.#tx.query('DELETE FROM holds WHERE org_id = $1 AND id = ANY($2)', [this.#orgId, ids]);
-    }
   }
 
   async #writeCounters(book: Book): Promise<void> {
@@ -374,79 +369,4 @@ export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg
     throw new Error('the row of an org that was just made is missing');
   }
   return made;
-}
-
-export async function selectHolds(
-  db: Pick<Transaction, 'query'>,
-  orgId: string,
-  ids: readonly string[],
-  digests: readonly string[] = [],
-): Promise<Hold[]> {
-  if (ids.length === 0 && digests.length === 0) {
-    return [];
-  }
-  const rows = await db.query<{ body: unknown }>(
-    digests.length === 0
-      ? 'SELECT body FROM holds WHERE org_id = $1 AND id = ANY($2)'
-      : `SELECT body FROM holds WHERE org_id = $1 AND id = ANY($2)
-         UNION SELECT body FROM holds WHERE org_id = $1 AND idempotency_digest = ANY($3) AND idempotency_digest IS NOT NULL`,
-    digests.length === 0 ? [orgId, ids] : [orgId, ids, digests],
-  );
-  return rows.map(({ body }) => restoredHold(body));
-}
-
-/** The open holds that new counters may have to count: of their chain, or admitted since their windows began. */
-async function selectHoldsSince(
-  tx: Transaction,
-  orgId: string,
-  missing: readonly MissingCounter[],
-): Promise<Hold[]> {
-  const chains = missing.filter(({ met }) => met.limit.match.chain_id !== undefined);
-  const others = missing.filter((one) => !chains.includes(one));
-  const sinceMs = Math.min(...others.map(({ met }) => met.window.startMs));
-  const rows = await tx.query<{ body: unknown }>(
-    `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,chain_id}' = ANY($2) AND body #>> '{scope,chain_id}' IS NOT NULL
-     UNION SELECT body FROM holds WHERE org_id = $1 AND (body ->> 'admittedAtMs')::int8 >= $3`,
-    [
-      orgId,
-      chains.map(({ scope }) => scope.chain_id),
-      others.length === 0 ? Number.MAX_SAFE_INTEGER : sinceMs,
-    ],
-  );
-  return rows.map(({ body }) => restoredHold(body));
-}
-
-async function insertHolds(tx: Transaction, holds: readonly Hold[]): Promise<void> {
-  await insertMany(
-    tx,
-    'holds',
-    { org_id: 'text', id: 'text', expires_at: 'timestamptz', idempotency_digest: 'text', body: 'jsonb' },
-    holds.map((hold) => ({
-      org_id: hold.orgId,
-      id: hold.id,
-      expires_at: new Date(hold.expiresAtMs),
-      idempotency_digest: hold.idempotency?.digest ?? null,
-      body: storedHold(hold),
-    })),
-  );
-}
-
-/** A new limit may have to be named by every open hold of the org. */
-const holdsPerUpdate = 1_000;
-
-export async function updateHolds(tx: Transaction, orgId: string, holds: readonly Hold[]): Promise<void> {
-  for (let at = 0; at < holds.length; at += holdsPerUpdate) {
-    const some = holds.slice(at, at + holdsPerUpdate);
-    await tx.query(
-      `UPDATE holds h SET body = u.body::jsonb, expires_at = u.expires_at
-         FROM unnest($2::text[], $3::text[], $4::timestamptz[]) AS u(id, body, expires_at)
-        WHERE h.org_id = $1 AND h.id = u.id`,
-      [
-        orgId,
-        some.map(({ id }) => id),
-        some.map((hold) => JSON.stringify(storedHold(hold))),
-        some.map(({ expiresAtMs }) => new Date(expiresAtMs)),
-      ],
-    );
-  }
 }

@@ -8,7 +8,7 @@ import { DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
 import { namePattern, type Renaming, renamedHold } from './erased.ts';
-import { type Hold, type HoldKey, restoredHold } from './hold.ts';
+import type { Hold, HoldKey } from './hold.ts';
 import { replayOf } from './holding.ts';
 import type {
   HoldChange,
@@ -22,14 +22,13 @@ import type {
 } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
 import {
-  type Answer,
-  type Asked,
-  lockOrg,
-  type PostgresLedgerOptions,
+  selectAllHolds,
   selectHolds,
-  Tick,
+  selectHoldsOfCustomer,
+  selectHoldsPage,
   updateHolds,
-} from './postgres-tick.ts';
+} from './postgres-holds.ts';
+import { type Answer, type Asked, lockOrg, type PostgresLedgerOptions, Tick } from './postgres-tick.ts';
 import { nobody, ownCounters, type Standing, standingOf } from './standing.ts';
 
 interface Command<Run> {
@@ -97,11 +96,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     orgId: string,
     { limit, after }: { limit: number; after: string | undefined },
   ): Promise<Hold[]> {
-    const rows = await this.#options.db.query<{ body: unknown }>(
-      'SELECT body FROM holds WHERE org_id = $1 AND id > $2 ORDER BY id LIMIT $3',
-      [orgId, after ?? '', limit],
-    );
-    return rows.map(({ body }) => restoredHold(body));
+    return selectHoldsPage(this.#options.db, orgId, after ?? '', limit);
   }
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
@@ -134,8 +129,8 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
         'SELECT key, settled, held FROM counters WHERE org_id = $1',
         [orgId],
       );
-      const holds = await tx.query<{ body: unknown }>('SELECT body FROM holds WHERE org_id = $1', [orgId]);
-      return { result: await read(tx), counters, holds: holds.map(({ body }) => restoredHold(body)) };
+      const holds = await selectAllHolds(tx, orgId);
+      return { result: await read(tx), counters, holds };
     });
   }
 
@@ -147,14 +142,11 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     await this.#options.db.transaction(async (tx) => {
       await lockOrg(tx, orgId);
       await change(tx);
-      const rows = await tx.query<{ body: unknown }>(
-        `SELECT body FROM holds WHERE org_id = $1 AND body #>> '{scope,customer_id}' = $2`,
-        [orgId, renaming.from],
-      );
+      const holds = await selectHoldsOfCustomer(tx, orgId, renaming.from);
       await updateHolds(
         tx,
         orgId,
-        rows.flatMap(({ body }) => renamedHold(restoredHold(body), renaming) ?? []),
+        holds.flatMap((hold) => renamedHold(hold, renaming) ?? []),
       );
       await tx.query(
         `DELETE FROM counters
