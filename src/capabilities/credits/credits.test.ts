@@ -187,7 +187,7 @@ test('the list pages, holds expired packs too, and filters by customer and statu
 test('a customer with a pack is listed among the customers', async () => {
   await send('POST', '', minimal);
   const { json } = await world.request('GET', `/v1/orgs/${org.id}/customers`, { key: org.ownerKey });
-  expect(json.data).toEqual([{ customer_id: 'acme', cost_usd: '0', runs: 0 }]);
+  expect(json.data).toEqual([{ customer_id: 'acme', cost_usd: '0', runs: 0, limits: [], credits_usd: '10' }]);
 });
 
 test('only those who may', async () => {

@@ -48,7 +48,13 @@ async function limit(customer_id: string): Promise<void> {
 
 const ofTheDay = { id: expect.any(String), period: 'day', limit_usd: '1', spent_usd: '0' };
 const everyone = [
-  { customer_id: 'b', cost_usd: '1.500000001', runs: 3, limits: [ofTheDay], credits_usd: null },
+  {
+    customer_id: 'b',
+    cost_usd: '1.500000001',
+    runs: 3,
+    limits: [{ ...ofTheDay, spent_usd: '1.500000001' }],
+    credits_usd: null,
+  },
   { customer_id: 'c', cost_usd: '0', runs: 0, limits: [ofTheDay], credits_usd: null },
   { customer_id: 'd', cost_usd: '0', runs: 1, limits: [], credits_usd: null },
 ];
