@@ -31,8 +31,8 @@ import { engine, makePlace, type Place } from '../support/test-database.ts';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
 /** On PostgreSQL half of the kills are of one process while another goes on. */
-const kills = engine === 'postgres' ? 6 : 12;
-const killsOfOneOfTwo = 6;
+const kills = engine === 'postgres' ? 10 : 20;
+const killsOfOneOfTwo = 10;
 const clients = 8;
 
 /** Says what clients do and when to kill; the order in which requests meet is the machine's. */
