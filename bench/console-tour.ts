@@ -33,7 +33,7 @@ interface Seen extends Omit<ToldPage, 'questions'> {
   readonly traceId: string;
 }
 
-/** Stops the service at the end: only then its log is whole. It has to be started with the log level `debug`. */
+/** Stops the service at the end: only then its log is whole. It has to be started with the log level `trace`. */
 export async function tour(
   service: ServiceProcess,
   visitors: readonly Visitor[],

@@ -18,7 +18,7 @@ export const consolePages: PairsRow = {
   shrinks: true,
   async prepare({ small, progress }) {
     const SVC_DATA_DIR = temporaryDirectory();
-    const talkative = await startService({ settings: { SVC_DATA_DIR, SVC_LOG_LEVEL: 'debug' } });
+    const talkative = await startService({ settings: { SVC_DATA_DIR, SVC_LOG_LEVEL: 'trace' } });
     const demo = await furnish(talkative, small ? size.small : size.full);
     const pages = await tour(talkative, [demo.owner, demo.operator], progress);
     const service = await startService({ settings: { SVC_DATA_DIR } });

@@ -77,7 +77,8 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
           body: answer.body,
           status: answer.status,
           // Whoever wants to read in peace says so in the address.
-          goesOn: answer.goesOn === true && !visit.query.has('still'),
+          // Under support each renewal would be put on record.
+          goesOn: answer.goesOn === true && !visit.query.has('still') && credential.support === undefined,
           menu: credential.org === null ? operatorMenu : orgMenu,
           url: visit.url,
           orgName: org.name,

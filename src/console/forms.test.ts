@@ -54,6 +54,16 @@ test('lines and groups become objects of the API; empty lines are left out, thou
   expect(bodyOf(fields, new URLSearchParams({ 'mix.0.unit': 'usd' }), 'UTC')).toEqual({});
 });
 
+test('what no form of ours sends is left out, however much of it there is', () => {
+  const sent = new URLSearchParams(typed);
+  for (let i = 0; i < 50_000; i += 1) {
+    sent.append(`mix.a${i}.from`, 'x');
+    sent.append(`mix.0.a${i}`, 'x');
+  }
+  expect(bodyOf(fields, sent, 'UTC')).toEqual(bodyOf(fields, typed, 'UTC'));
+  expect(valuesOf(fields, sent)).toEqual(valuesOf(fields, typed));
+});
+
 test('what was typed is shown again, with what the API said beside the field of the right line', () => {
   const refused = new Refused(422, 'validation_failed', 'No.', {
     fields: [

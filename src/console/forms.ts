@@ -126,7 +126,8 @@ function linesShown(name: string, values: Values): string[] {
   const filled = Object.keys(values).flatMap((key) =>
     key.startsWith(`${name}.`) ? [Number(key.slice(name.length + 1).split('.')[0]) + 1] : [],
   );
-  return Array.from({ length: Math.max(0, ...filled) + emptyLines }, (_, index) => `${name}.${index}`);
+  const last = filled.reduce((most, one) => Math.max(most, one), 0);
+  return Array.from({ length: last + emptyLines }, (_, index) => `${name}.${index}`);
 }
 
 function control({ kind, options = [], placeholder }: Field, common: Html, value: string): Html {
@@ -186,11 +187,22 @@ function within(form: URLSearchParams, name: string): URLSearchParams {
   );
 }
 
+/** As `name.3.part`. More lines than these digits can count nobody fills in by hand. */
+const linePart = /^(\d{1,2})\.(.+)$/;
+
 /** Those with something typed; what is chosen from a list is always there. */
 function linesIn({ name, parts = [] }: Field, form: URLSearchParams): URLSearchParams[] {
-  const below = within(form, name);
-  const indexes = new Set([...below.keys()].map((key) => key.split('.')[0] ?? ''));
-  return [...indexes].map((index) => within(below, index)).filter((line) => isFilled(parts, line));
+  const known = new Set(parts.map((part) => part.name));
+  const lines = new Map<string, URLSearchParams>();
+  for (const [key, value] of within(form, name)) {
+    const [, index = '', part = ''] = linePart.exec(key) ?? [];
+    if (known.has(part)) {
+      const line = lines.get(index) ?? new URLSearchParams();
+      line.set(part, value);
+      lines.set(index, line);
+    }
+  }
+  return [...lines.values()].filter((line) => isFilled(parts, line));
 }
 
 function isFilled(parts: readonly Field[], line: URLSearchParams): boolean {
@@ -262,7 +274,8 @@ function listOf(text: string): string[] {
     .filter((item) => item !== '');
 }
 
-function numberOf(text: string): number | string {
+/** What is no number stays text, for the API to say so. */
+export function numberOf(text: string): number | string {
   const plain = text.replaceAll(/[,\s]/g, '');
   return /^-?\d+(\.\d+)?$/.test(plain) ? Number(plain) : text;
 }

@@ -18,7 +18,12 @@ export class Spool {
   static async open(directory = tmpdir()): Promise<Spool> {
     const name = join(directory, `purser-${randomUUID()}`);
     const file = await onDisk(() => open(name, 'wx+', 0o600));
-    await onDisk(() => unlink(name));
+    try {
+      await onDisk(() => unlink(name));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     return new Spool(file);
   }
 
@@ -30,8 +35,12 @@ export class Spool {
   async append(lines: readonly string[]): Promise<void> {
     if (lines.length > 0) {
       const bytes = Buffer.from(`${lines.join('\n')}\n`);
-      await onDisk(() => this.#file.write(bytes, 0, bytes.length, this.#bytes));
-      this.#bytes += bytes.length;
+      // A disk that is nearly full takes a part of it, and refuses the next.
+      for (let written = 0; written < bytes.length; ) {
+        const { bytesWritten } = await onDisk(() => this.#file.write(bytes, written, null, this.#bytes));
+        written += bytesWritten;
+        this.#bytes += bytesWritten;
+      }
     }
   }
 

@@ -104,6 +104,12 @@ test('tells where the limits and the live credits of each stand, and finds one',
     limits: [{ period: 'month', limit_usd: '10', spent_usd: '1.75' }],
     credits_usd: '6.25',
   });
+  const narrow = await world.mintKey(own, 'viewer', ['customers:read']);
+  const { json: told } = await world.request('GET', `/v1/orgs/${own.id}/customers?customer_id=acme`, {
+    key: narrow.secret,
+  });
+  // Credits have a scope of their own.
+  expect(told.data).toMatchObject([{ cost_usd: '1.25', credits_usd: null }]);
   world.clock.advanceSeconds(61);
   // What is left of the pack that has expired is none of its credits any more.
   expect((await acme()).credits_usd).toBe('5');

@@ -10,7 +10,7 @@ export async function listCustomers(
   { db, ledger }: CustomerStandingDependencies,
   orgId: string,
   { limit = pageSize.fallback, sort = 'customer_id', cursor, customer_id: only }: CustomerFilters,
-  now: Date,
+  { now, withCredits }: { readonly now: Date; readonly withCredits: boolean },
 ): Promise<PageOf<CustomerView>> {
   const after = cursor === undefined ? null : decodeCursor(cursor, sort, 'text').id;
   const found = await selectCustomerIds(db, {
@@ -27,11 +27,15 @@ export async function listCustomers(
   ]);
   const last = ids.at(-1);
   return {
-    data: ids.map((id) => ({
-      customer_id: id,
-      ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
-      ...(standings.get(id) ?? { limits: [], credits_usd: null }),
-    })),
+    data: ids.map((id) => {
+      const { limits = [], credits_usd = null } = standings.get(id) ?? {};
+      return {
+        customer_id: id,
+        ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
+        limits,
+        credits_usd: withCredits ? credits_usd : null,
+      };
+    }),
     next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last, last) : null,
   };
 }

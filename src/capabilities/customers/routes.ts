@@ -113,7 +113,11 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       access: reader,
       query: CustomerFilters,
       response: page(CustomerView),
-      handler: ({ params, query, now }) => listCustomers({ db, ledger }, params.id, query, now),
+      handler: ({ params, query, now, caller }) =>
+        listCustomers({ db, ledger }, params.id, query, {
+          now,
+          withCredits: caller.scopes.has('credits:read'),
+        }),
     }),
   ];
 }

@@ -43,7 +43,11 @@ export const CustomerView = closed({
     { description: 'Its own. Without any, the limit of `*` holds for it.' },
   ),
   credits_usd: nullable(
-    Type.String({ ...usd, description: 'What is left in its live credit packs. Null: it has none.' }),
+    Type.String({
+      ...usd,
+      description:
+        'What is left in its live credit packs. Null: it has none, or the caller lacks `credits:read`.',
+    }),
   ),
 });
 export type CustomerView = Static<typeof CustomerView>;

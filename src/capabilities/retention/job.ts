@@ -1,7 +1,7 @@
 /**
  * Deletes what is too old, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so
  * whoever was killed in the middle is gone on with by the next one. Between batches there is a pause in proportion, so that
- * deleting takes only a part of the database's time.
+ * deleting takes only a part of the machine's time, and a small one while decisions come in: somebody waits for these.
  *
  * An org whose batch fails is put off for a while and the next one is gone on with: what is wrong with one org must not keep
  * what others have promised to delete.
@@ -15,6 +15,8 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Faults } from '../../platform/faults.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
+
+import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
 import type { Log } from '../../platform/log.ts';
 import { recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
@@ -50,8 +52,10 @@ const dayMs = 24 * 3_600_000;
 const everyMs = 5_000;
 const rowsPerBatch = 1_000;
 /** How long to rest after a batch, in terms of how long that took. */
-const restPerMs = 3;
-const restMsMax = 1_000;
+const restPerMs = { quiet: 3, busy: 12 };
+const restMsMax = 4_000;
+/** Fewer do not notice. */
+const busyDecisionsPerMs = 0.1;
 /** When an org whose batch failed is tried again. */
 export const retryAfterMs = 10 * 60_000;
 
@@ -172,6 +176,15 @@ export function retentionJob(deps: RetentionDependencies): Job {
     return claimed !== undefined;
   }
 
+  let [lookedAtMs, decided] = [performance.now(), decisionCounts.totalOf('edge')];
+  /** Since the last look. */
+  function isBusy(): boolean {
+    const [nowMs, total] = [performance.now(), decisionCounts.totalOf('edge')];
+    const perMs = (total - decided) / Math.max(1, nowMs - lookedAtMs);
+    [lookedAtMs, decided] = [nowMs, total];
+    return perMs > busyDecisionsPerMs;
+  }
+
   return {
     name: 'delete what is older than retention policies say',
     everyMs,
@@ -179,7 +192,8 @@ export function retentionJob(deps: RetentionDependencies): Job {
       const startedMs = performance.now();
       const more = await takeTurn();
       if (more) {
-        const restMs = Math.min(restMsMax, (performance.now() - startedMs) * restPerMs);
+        const tookMs = performance.now() - startedMs;
+        const restMs = Math.min(restMsMax, tookMs * (isBusy() ? restPerMs.busy : restPerMs.quiet));
         await pause(restMs, undefined, { ref: false });
       }
       return more;

@@ -17,6 +17,7 @@ const customerPath = `${listPath}/of/{customer_id}`;
 const filters: readonly Filter[] = [{ name: 'customer_id', label: 'Customer' }];
 const usageDays = 30;
 const dayMs = 86_400_000;
+const usuallyErasedWithinMs = 3_600_000;
 
 interface CustomerView {
   readonly customer_id: string;
@@ -150,14 +151,18 @@ function limitForAll(found: Listed<LimitView> | Refused): Html | false {
   );
 }
 
-async function erasures({ api, org, query }: ScreenVisit) {
+async function erasures({ api, org, query, now }: ScreenVisit) {
   const { data, next_cursor } = await api.get<Listed<ErasureView>>(
     link(`${org.path}/customer-erasures`, {
       sort: '-requested_at',
       cursor: query.get('cursor') ?? undefined,
     }),
   );
-  const goesOn = data.some(({ state }) => state === 'erasing');
+  // One that takes longer waits for something: a legal hold, or a fault that somebody has to see to.
+  const goesOn = data.some(
+    ({ state, requested_at }) =>
+      state === 'erasing' && now.getTime() - new Date(requested_at).getTime() < usuallyErasedWithinMs,
+  );
   const body =
     data.length === 0
       ? empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.')

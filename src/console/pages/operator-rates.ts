@@ -1,6 +1,6 @@
 /** For operators: where an organization is at home, and how often and how much at a time it may call. */
 import { formScreens, pathOf } from '../editing.ts';
-import { dotted, type Field, type Option } from '../forms.ts';
+import { dotted, type Field, numberOf, type Option } from '../forms.ts';
 import type { Screen } from '../screen.ts';
 
 const orgPath = '/console/orgs/{org_id}';
@@ -27,10 +27,10 @@ const policies: Field = {
   parts: [
     { name: 'name', label: 'Name', kind: 'text' },
     { name: 'kind', label: 'Kind', kind: 'select', options: options('rate', 'quota') },
-    { name: 'limit', label: 'Limit', kind: 'number' },
+    { name: 'limit', label: 'Limit', kind: 'text' },
     { name: 'unit', label: 'Of', kind: 'select', options: options('requests', 'tokens', 'usd') },
     { name: 'window_seconds', label: 'In seconds', kind: 'number' },
-    { name: 'burst', label: 'At once (rates)', kind: 'number' },
+    { name: 'burst', label: 'At once (rates)', kind: 'text' },
     { name: 'match.model', label: 'Model', kind: 'text' },
     { name: 'match.customer_id', label: 'Customer', kind: 'text' },
     { name: 'match.key_id', label: 'Key', kind: 'text' },
@@ -49,8 +49,7 @@ function policyOf(line: Record<string, unknown>): object {
     name.startsWith('match.') ? [[name.slice('match.'.length), value]] : [],
   );
   const { name, kind, unit, window_seconds } = line;
-  const amount = (value: unknown) =>
-    value === undefined ? undefined : unit === 'usd' ? String(value) : value;
+  const amount = (value: unknown) => (typeof value === 'string' && unit !== 'usd' ? numberOf(value) : value);
   return {
     name,
     kind,

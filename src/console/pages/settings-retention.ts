@@ -85,7 +85,10 @@ async function overview({ api, org, query }: ScreenVisit) {
 ${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
 ${cardOf('What was deleted', runs, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.') : html`${runTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
   );
-  const goesOn = !(runs instanceof Refused) && runs.data.some(({ finished_at }) => finished_at === null);
+  // A hold or a failure keeps a deletion unfinished for as long as it lasts.
+  const isStopped = policy instanceof Refused || policy.legal_hold || policy.failing_since !== null;
+  const goesOn =
+    !isStopped && !(runs instanceof Refused) && runs.data.some(({ finished_at }) => finished_at === null);
   return { ...page, goesOn };
 }
 

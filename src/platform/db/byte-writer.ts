@@ -36,20 +36,22 @@ export class ByteWriter {
 
   int32(value: number): void {
     this.#room(4);
-    this.#view.setInt32(this.#at, value);
-    this.#at += 4;
+    // Unlike a view's, these refuse what does not fit.
+    this.#at = this.#bytes.writeInt32BE(value, this.#at);
   }
 
   int64(value: bigint): void {
     this.#room(8);
-    this.#view.setBigInt64(this.#at, value);
-    this.#at += 8;
+    this.#at = this.#bytes.writeBigInt64BE(value, this.#at);
   }
 
   timestamp(date: Date): void {
     this.#room(8);
     // In two halves: a number is exact as far as our dates go, and costs less than a bigint.
     const micros = (date.getTime() - epochMs) * 1_000;
+    if (Number.isNaN(micros)) {
+      throw new RangeError('this is no instant');
+    }
     const high = Math.floor(micros / twoTo32);
     this.#view.setInt32(this.#at, high);
     this.#view.setUint32(this.#at + 4, micros - high * twoTo32);

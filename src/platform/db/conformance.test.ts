@@ -149,8 +149,11 @@ describe('values', () => {
     );
     expect(new Map(there.map((one) => [one.id, one]))).toEqual(new Map(asRead.map((one) => [one.id, one])));
     // One that cannot be sent leaves nothing behind that the next one would stumble over.
-    const bad = insertMany(db, 'odd_things', columns, [{ ...row, id: 'bad', at: 'yesterday' }]);
-    await expect(bad).rejects.toThrow();
+    const unfit = [{ at: 'yesterday' }, { at: new Date(Number.NaN) }, { n: 2n ** 63n }, { small: 2 ** 31 }];
+    for (const value of unfit) {
+      const bad = insertMany(db, 'odd_things', columns, [{ ...row, id: 'bad', ...value }]);
+      await expect(bad, JSON.stringify(Object.keys(value))).rejects.toThrow();
+    }
     await insertMany(db, 'odd_things', columns, [{ ...row, id: 'good' }]);
     expect(await db.query(`SELECT id FROM odd_things WHERE id IN ('bad', 'good')`, [])).toEqual([
       { id: 'good' },

@@ -68,8 +68,9 @@ export function createAsk(deps: AskDependencies): Ask {
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],
       });
-      // With the page's trace id: what a page has asked is found beside the page itself.
-      log.debug({ traceId, method, path, status: reply.status }, 'asked from within');
+      // With the page's trace id: what a page has asked is found beside the page itself. It may name a person, so it is
+      // told to nobody who has not asked for every detail.
+      log.trace({ traceId, method, path, status: reply.status }, 'asked from within');
       return reply;
     } catch (error) {
       const refusal = logged(log, error, traceId);
@@ -77,7 +78,7 @@ export function createAsk(deps: AskDependencies): Ask {
         const { route } = match.endpoint;
         tellRefused({ refusal, route, params: match.params, credential, address, traceId, at: clock.now() });
       }
-      log.debug({ traceId, method, path, status: refusal.status }, 'asked from within');
+      log.trace({ traceId, method, path, status: refusal.status }, 'asked from within');
       return refusalReply(refusal);
     }
   };

@@ -298,10 +298,13 @@ export class Decider<Run> {
       priceVersion: booking.priceVersion,
       idempotency: null,
     };
-    book.keep(hold);
+    const open = book.keep(hold);
     const undo = () => {
-      book.holds.delete(hold.id);
-      releaseAll(book.counters, taken);
+      // Whoever has ended it meanwhile has given back what it took.
+      if (book.holds.get(hold.id) === open) {
+        book.holds.delete(hold.id);
+        releaseAll(book.counters, taken);
+      }
     };
     return this.#done(book, booking, { scope: hold.scope, atMs: nowMs, hold, undo });
   }
@@ -338,13 +341,13 @@ export class Decider<Run> {
     if (booking.kind === 'adopt') {
       return this.#done(book, booking, { scope, atMs: hold.admittedAtMs, hold });
     }
-    open.ending = true;
-    this.#ended.set(name, booking.runId);
     const marks: Mark[] = booking.amounts.usd > hold.amounts.usd ? ['over_hold'] : [];
     if (hold.degraded === true) {
       marks.push('degraded');
     }
     const decided = this.#accept(book, { ...booking, scope }, hold, hold.admittedAtMs, marks, open);
+    open.ending = true;
+    this.#ended.set(name, booking.runId);
     decided.alsoUndo(() => {
       open.ending = false;
       this.#ended.delete(name);

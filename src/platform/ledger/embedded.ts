@@ -316,7 +316,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const ended: OpenHold[] = [];
     for (const { book, booked, ends } of prepared) {
       if (booked.charged !== null) {
-        conclude(book.counters, booked.charged);
+        // The hold as it is: while its end was in doubt it may have come to take a counter more, or another.
+        conclude(book.counters, ends === null ? booked.charged : { ...booked.charged, taken: ends.hold });
       }
       if (ends !== null) {
         this.#books.drop(ends);
@@ -355,8 +356,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
   async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
     const { db, log } = this.#options;
-    const ends = prepared.flatMap(({ ends: open }) => open?.hold.id ?? []);
-    this.#doubts.add(ends);
+    const doubtful = prepared.flatMap(({ ends: open, booked: { booking, hold } }) =>
+      open !== null ? open.hold.id : booking.kind === 'open' && hold !== null ? hold.id : [],
+    );
+    this.#doubts.add(doubtful);
     while (!this.#closed) {
       try {
         const written = new Set(
@@ -389,7 +392,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
             this.#outOfLog(opened === undefined ? [] : [opened]);
           }
         }
-        this.#doubts.delete(ends);
+        this.#doubts.delete(doubtful);
         log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');
         return;
       } catch {
@@ -404,6 +407,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
+    this.#doubts.refuse([holdId]);
     const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
     this.#doubts.refuse([holdId]);
     return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };

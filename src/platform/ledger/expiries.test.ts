@@ -10,8 +10,7 @@ function openUntil(expiresAtMs: number): OpenHold {
 
 function prolong(expiries: Expiries, open: OpenHold, expiresAtMs: number): void {
   open.hold = { ...open.hold, expiresAtMs };
-  expiries.remove(open);
-  expiries.add(open);
+  expiries.move(open);
 }
 
 test('gives each that is due once, and none that has left', () => {

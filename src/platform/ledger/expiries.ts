@@ -30,6 +30,14 @@ export class Expiries {
     }
   }
 
+  /** It expires at another time now. */
+  move(open: OpenHold): void {
+    if (open.dueSecond !== secondOf(open.hold.expiresAtMs)) {
+      this.remove(open);
+      this.add(open);
+    }
+  }
+
   /** Those that could not end yet are looked at again in a second. */
   putBack(opens: readonly OpenHold[], nowMs: number): void {
     for (const open of opens) {

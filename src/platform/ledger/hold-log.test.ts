@@ -220,6 +220,18 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(() => openHoldLog(directory).restore()).toThrow(DamagedHoldLog);
   });
 
+  test('reads lines of before, which have each scope with its hold', async () => {
+    const log = openTracked();
+    log.append([holdOf('dec_1')]);
+    log.close();
+    const [name = ''] = logFiles();
+    const path = join(directory, name);
+    const { scopes, holds, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
+    const before = { ...rest, holds: holds.map((hold: object) => ({ ...hold, scope: scopes[0] })) };
+    writeFileSync(path, `${JSON.stringify(before)}\n`);
+    expect(restored()).toEqual([holdOf('dec_1')]);
+  });
+
   test('is for nobody else to read', async () => {
     const log = openHoldLog(join(directory, 'own'));
     log.append([holdOf('dec_1')]);

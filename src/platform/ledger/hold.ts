@@ -75,11 +75,12 @@ function indexIn<Common>(indexes: Map<Common, number>, common: Common): number {
 }
 
 export function holdsOfLine(line: string): Hold[] {
-  const { holds, scopes, shares } = JSON.parse(line) as LoggedHolds;
+  const { holds, scopes = [], shares } = JSON.parse(line) as LoggedHolds;
   const allScopes = scopes.map(scopeOfValues);
   const allShares = shares.map(pairedShares);
   return holds.map((stored) => {
-    const scope = allScopes[stored.scope];
+    // Earlier lines have each scope with its hold.
+    const scope = typeof stored.scope === 'number' ? allScopes[stored.scope] : scopeOfValues(stored.scope);
     const taken = allShares[stored.shares];
     if (scope === undefined || taken === undefined) {
       throw new Error(`the line of a hold does not say what the hold ${stored.id} takes`);
@@ -91,10 +92,10 @@ export function holdsOfLine(line: string): Hold[] {
 interface LoggedHolds {
   /** Scope and shares by their index. */
   readonly holds: readonly (Omit<StoredHold, 'shares' | 'scope'> & {
-    readonly scope: number;
+    readonly scope: number | readonly (string | null)[];
     readonly shares: number;
   })[];
-  readonly scopes: readonly (readonly (string | null)[])[];
+  readonly scopes?: readonly (readonly (string | null)[])[];
   readonly shares: readonly (readonly string[])[];
 }
 

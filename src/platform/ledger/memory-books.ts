@@ -103,8 +103,7 @@ export class MemoryBooks {
 
   prolong(open: OpenHold, hold: Hold): void {
     open.hold = hold;
-    this.expiries.remove(open);
-    this.expiries.add(open);
+    this.expiries.move(open);
   }
 
   /** Gives back what a hold takes. Its end is in the database, or it was never told. */
