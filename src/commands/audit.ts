@@ -56,7 +56,7 @@ async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions
   }
 }
 
-/** A PEM says nothing of when its key was replaced, so whoever gives one trusts it for good. */
+/** A PEM says nothing of when its key was replaced: it is trusted for good, unless another file given says more. */
 async function readPublicKeys(file: string): Promise<TrustedKey[]> {
   const text = await readFile(file, 'utf8');
   if (!text.trimStart().startsWith('{')) {

@@ -2,7 +2,15 @@
  * Checks a chain entry by entry, from the entries alone: wherever they come from, the database or a file. It knows the
  * place where the chain begins and places that were signed, and names what does not fit.
  */
-import { type AuditEntry, type ChainPlace, commitmentOf, entryHash, redactedDigest } from './chain.ts';
+import {
+  type AuditEntry,
+  type ChainPlace,
+  commitmentOf,
+  entryHash,
+  redactedDigest,
+  type SignedPlace,
+} from './chain.ts';
+import { isWithin } from './signing.ts';
 
 export const findingKinds = [
   'entry_changed',
@@ -40,21 +48,23 @@ export interface ChainCheckOptions {
   /** Where the first entry follows on. Undefined: it may be anywhere, as in a file of some days. */
   readonly start: ChainPlace | undefined;
   /** Signed places. */
-  readonly checkpoints?: readonly ChainPlace[];
-  /** Whether an entry that tells of an erasure was signed by the service. */
-  isSigned(entry: AuditEntry, list: RedactionList): boolean;
+  readonly checkpoints?: readonly SignedPlace[];
+  /** Whether an entry that tells of an erasure was signed by the service, with a key that was in use at `latestMs`. */
+  isSigned(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
 }
 
 export class ChainCheck {
   readonly #findings: Finding[] = [];
   #start: ChainPlace | undefined;
-  readonly #checkpoints: Map<number, ChainPlace[]>;
+  readonly #checkpoints: Map<number, SignedPlace[]>;
   readonly #suspects: AuditEntry[] = [];
   /** Redacted entries whose redaction has not come yet: by the place of that. */
   readonly #redacted = new Map<number, Map<number, string>>();
   readonly #isSigned: ChainCheckOptions['isSigned'];
   #last: AuditEntry | undefined;
   #lastAgreed: number;
+  /** The latest date so far. The order of a log is that of time, so none behind it can be older, whatever it says. */
+  #latestMs = Number.NEGATIVE_INFINITY;
   #checked = 0;
 
   constructor({ start, checkpoints = [], isSigned }: ChainCheckOptions) {
@@ -79,7 +89,7 @@ export class ChainCheck {
   }
 
   /** A signed place that stands right behind its entry. */
-  compareLast(place: ChainPlace): void {
+  compareLast(place: SignedPlace): void {
     if (this.#last?.seq === place.seq) {
       this.#checkpoints.set(place.seq, [place]);
       this.#compare(this.#last);
@@ -115,6 +125,7 @@ export class ChainCheck {
     if (!isIntact(entry)) {
       this.#suspect(entry);
     } else {
+      this.#latestMs = Math.max(this.#latestMs, Date.parse(entry.at));
       this.#checkLink(entry, expected);
       this.#compare(entry);
     }
@@ -176,8 +187,14 @@ export class ChainCheck {
   }
 
   #compare(place: ChainPlace): void {
-    for (const { hash } of this.#checkpoints.get(place.seq) ?? []) {
-      if (hash === place.hash) {
+    for (const { hash, notAfter } of this.#checkpoints.get(place.seq) ?? []) {
+      if (!isWithin(notAfter, this.#latestMs)) {
+        this.#find(
+          'checkpoint_invalid',
+          place.seq,
+          'A checkpoint is signed with a key that was replaced before the entry was written.',
+        );
+      } else if (hash === place.hash) {
         this.#lastAgreed = place.seq;
       } else {
         this.#find(
@@ -218,7 +235,8 @@ export class ChainCheck {
     if (claimed !== undefined) {
       this.#redacted.delete(entry.seq);
       const list = redactionsOf(entry);
-      const listed = new Map(list !== undefined && this.#isSigned(entry, list) ? list.redacted : []);
+      const isSigned = list !== undefined && this.#isSigned(entry, list, this.#latestMs);
+      const listed = new Map(isSigned ? list.redacted : []);
       for (const [seq, digest] of claimed) {
         if (listed.get(seq) !== digest) {
           this.#find('entry_changed', seq, 'It is not what the erasure has left of it.');

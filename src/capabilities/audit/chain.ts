@@ -56,6 +56,12 @@ export interface ChainPlace {
   readonly hash: string;
 }
 
+/** A place that somebody has vouched for. */
+export interface SignedPlace extends ChainPlace {
+  /** No entry up to there may be dated later, since the key was not in use any more. Undefined: it still is. */
+  readonly notAfter?: Date | undefined;
+}
+
 /** What the first entry of a chain names as the hash before it. */
 export const chainStart: ChainPlace = { seq: 0, hash: '0'.repeat(64) };
 

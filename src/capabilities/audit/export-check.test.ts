@@ -11,7 +11,7 @@ import {
 import { redactAction } from './chain-check.ts';
 import { checkExport } from './export-check.ts';
 import { checkpointLine, ndjsonLine } from './export-lines.ts';
-import { newPrivateKey, publicPemOf, signToken } from './signing.ts';
+import { newPrivateKey, publicPemOf, signToken, type TrustedKey } from './signing.ts';
 
 const key = newKey();
 let entries: AuditEntry[];
@@ -21,7 +21,8 @@ beforeAll(() => {
 
 function newKey() {
   const privatePem = newPrivateKey();
-  return { privatePem, trusted: { pem: publicPemOf(privatePem), retiredAt: null } };
+  const trusted: TrustedKey = { pem: publicPemOf(privatePem), retiredAt: null };
+  return { privatePem, trusted };
 }
 
 function draftOf(n: number): DatedDraft {
@@ -142,6 +143,77 @@ test('what was signed before the key was replaced stays good, and what is said t
   // The clocks of two processes differ a little.
   expect(await foundIf('2026-11-15T11:55:00Z')).toBe(2);
   await expect(foundIf('2026-11-15T11:54:59Z')).rejects.toThrow('a checkpoint given is none');
+});
+
+describe('a key that was stolen, and replaced at noon', () => {
+  const [noon, grace, later] = ['12:00:00', '12:05:00', '12:05:01'].map((time) => `2026-11-15T${time}.000Z`);
+  const newer = newKey();
+  const publicKeys = [newer.trusted, { ...key.trusted, retiredAt: new Date(noon ?? '') }];
+  const chainAt = (...dates: (string | undefined)[]) =>
+    chainOf(dates.map((at, n) => ({ ...draftOf(n + 1), at: at ?? '' })));
+  const found = async (lines: readonly string[], kept: readonly string[] = [], keys = publicKeys) => {
+    const { findings } = await checkExport(each(lines), { publicKeys: keys, kept });
+    return findings.map(({ kind, seq }) => `${kind} ${seq}`);
+  };
+  // Tokens claim to be of noon.
+  const foundAtEndOf = (chain: readonly AuditEntry[]) =>
+    found([...chain.map(ndjsonLine), sealOf(chain.at(-1))]);
+
+  test('vouches for entries of its time, whoever wrote them', async () => {
+    expect(await foundAtEndOf(chainAt(noon, noon, grace))).toEqual([]);
+  });
+
+  test('vouches for none that was written since, whatever time it claims', async () => {
+    expect(await foundAtEndOf(chainAt(noon, noon, later))).toEqual(['checkpoint_invalid 3']);
+    expect(await foundAtEndOf(chainAt(noon, later, noon))).toEqual(['checkpoint_invalid 3']);
+    expect(await foundAtEndOf(chainAt(noon, 'no time', noon))).toEqual(['checkpoint_invalid 3']);
+    const chain = chainAt(noon, noon, later);
+    const lines = [...chain.map(ndjsonLine), sealOf(chain.at(-1), newer)];
+    const keptOf = (seq: number) => [signed(chain[seq - 1] ?? chainStart).token];
+    expect(await found(lines, keptOf(2))).toEqual([]);
+    expect(await found(lines, keptOf(3))).toEqual(['checkpoint_invalid 3']);
+  });
+
+  test('erases nothing since', async () => {
+    const erasedFrom = (...[at, ...dates]: (string | undefined)[]) => {
+      const chain = chainAt(at, ...dates.slice(0, -1));
+      const first = {
+        ...(chain[0] as AuditEntry),
+        after: { forged: true },
+        salt: null,
+        redactedBy: dates.length + 1,
+      };
+      const redacted = [[1, redactedDigest(first)]] as const;
+      const said = { org_id: 'org_1', seq: 1, hash: redactionDigest(redacted), at: noon ?? '' };
+      const token = signToken({ kind: 'redaction', ...said }, key.privatePem);
+      const draft = {
+        ...draftOf(9),
+        at: dates.at(-1) ?? '',
+        action: redactAction,
+        after: { redacted, token },
+      };
+      const erasing = chained('org_1', chain.at(-1) ?? chainStart, draft);
+      return found([first, ...chain.slice(1), erasing].map(ndjsonLine));
+    };
+    expect(await erasedFrom(noon, grace)).toEqual([]);
+    expect(await erasedFrom(noon, later)).toEqual(['entry_changed 1']);
+    expect(await erasedFrom(later, noon)).toEqual(['entry_changed 1']);
+    expect(await erasedFrom(noon, later, noon)).toEqual(['entry_changed 1']);
+  });
+
+  test('is not trusted for longer because it is given again', async () => {
+    const chain = chainAt(noon, noon, later);
+    const lines = [...chain.map(ndjsonLine), sealOf(chain.at(-1))];
+    const evening = { ...key.trusted, retiredAt: new Date('2026-11-15T20:00:00Z') };
+    for (const again of [key.trusted, evening]) {
+      for (const keys of [
+        [again, ...publicKeys],
+        [...publicKeys, again],
+      ]) {
+        expect(await found(lines, [], keys)).toEqual(['checkpoint_invalid 3']);
+      }
+    }
+  });
 });
 
 test('what this file alone cannot show is said', async () => {

@@ -1,5 +1,5 @@
 /** Verifies an export that was written to a file, without the service: its entries, and the checkpoints among them. */
-import type { ChainPlace } from './chain.ts';
+import type { SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { parseExportLine } from './export-lines.ts';
 import { isSigned } from './redaction.ts';
@@ -36,7 +36,7 @@ export async function checkExport(
   const check = new ChainCheck({
     start: undefined,
     checkpoints: keptPlaces,
-    isSigned: (entry, list) => open === undefined || isSigned(open, entry, list),
+    isSigned: (entry, list, latestMs) => open === undefined || isSigned(open, entry, list, latestMs),
   });
   const forged: Finding[] = [];
   let [number, entries, checkpoints, firstSeq] = [0, 0, 0, 0];
@@ -56,9 +56,12 @@ export async function checkExport(
       firstSeq ||= line.entry.seq;
       entries += 1;
       check.add(line.entry);
-    } else if (open === undefined || isGenuine(line.checkpoint, orgId, open)) {
+      continue;
+    }
+    const place = signedPlace(line.checkpoint, orgId, open);
+    if (place !== undefined) {
       checkpoints += 1;
-      check.compareLast(line.checkpoint);
+      check.compareLast(place);
     } else {
       const message = 'The checkpoint is not of this log, or not signed with a key given.';
       const { seq } = line.checkpoint;
@@ -86,7 +89,7 @@ export async function checkExport(
   };
 }
 
-function openKept(token: string, open: OpenToken | undefined): ChainPlace {
+function openKept(token: string, open: OpenToken | undefined): SignedPlace {
   if (open === undefined) {
     throw new Error('a checkpoint of yours can only be checked with the public key of the service');
   }
@@ -97,16 +100,20 @@ function openKept(token: string, open: OpenToken | undefined): ChainPlace {
   return statement;
 }
 
-function isGenuine(
+/** Undefined: it is not what was signed. */
+function signedPlace(
   { seq, hash, token }: Omit<CheckpointView, 'id'>,
   orgId: string | undefined,
-  open: OpenToken,
-): boolean {
+  open: OpenToken | undefined,
+): SignedPlace | undefined {
+  if (open === undefined) {
+    return { seq, hash };
+  }
   const said = open(String(token));
-  return (
+  const isGenuine =
     said?.kind === 'checkpoint' &&
     said.seq === seq &&
     said.hash === hash &&
-    (orgId ?? said.org_id) === said.org_id
-  );
+    (orgId ?? said.org_id) === said.org_id;
+  return isGenuine ? said : undefined;
 }

@@ -8,7 +8,7 @@ import { appendAudit } from './audit.ts';
 import { type AuditEntry, type PersonalPart, redactedDigest, redactionDigest } from './chain.ts';
 import { type RedactionList, redactAction } from './chain-check.ts';
 import { readEntries, writeRedacted } from './queries.ts';
-import type { OpenToken } from './signing.ts';
+import { isWithin, type OpenToken } from './signing.ts';
 import type { Signer } from './signing-keys.ts';
 
 export interface Redaction {
@@ -70,11 +70,19 @@ export async function redactEntries(
   return { changed: renamed.length, last: entries.at(-1)?.seq };
 }
 
-/** Whether the list of an erasure is what the service signed. */
-export function isSigned(open: OpenToken, { tenantId }: AuditEntry, list: RedactionList): boolean {
+/** Whether the list of an erasure is what the service signed; `latestMs`: how late the entries are that it is about. */
+export function isSigned(
+  open: OpenToken,
+  { tenantId }: AuditEntry,
+  list: RedactionList,
+  latestMs: number,
+): boolean {
   const said = open(list.token);
   return (
-    said?.kind === 'redaction' && said.org_id === tenantId && said.hash === redactionDigest(list.redacted)
+    said?.kind === 'redaction' &&
+    said.org_id === tenantId &&
+    said.hash === redactionDigest(list.redacted) &&
+    isWithin(said.notAfter, latestMs)
   );
 }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { refusalOf } from '../../../test/support/limits.ts';
-import { newPrivateKey } from './signing.ts';
+import { newPrivateKey, signToken } from './signing.ts';
 
 let world: World;
 let org: TestOrg;
@@ -85,6 +85,49 @@ describe('replacing the key', () => {
       await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 99');
     }
     expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
+  });
+
+  test('takes from whoever has stolen it the say about what was written since', async () => {
+    const [row] = await world.db.query<{ sealed: Uint8Array }>(
+      'SELECT sealed FROM audit_signing_keys WHERE retired_at IS NULL',
+    );
+    const stolen = world.parts.secrets.open(row?.sealed ?? Buffer.of(), 'audit_signing_key');
+    const at = world.clock.now();
+    await rotate();
+    world.clock.advanceSeconds(3_600);
+    await rename('Long after');
+    const { seq, hash } = (await ofOrg('GET', '/verify')).json.head;
+    const said = { kind: 'checkpoint', org_id: org.id, seq, hash, at: at.toISOString() } as const;
+    const token = signToken(said, stolen);
+    const expectRefused = async (query: string) =>
+      expect((await ofOrg('GET', `/verify${query}`)).json).toMatchObject({
+        valid: false,
+        findings: [{ kind: 'checkpoint_invalid', seq }],
+      });
+    await expectRefused(`?checkpoint=${token}`);
+    await world.db.query(
+      `INSERT INTO audit_checkpoints (tenant_id, seq, id, hash, at, token) VALUES ($1, $2, 'chk_x', $3, $4, $5)`,
+      [org.id, BigInt(seq), hash, at, token],
+    );
+    await expectRefused('');
+    await world.db.query(`DELETE FROM audit_checkpoints WHERE id = 'chk_x'`);
+
+    // As if it had removed entries before it was replaced: a checkpoint that was kept knows of them.
+    const { json: kept } = await ofOrg('POST', '/checkpoints');
+    await rename('Longer after');
+    const { head } = (await ofOrg('GET', '/verify')).json;
+    const anchor = signToken({ ...said, kind: 'anchor', seq: head.seq, hash: head.hash }, stolen);
+    await world.db.query('UPDATE audit_anchors SET seq = $2, hash = $3, token = $4 WHERE tenant_id = $1', [
+      org.id,
+      BigInt(head.seq),
+      head.hash,
+      anchor,
+    ]);
+    await world.db.query('DELETE FROM audit_log WHERE tenant_id = $1', [org.id]);
+    expect((await ofOrg('GET', `/verify?checkpoint=${kept.token}`)).json).toMatchObject({
+      valid: false,
+      findings: [{ kind: 'anchor_invalid', seq: head.seq }],
+    });
   });
 
   test('ends with the hundredth', async () => {

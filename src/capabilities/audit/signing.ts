@@ -33,8 +33,16 @@ export interface TrustedKey {
   readonly retiredAt: Date | null;
 }
 
+/**
+ * When a token was made is its own claim, and whoever stole a key can claim any time. So of a key that was replaced more is
+ * asked: what it speaks of must not be dated later than `notAfter` either.
+ */
+export interface OpenedStatement extends Statement {
+  readonly notAfter: Date | undefined;
+}
+
 /** What a token states; undefined when it is none, or none of the keys has signed it. */
-export type OpenToken = (token: string) => Statement | undefined;
+export type OpenToken = (token: string) => OpenedStatement | undefined;
 
 /** How far clocks may differ, and how long a transaction may take that has begun with the key that is replaced. */
 const retirementGraceMs = 5 * 60_000;
@@ -68,12 +76,13 @@ export function signToken(said: Omit<Statement, 'key_id'>, privatePem: string): 
 
 /** Keys are parsed once for many tokens. Throws when one is no key. */
 export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
-  const keys = new Map(
-    trusted.map(({ pem, retiredAt }) => {
-      const publicKey = createPublicKey(pem);
-      return [idOf(publicKey), { publicKey, retiredAt }] as const;
-    }),
-  );
+  const keys = new Map<string, { readonly publicKey: KeyObject; readonly notAfter: Date | undefined }>();
+  for (const { pem, retiredAt } of trusted) {
+    const publicKey = createPublicKey(pem);
+    const id = idOf(publicKey);
+    // Given twice, it was in use until the earliest time that anyone knows of.
+    keys.set(id, { publicKey, notAfter: earlier(keys.get(id)?.notAfter, endOf(retiredAt)) });
+  }
   return (token) => {
     const [body = '', signature = ''] = token.split('.');
     const bytes = Buffer.from(body, 'base64url');
@@ -82,13 +91,24 @@ export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
       const key = keys.get(statement.key_id);
       const isGenuine =
         key !== undefined && verify(null, bytes, key.publicKey, Buffer.from(signature, 'base64url'));
-      return isGenuine && wasInUse(key.retiredAt, statement.at) ? statement : undefined;
+      return isGenuine && isWithin(key.notAfter, Date.parse(statement.at))
+        ? { ...statement, notAfter: key.notAfter }
+        : undefined;
     } catch {
       return undefined;
     }
   };
 }
 
-function wasInUse(retiredAt: Date | null, at: string): boolean {
-  return retiredAt === null || Date.parse(at) <= retiredAt.getTime() + retirementGraceMs;
+/** A time that is none is not within anything. */
+export function isWithin(notAfter: Date | undefined, atMs: number): boolean {
+  return notAfter === undefined || atMs <= notAfter.getTime();
+}
+
+function endOf(retiredAt: Date | null): Date | undefined {
+  return retiredAt === null ? undefined : new Date(retiredAt.getTime() + retirementGraceMs);
+}
+
+function earlier(one: Date | undefined, other: Date | undefined): Date | undefined {
+  return one === undefined || (other !== undefined && other < one) ? other : one;
 }

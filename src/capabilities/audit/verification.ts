@@ -2,12 +2,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { type ChainPlace, chainStart } from './chain.ts';
+import { type ChainPlace, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
 import { isSigned } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
-import { type OpenToken, type Statement, tokenOpener } from './signing.ts';
+import { isWithin, type OpenedStatement, type OpenToken, type Statement, tokenOpener } from './signing.ts';
 import type { Signer } from './signing-keys.ts';
 
 const entriesPerRead = 500;
@@ -47,7 +47,7 @@ export async function verifyLog(
   return view(verified, keptStatement, token);
 }
 
-function openKept(token: string, tenantId: string, open: OpenToken): Statement {
+function openKept(token: string, tenantId: string, open: OpenToken): OpenedStatement {
   const statement = open(token);
   if (statement?.kind !== 'checkpoint' || statement.org_id !== tenantId) {
     throw refuseField(
@@ -60,18 +60,19 @@ function openKept(token: string, tenantId: string, open: OpenToken): Statement {
 }
 
 interface Checkpoints {
-  readonly places: readonly ChainPlace[];
+  readonly places: readonly SignedPlace[];
   readonly broken: readonly Finding[];
 }
 
 async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken): Promise<Checkpoints> {
   const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
-  const places: ChainPlace[] = [];
+  const places: SignedPlace[] = [];
   const broken: Finding[] = [];
   for (const [index, { seq, hash, token }] of rows.entries()) {
     const place = { seq: Number(seq), hash };
-    if (states(open(token), 'checkpoint', tenantId, place)) {
-      places.push(place);
+    const said = open(token);
+    if (states(said, 'checkpoint', tenantId, place)) {
+      places.push({ ...place, notAfter: said?.notAfter });
     } else {
       broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
     }
@@ -94,7 +95,7 @@ async function verifyChain(
   db: Queryable,
   tenantId: string,
   open: OpenToken,
-  kept: Statement | undefined,
+  kept: OpenedStatement | undefined,
 ): Promise<Verified> {
   const { places, broken } = await readCheckpoints(db, tenantId, open);
   const all = [...(kept === undefined ? [] : [kept]), ...places];
@@ -104,11 +105,12 @@ async function verifyChain(
     start,
     // What retention has removed cannot be compared any more.
     checkpoints: all.filter(({ seq }) => seq >= start.seq),
-    isSigned: (entry, list) => isSigned(open, entry, list),
+    isSigned: (entry, list, latestMs) => isSigned(open, entry, list, latestMs),
   });
   const { head, anchor } = await readAll(db, tenantId, check, first);
+  const said = anchor && open(anchor.token);
   const forged =
-    anchor === undefined || states(open(anchor.token), 'anchor', tenantId, anchor)
+    anchor === undefined || (states(said, 'anchor', tenantId, anchor) && !isDisproved(said, kept))
       ? []
       : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
   const findings = [...broken, ...forged, ...check.finish(head)];
@@ -154,6 +156,19 @@ function states(
   { seq, hash }: ChainPlace,
 ): boolean {
   return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
+}
+
+/**
+ * The entries that an anchor stands for are gone, and their dates with them. But if a log was shorter when a checkpoint was
+ * made, later than the anchor's key was in use, then that key cannot have signed it.
+ */
+function isDisproved(anchor: OpenedStatement | undefined, kept: OpenedStatement | undefined): boolean {
+  return (
+    anchor !== undefined &&
+    kept !== undefined &&
+    kept.seq < anchor.seq &&
+    !isWithin(anchor.notAfter, Date.parse(kept.at))
+  );
 }
 
 function fault(kind: Finding['kind'], seq: number, message: string): Finding {
