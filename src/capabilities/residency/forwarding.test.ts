@@ -147,6 +147,26 @@ test("a client that is slow to send is not the peer's fault", async () => {
   expect(await answerOf(sent)).toMatchObject({ status: 200, text: 'one two' });
 });
 
+test("a client that is slow to read is not the peer's fault either", async () => {
+  // More than the buffers on the way hold.
+  const bytes = 32 * 1_048_576;
+  const port = await front(
+    await peer((_, response) => response.writeHead(200, ok).end(Buffer.alloc(bytes))),
+    short,
+  );
+  const [response] = (await once(open(port).end(), 'response')) as [IncomingMessage];
+  // When a second one has been given up on, the full buffers have kept the peer silent for as long as it may be.
+  const silent = createNetServer((socket) => socket.resume());
+  const other = await front(`http://127.0.0.1:${await listen(silent)}`, short);
+  expect(await ask(other)).toMatchObject(away);
+  expect(await ask(other)).toMatchObject(away);
+  let received = 0;
+  for await (const chunk of response) {
+    received += chunk.length;
+  }
+  expect(received).toBe(bytes);
+});
+
 test('more than so many are refused at once, until one has ended', async () => {
   const waiting: (() => void)[] = [];
   const arrived = createQueue();

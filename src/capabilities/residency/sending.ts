@@ -158,9 +158,14 @@ function giveUpOnSilence(
       clearTimeout(connecting);
     }
   });
+  let answer: IncomingMessage | undefined;
+  outgoing.once('response', (begun: IncomingMessage) => {
+    answer = begun;
+  });
   outgoing.on('timeout', () => {
-    // A client that is slow to send is not the peer's fault, and the server's own to bound.
-    if (request.complete || outgoing.writableNeedDrain) {
+    // A client that is slow, to send or to read, is not the peer's fault, and the server's own to bound.
+    const isReadSlowly = answer !== undefined && (answer.isPaused() || answer.readableLength > 0);
+    if (!isReadSlowly && (request.complete || outgoing.writableNeedDrain)) {
       giveUp(new Error('it has gone silent'));
     }
   });
