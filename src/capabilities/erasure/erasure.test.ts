@@ -138,6 +138,11 @@ describe('a customer with traces everywhere', () => {
        VALUES ($1, 'ref_late', 'budget_exceeded', 'late', 'runs.create', 'k', $2, '{}', 1, now(), now())`,
       [org.id, person],
     );
+    await world.db.query(
+      `INSERT INTO support_access_log (org_id, id, at, kind, grant_id, actor_id, method, path, operation, outcome)
+       VALUES ($1, 'sac_late', now(), 'request', 'g', 'k', 'GET', $2, 'customers.list', 'allowed')`,
+      [org.id, `/v1/orgs/${org.id}/customers?customer_id=${inPath}`],
+    );
     await settle();
   });
 

@@ -80,6 +80,7 @@ const steps: readonly (readonly [
   [waitingStep, async () => ({ changed: 0, next: null })],
   ['late events', eraseEvents],
   ['late refusals', eraseRefusals],
+  ['late support_paths', eraseSupportPaths],
   ['late audit_log', eraseAudit],
 ];
 const firstStep = 'limits';

@@ -33,6 +33,13 @@ export interface Impersonation {
 
 const pathLengthMax = 500;
 
+/** Whole parts only: an erasure would not recognize a name that is cut in two. */
+function shortened(path: string): string {
+  const isCutWithin = path.length > pathLengthMax && !/[/?&=]/.test(path.charAt(pathLengthMax));
+  const start = path.slice(0, pathLengthMax);
+  return isCutWithin ? start.replace(/[^/?&=]*$/, '') : start;
+}
+
 export function createImpersonation(deps: ImpersonationDependencies): Impersonation {
   const { db, clock, ids, log, faults, region } = deps;
 
@@ -65,7 +72,7 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
         session_id: sessionId,
         actor_id: operatorKeyId,
         method: route.method,
-        path: path.slice(0, pathLengthMax),
+        path: shortened(path),
         operation: route.id,
         outcome,
         code,

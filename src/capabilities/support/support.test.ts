@@ -255,6 +255,18 @@ describe('what the org sees', () => {
     expect((await own('GET', `?grant_id=${grantId}`)).json.data).toEqual([]);
   });
 
+  test('of a very long path whole parts only, so that a name in it can be erased', async () => {
+    const { token, id } = await session(['org:read']);
+    const start = `/v1/orgs/${org.id}/customers/`;
+    const longest = `${'%C3%AB'.repeat(70)}${'e'.repeat(500 - start.length - 420)}`;
+    for (const name of [longest, `${longest}e`]) {
+      await world.request('DELETE', `${start}${name}`, { key: token });
+    }
+    const { data } = (await own('GET', `?kind=request&session_id=${id}`)).json;
+    const recorded = data.map(({ path }: { path: string }) => path);
+    expect(new Set(recorded)).toEqual(new Set([`${start}${longest}`, start]));
+  });
+
   test('nothing is served that could not be recorded, and nothing is done', async () => {
     const { token } = await session(['runs:write', 'runs:read']);
     world.fault = (point) => {
