@@ -50,7 +50,7 @@ export interface Passage {
 
 /** Resolves with the answer as soon as its head is there; throws if there is none. */
 export async function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMessage> {
-  const { request, response, bounds, onBegin, onEnd } = passage;
+  const { request, response, onBegin, onEnd } = passage;
   const outgoing = open(agents, passage);
   onBegin();
   outgoing.once('close', onEnd);
@@ -68,7 +68,7 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);
     });
-    giveUpOnSilence(outgoing, request, bounds, giveUp);
+    giveUpOnSilence(outgoing, passage, giveUp);
     // A client that has gone away takes its request along.
     response.once('close', () => {
       if (!response.writableFinished) {
@@ -144,8 +144,7 @@ function passBody({ request, response }: Passage, outgoing: ClientRequest): void
 
 function giveUpOnSilence(
   outgoing: ClientRequest,
-  request: IncomingMessage,
-  { connectWithinMs }: SendingBounds,
+  { request, response, bounds: { connectWithinMs } }: Passage,
   giveUp: (error: Error) => void,
 ): void {
   const connecting = setTimeout(() => giveUp(new Error('it took too long to connect')), connectWithinMs);
@@ -164,7 +163,8 @@ function giveUpOnSilence(
   });
   outgoing.on('timeout', () => {
     // A client that is slow, to send or to read, is not the peer's fault, and the server's own to bound.
-    const isReadSlowly = answer !== undefined && (answer.isPaused() || answer.readableLength > 0);
+    const isReadSlowly =
+      answer !== undefined && (answer.isPaused() || answer.readableLength > 0 || response.writableLength > 0);
     if (!isReadSlowly && (request.complete || outgoing.writableNeedDrain)) {
       giveUp(new Error('it has gone silent'));
     }
