@@ -16,6 +16,7 @@ import type { Faults } from '../../platform/faults.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 
+import { createDecisionPace } from '../../platform/ledger/decision-pace.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
 import type { Log } from '../../platform/log.ts';
@@ -56,6 +57,11 @@ const restPerMs = { quiet: 3, busy: 12 };
 const restMsMax = 4_000;
 /** Fewer do not notice. */
 const busyDecisionsPerMs = 0.1;
+export function restMsAfter(tookMs: number, decisionsPerMs: number): number {
+  const times = decisionsPerMs > busyDecisionsPerMs ? restPerMs.busy : restPerMs.quiet;
+  return Math.min(restMsMax, tookMs * times);
+}
+
 /** When an org whose batch failed is tried again. */
 export const retryAfterMs = 10 * 60_000;
 
@@ -176,14 +182,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     return claimed !== undefined;
   }
 
-  let [lookedAtMs, decided] = [performance.now(), decisionCounts.totalOf('edge')];
-  /** Since the last look. */
-  function isBusy(): boolean {
-    const [nowMs, total] = [performance.now(), decisionCounts.totalOf('edge')];
-    const perMs = (total - decided) / Math.max(1, nowMs - lookedAtMs);
-    [lookedAtMs, decided] = [nowMs, total];
-    return perMs > busyDecisionsPerMs;
-  }
+  const pace = createDecisionPace(() => decisionCounts.totalOf('edge'));
 
   return {
     name: 'delete what is older than retention policies say',
@@ -193,8 +192,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
       const more = await takeTurn();
       if (more) {
         const tookMs = performance.now() - startedMs;
-        const restMs = Math.min(restMsMax, tookMs * (isBusy() ? restPerMs.busy : restPerMs.quiet));
-        await pause(restMs, undefined, { ref: false });
+        await pause(restMsAfter(tookMs, pace.look()), undefined, { ref: false });
       }
       return more;
     },

@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createDecisionPace } from '../../platform/ledger/decision-pace.ts';
 
 /** Fewer than these do not notice. */
 const busyDecisionsPerMs = 0.5;
@@ -23,27 +24,16 @@ export function createGiveWay(
   now: () => number = () => performance.now(),
   wait: (ms: number) => Promise<unknown> = pause,
 ): GiveWay {
-  let lookedAt = now();
-  let counted = decisions();
-  let isBusy = false;
+  const pace = createDecisionPace(decisions, now);
+  const isBusy = () => pace.look() > busyDecisionsPerMs;
   /** What a bulk request took lately. */
   let tookMs = 0;
   let nextAt = 0;
 
-  function look(at: number): void {
-    const total = decisions();
-    if (at > lookedAt) {
-      isBusy = (total - counted) / (at - lookedAt) > busyDecisionsPerMs;
-      lookedAt = at;
-      counted = total;
-    }
-  }
-
   return {
     async turn(work) {
       const asked = now();
-      look(asked);
-      if (isBusy) {
+      if (isBusy()) {
         const startAt = Math.max(asked, Math.min(nextAt, asked + waitMaxMs));
         nextAt = startAt + tookMs * (1 + timesLeft);
         if (startAt > asked) {
@@ -56,8 +46,7 @@ export function createGiveWay(
       } finally {
         const ended = now();
         tookMs = ended - started;
-        look(ended);
-        if (isBusy) {
+        if (isBusy()) {
           nextAt = Math.max(nextAt, ended + Math.min(tookMs * timesLeft, waitMaxMs));
         }
       }
