@@ -72,28 +72,6 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-/** A page that shows work under way asks for itself again until that is done; the focus stays where it is. */
-const refresh = document.querySelector('[data-refresh-seconds]');
-if (refresh !== null) {
-  const again = async () => {
-    try {
-      const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-      const fresh = new DOMParser()
-        .parseFromString(await answer.text(), 'text/html')
-        .querySelector('[data-refresh-seconds]');
-      if (fresh === null) {
-        location.reload();
-        return;
-      }
-      refresh.innerHTML = fresh.innerHTML;
-    } catch {
-      // The network is away for a moment; the next turn tries again.
-    }
-    setTimeout(again, refresh.dataset.refreshSeconds * 1000);
-  };
-  setTimeout(again, refresh.dataset.refreshSeconds * 1000);
-}
-
 /** Filters apply as soon as one is chosen. */
 document.addEventListener('change', (event) => {
   if (event.target.matches?.('form[data-submit-on-change] select')) {

@@ -61,6 +61,8 @@ export interface Visitor {
   readonly credential: Credential;
   readonly address: string;
   readonly traceId: string;
+  /** Told how far long work is that was asked for. */
+  readonly onProgress: NonNullable<Question['onProgress']>;
 }
 
 export function apiFor(ask: Ask, visitor: Visitor): Api {

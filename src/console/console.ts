@@ -10,12 +10,14 @@ import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/
 import { type Api, apiFor, Refused } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
+import type { Html } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { operatorMenu, orgMenu } from './navigation.ts';
 import { doneText } from './outcomes.ts';
 import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
 import { screens } from './screens.ts';
 import { themeOf, themePage } from './theme.ts';
+import { firstStep, followProgress, untilDone } from './under-way.ts';
 
 export interface ConsoleDependencies {
   readonly ask: Ask;
@@ -52,11 +54,29 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
   }
 
   async function show(screen: Screen, visit: Visit, credential: Credential): Promise<PageAnswer> {
-    const api = apiFor(ask, { credential, address: visit.address, traceId: visit.traceId });
+    const following = followProgress();
+    const { address, traceId } = visit;
+    const api = apiFor(ask, { credential, address, traceId, onProgress: following.tell });
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = await visitedOrg(api, credential);
-    const answer = await answerOf(screen, { ...visit, form, api, credential, org });
+    const frame = {
+      theme: themeOf(visit.headers.cookie),
+      menu: credential.org === null ? operatorMenu : orgMenu,
+      url: visit.url,
+      orgName: org.name,
+      role: credential.role,
+      done: doneText(visit.query.get('done')),
+      ...bannerOf(credential, org.timezone),
+    };
+    const coming = answerOf(screen, { ...visit, form, api, credential, org });
+    const title = screen.longWork;
+    const first = title === undefined ? undefined : await firstStep(coming, following);
+    if (title !== undefined && first !== undefined) {
+      const body = untilDone({ title, first, following, answer: coming, shown: bodyOf });
+      return signedInPage({ ...frame, title, body, status: 200, goesOn: false });
+    }
+    const answer = await coming;
     switch (answer.kind) {
       case 'see_other':
         return redirectTo(answer.location);
@@ -72,24 +92,26 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
         };
       case 'view':
         return signedInPage({
-          theme: themeOf(visit.headers.cookie),
+          ...frame,
           title: answer.title,
           body: answer.body,
           status: answer.status,
           // Whoever wants to read in peace says so in the address.
           // Under support each renewal would be put on record.
           goesOn: answer.goesOn === true && !visit.query.has('still') && credential.support === undefined,
-          menu: credential.org === null ? operatorMenu : orgMenu,
-          url: visit.url,
-          orgName: org.name,
-          role: credential.role,
-          done: doneText(visit.query.get('done')),
-          ...bannerOf(credential, org.timezone),
         });
     }
   }
 
   return [...assets.pages, themePage(returnPath), ...screens.map(pageOf)];
+}
+
+/** A page that has begun cannot lead elsewhere any more. */
+function bodyOf(answer: ScreenAnswer): Html {
+  if (answer.kind !== 'view') {
+    throw new Error(`long work ended with ${answer.kind}`);
+  }
+  return answer.body;
 }
 
 async function answerOf(

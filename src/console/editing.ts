@@ -92,7 +92,7 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?
           values: (await page.load?.(visit)) ?? prefilled(await page.fields(visit), visit.query),
         }),
     },
-    { method: 'POST', path, audience, handler: sent },
+    { method: 'POST', path, audience, handler: sent, ...(attempt !== undefined && { longWork: title }) },
   ];
 }
 
@@ -113,6 +113,8 @@ export interface ActionPage<Answer> {
   readonly done: Outcome;
   /** Where one goes on; with the path's own parameters where it has any. */
   readonly back: string;
+  /** The title of what is shown, where that takes long. */
+  readonly longWork?: string;
   show?(visit: ScreenVisit, answer: Answer): Promise<ScreenAnswer>;
 }
 
@@ -122,6 +124,7 @@ export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
     method: 'POST',
     path: page.path,
     audience: page.audience ?? 'org',
+    ...(page.longWork !== undefined && { longWork: page.longWork }),
     async handler(visit) {
       const answer = await page.send(visit);
       if (answer instanceof Refused) {

@@ -1,4 +1,5 @@
 /** The frame around every page: skip link, menu, who is signed in, the switch between light and dark, what was just done. */
+import { Readable } from 'node:stream';
 import { assets } from '../platform/http/assets.ts';
 import type { PageAnswer } from '../platform/http/page.ts';
 import { type Html, html, link, type Part, render } from './html.ts';
@@ -14,7 +15,9 @@ export interface Frame {
   readonly status: number;
 }
 
-export interface SignedInFrame extends Frame {
+export interface SignedInFrame extends Omit<Frame, 'body'> {
+  /** Piece by piece where it is shown before all of it is known. */
+  readonly body: Html | AsyncIterable<Html>;
   readonly menu: readonly MenuGroup[];
   /** Of the page, with its query, to come back to. */
   readonly url: string;
@@ -36,24 +39,39 @@ const policy =
 
 const headersOfPages = {
   'cache-control': 'no-store',
+  // A page that comes in pieces is shown piece by piece, also behind nginx.
+  'x-accel-buffering': 'no',
   'referrer-policy': 'same-origin',
 };
 
 export function signedInPage(frame: SignedInFrame): PageAnswer {
   const { menu, url, orgName, role, done, goesOn, banner, signOut = '/console/logout', body, theme } = frame;
-  return htmlPage(
-    frame,
-    html`<a class="skip" href="#main">Skip to the content</a>
+  // With a script the content alone is renewed, which neither blinks nor takes the focus away.
+  const renewal =
+    goesOn && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
+  const opening = html`${htmlOpening(frame, renewal)}<a class="skip" href="#main">Skip to the content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
 <div class="top-end"><span class="role" title="The role you signed in with">${role}</span>${themeSwitch(theme, url)}
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
-<main id="main" tabindex="-1"${goesOn && html` data-refresh="${refreshSeconds}"`}>${goesOn && underWay(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}${body}</main></div>`,
+<main id="main" tabindex="-1"${goesOn && html` data-refresh="${refreshSeconds}"`}>${goesOn && underWay(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
+  const closing = html`</main></div>${htmlClosing}`;
+  return htmlPage(
+    frame.status,
+    Symbol.asyncIterator in body
+      ? Readable.from(piecesOf(opening, body, closing))
+      : render(html`${opening}${body}${closing}`),
     "form-action 'self'",
-    // With a script the content alone is renewed, which neither blinks nor takes the focus away.
-    goesOn && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
   );
+}
+
+async function* piecesOf(opening: Html, body: AsyncIterable<Html>, closing: Html): AsyncGenerator<string> {
+  yield render(opening);
+  for await (const piece of body) {
+    yield render(piece);
+  }
+  yield render(closing);
 }
 
 const refreshSeconds = 4;
@@ -65,28 +83,26 @@ function underWay(url: string): Html {
 
 /** For those who are not signed in. Signing in may lead to an identity provider, and browsers hold that against the form. */
 export function plainPage(frame: Frame): PageAnswer {
-  return htmlPage(
-    frame,
-    html`<main id="main" class="plain"><p class="brand">Purser</p>${frame.body}</main>`,
-    "form-action 'self' https: http:",
-  );
+  const body = html`${htmlOpening(frame)}<main id="main" class="plain"><p class="brand">Purser</p>${frame.body}</main>${htmlClosing}`;
+  return htmlPage(frame.status, render(body), "form-action 'self' https: http:");
 }
 
-function htmlPage(
-  { theme, title, status }: Frame,
-  body: Html,
-  formAction: string,
-  head: Part = false,
-): PageAnswer {
-  return {
-    status,
-    contentType: 'text/html; charset=utf-8',
-    body: render(html`<!doctype html>
+function htmlOpening({ theme, title }: Pick<Frame, 'theme' | 'title'>, head: Part = false): Html {
+  return html`<!doctype html>
 <html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${title} · Purser</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <link rel="icon" href="${assets.icon}" type="image/svg+xml"><link rel="stylesheet" href="${assets.stylesheet}">
 <script src="${assets.script}" defer></script>${head}</head>
-<body>${body}</body></html>`),
+<body>`;
+}
+
+const htmlClosing = html`</body></html>`;
+
+function htmlPage(status: number, body: PageAnswer['body'], formAction: string): PageAnswer {
+  return {
+    status,
+    contentType: 'text/html; charset=utf-8',
+    body,
     headers: { ...headersOfPages, 'content-security-policy': `${policy}; ${formAction}` },
   };
 }

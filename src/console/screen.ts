@@ -9,6 +9,8 @@ export interface Screen {
   readonly path: string;
   /** People of an org, or operators; others are sent to their own first page. */
   readonly audience: Audience;
+  /** Its title, where it asks for work that may take long: how far that is is shown until its answer is there. */
+  readonly longWork?: string;
   handler(visit: ScreenVisit): Promise<ScreenAnswer>;
 }
 

@@ -5,6 +5,8 @@
 export type FaultPoint =
   /** The request is admitted, its key reserved; the handler has not begun. */
   | 'handler'
+  /** Long work has told how far it is, and goes on next. */
+  | 'progress'
   /** All statements of a write have run; its commit has not been sent. */
   | 'write.before_commit'
   /** The commit is done; the answer has not been sent. */

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
 import { processTimeouts } from '../support/child-process.ts';
 import { walkThrough } from '../support/console-walk.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 import { controlWebhooks } from '../support/webhooks.ts';
 
@@ -463,6 +464,44 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Overview');
     await page.getByRole('button', { name: 'Sign out' }).click();
     expect(new URL(page.url()).pathname).toBe('/console/login');
+  });
+
+  test('shows without a script how far long work is, and that it was broken off', async () => {
+    const { world, browser } = walk;
+    const org = await world.createOrg();
+    const proxy = await startCuttingProxy(walk.url);
+    let goOn = () => {};
+    world.fault = (point) =>
+      point === 'progress' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
+    try {
+      const page = await browser.newPage({ javaScriptEnabled: false });
+      await page.goto(`${proxy.url}/console/login?return_to=/console/audit`);
+      await page.getByLabel('API key').fill(org.ownerKey);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      const verify = page.getByRole('button', { name: 'Verify the log' });
+      const step = page.getByText(/\d+ of \d+ entries/);
+      const brokenOff = page.getByText('it was broken off');
+      await verify.click({ noWaitAfter: true });
+      await step.waitFor();
+      expect(await page.getByText('The log is whole').count()).toBe(0);
+      goOn();
+      await page.getByText('The log is whole').waitFor();
+      expect(await step.isVisible()).toBe(false);
+
+      await page.goto(`${proxy.url}/console/audit`);
+      await verify.click({ noWaitAfter: true });
+      await step.waitFor();
+      expect(await brokenOff.isVisible()).toBe(false);
+      proxy.cut();
+      // As if the time were over after which the stylesheet takes silence for an end.
+      await page.evaluate('document.getAnimations().forEach((one) => one.finish())');
+      await brokenOff.waitFor();
+      expect(await step.isVisible()).toBe(true);
+    } finally {
+      goOn();
+      world.fault = undefined;
+      await proxy.close();
+    }
   });
 
   test('shows what a visitor may see, and says what is missing for the rest', async () => {

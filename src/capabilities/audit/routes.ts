@@ -84,8 +84,8 @@ function logRoutes(
       access: reader,
       query: VerifyQuery,
       response: VerificationView,
-      handler: ({ caller, query, now }) =>
-        verifyLog({ db, signer }, { tenantId: caller.tenantId, kept: query.checkpoint, now }),
+      handler: ({ caller, query, now, progress }) =>
+        verifyLog({ db, signer }, { tenantId: caller.tenantId, kept: query.checkpoint, now, progress }),
     }),
     read({
       id: `${id}.checkpoints.list`,

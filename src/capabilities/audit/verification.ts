@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
+import type { TellProgress } from '../../platform/http/route.ts';
 import { type ChainPlace, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
@@ -24,6 +25,7 @@ export interface VerificationRequest {
   /** The token of a checkpoint that somebody kept. */
   readonly kept: string | undefined;
   readonly now: Date;
+  readonly progress: TellProgress;
 }
 
 export async function verifyLog(
@@ -31,11 +33,11 @@ export async function verifyLog(
   request: VerificationRequest,
 ): Promise<VerificationView> {
   const { db, signer } = deps;
-  const { tenantId, kept, now } = request;
+  const { tenantId, kept, now, progress } = request;
   const keys = await signer.publicKeys(db);
   const open = tokenOpener(keys);
   const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
-  const verified = await verifyChain(db, tenantId, open, keptStatement);
+  const verified = await verifyChain(db, { tenantId, open, kept: keptStatement, progress });
   if (verified.findings.length > 0 && (await signer.publicKeys(db)).length > keys.length) {
     // The key was replaced meanwhile, and what the new one has signed could not be known.
     return verifyLog(deps, request);
@@ -91,12 +93,15 @@ interface Verified {
   readonly anchor: StoredToken | undefined;
 }
 
-async function verifyChain(
-  db: Queryable,
-  tenantId: string,
-  open: OpenToken,
-  kept: OpenedStatement | undefined,
-): Promise<Verified> {
+interface ChainRequest {
+  readonly tenantId: string;
+  readonly open: OpenToken;
+  readonly kept: OpenedStatement | undefined;
+  readonly progress: TellProgress;
+}
+
+async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verified> {
+  const { tenantId, open, kept, progress } = request;
   const { places, broken } = await readCheckpoints(db, tenantId, open);
   const all = [...(kept === undefined ? [] : [kept]), ...places];
   const first = await findAnchor(db, tenantId);
@@ -107,7 +112,7 @@ async function verifyChain(
     checkpoints: all.filter(({ seq }) => seq >= start.seq),
     isSigned: (entry, list, latestMs) => isSigned(open, entry, list, latestMs),
   });
-  const { head, anchor } = await readAll(db, tenantId, check, first);
+  const { head, anchor } = await readAll(db, tenantId, check, first, progress);
   const said = anchor && open(anchor.token);
   const forged =
     anchor === undefined || (states(said, 'anchor', tenantId, anchor) && !isDisproved(said, kept))
@@ -123,6 +128,7 @@ async function readAll(
   tenantId: string,
   check: ChainCheck,
   start: StoredToken | undefined,
+  progress: TellProgress,
 ): Promise<Pick<Verified, 'head' | 'anchor'>> {
   let anchor = start;
   for (let after = start?.seq ?? 0; ; ) {
@@ -142,6 +148,8 @@ async function readAll(
       check.add(entry);
     }
     const last = entries.at(-1)?.seq;
+    const ahead = Math.max(0, head.seq - (last ?? head.seq));
+    await progress({ done: check.checked, of: check.checked + ahead, unit: 'entries' });
     if (last === undefined || (entries.length < entriesPerRead && last === head.seq)) {
       return { head, anchor };
     }

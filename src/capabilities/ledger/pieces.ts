@@ -1,5 +1,6 @@
 /** Long stretches of the books are read in pieces, so that nobody waits for more than one of them. */
 import { performance } from 'node:perf_hooks';
+import type { TellProgress } from '../../platform/http/route.ts';
 import { bucketMs } from '../../platform/ledger/rollup-parts.ts';
 
 /** From `fromMs` up to, not including, `toMs`. */
@@ -8,19 +9,21 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
+const dayMs = 86_400_000;
 const quickMs = 40;
 const slowMs = 150;
 
 /** How long the first piece is, and the shortest: quarters of an hour, or days in UTC. */
 const lengths = {
   quarters: { firstMs: 64 * bucketMs, unitMs: bucketMs },
-  days: { firstMs: 86_400_000, unitMs: 86_400_000 },
+  days: { firstMs: dayMs, unitMs: dayMs },
 } as const;
 
 /** Of whole units, as long as can be read in a moment. */
 export async function inPieces(
   { fromMs, toMs }: TimeRange,
   unit: keyof typeof lengths,
+  tell: (readMs: number) => Promise<void>,
   read: (piece: TimeRange) => Promise<void>,
 ): Promise<void> {
   const { firstMs, unitMs } = lengths[unit];
@@ -30,6 +33,7 @@ export async function inPieces(
     const startedMs = performance.now();
     await read(piece);
     const tookMs = performance.now() - startedMs;
+    await tell(Math.min(piece.toMs, toMs) - Math.max(piece.fromMs, fromMs));
     if (tookMs < quickMs) {
       lengthMs *= 2;
     } else if (tookMs > slowMs && lengthMs > unitMs) {
@@ -37,6 +41,21 @@ export async function inPieces(
     }
     atMs = piece.toMs;
   }
+}
+
+/** Tells of several readings, one after the other, as of the days that all of them together are about. */
+export function tellReading(
+  readings: readonly TimeRange[],
+  progress: TellProgress | undefined,
+): (readMs: number) => Promise<void> {
+  const lengths = readings.map(({ fromMs, toMs }) => toMs - fromMs);
+  const allMs = lengths.reduce((sum, one) => sum + one, 0);
+  const days = Math.ceil(Math.max(...lengths) / dayMs);
+  let doneMs = 0;
+  return async (readMs) => {
+    doneMs += readMs;
+    await progress?.({ done: Math.floor((days * doneMs) / allMs), of: days, unit: 'days' });
+  };
 }
 
 export function quarterOf(atMs: number): number {

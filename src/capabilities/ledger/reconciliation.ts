@@ -12,11 +12,12 @@ import { takesOf } from '../../kernel/admission.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
+import type { TellProgress } from '../../platform/http/route.ts';
 import type { Hold } from '../../platform/ledger/hold.ts';
 import type { CounterState, Inspection, Ledger } from '../../platform/ledger/ledger.ts';
 import { readOrgLimits } from '../../platform/ledger/org-limits.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { inPieces, quarterOf, type TimeRange } from './pieces.ts';
+import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
 import {
   addDrift,
   addTotals,
@@ -55,9 +56,10 @@ export async function reconcile(
   deps: ReconciliationDependencies,
   orgId: string,
   now: Date,
+  progress?: TellProgress,
 ): Promise<Reconciliation> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const reconciled = await tryToReconcile(deps, orgId, now);
+    const reconciled = await tryToReconcile(deps, orgId, now, progress);
     if (reconciled !== undefined) {
       return reconciled;
     }
@@ -70,6 +72,7 @@ async function tryToReconcile(
   { db, ledger }: ReconciliationDependencies,
   orgId: string,
   now: Date,
+  progress: TellProgress | undefined,
 ): Promise<Reconciliation | undefined> {
   const { counters, result: limits } = await ledger.inspect(orgId, (tx) => readOrgLimits(tx, orgId));
   const plan = planFor(limits, counters);
@@ -79,13 +82,15 @@ async function tryToReconcile(
   const recount = new Recount();
   let totals: Totals | undefined;
   if (bounds !== undefined) {
-    await inPieces({ fromMs: bounds.fromMs, toMs: Math.min(bounds.toMs, cutMs) }, 'quarters', (piece) =>
+    const settled = { fromMs: bounds.fromMs, toMs: Math.max(bounds.fromMs, Math.min(bounds.toMs, cutMs)) };
+    const tell = tellReading([settled, bounds, bounds], progress);
+    await inPieces(settled, 'quarters', tell, (piece) =>
       recount.add(db, orgId, plan, { ...piece, toMs: Math.min(piece.toMs, cutMs) }, payers),
     );
-    await inPieces(bounds, 'quarters', async (piece) => {
+    await inPieces(bounds, 'quarters', tell, async (piece) => {
       totals = addTotals(totals, await sumTotals(db, orgId, piece));
     });
-    await inPieces(bounds, 'days', async (piece) => {
+    await inPieces(bounds, 'days', tell, async (piece) => {
       totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
       totals = totals && addDrift(totals, await compareQuarters(db, orgId, piece));
     });

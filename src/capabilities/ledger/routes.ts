@@ -89,8 +89,8 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
         'tallies, all at one moment. The books are right when nothing differs.',
       access: reader,
       response: ReconciliationView,
-      async handler({ params, now }) {
-        const { view, driftNanos } = await reconcile(deps, params.id, now);
+      async handler({ params, now, progress }) {
+        const { view, driftNanos } = await reconcile(deps, params.id, now, progress);
         deps.drift.set(params.id, driftNanos);
         return view;
       },

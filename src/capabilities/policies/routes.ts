@@ -155,7 +155,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       body: SimulatePolicies,
       success: 200,
       response: Simulation,
-      async handler({ params, body }, seal) {
+      async handler({ params, body, progress }, seal) {
         const draft = draftRules(body.rules).filter(({ enabled }) => enabled);
         const inForce = (await selectPolicies(db, params.id)).filter(({ enabled }) => enabled);
         const result = await simulate({
@@ -163,6 +163,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
           inForce: compileRules(inForce),
           draft: compileRules(draft),
           timezone: await timezoneOf(params.id),
+          progress,
         });
         return sealed(db, seal, result);
       },

@@ -1,5 +1,6 @@
 /** Replays past runs against a draft of rules, and says what would be different. */
 import { type Verdict, verdictOf } from '../../kernel/policy.ts';
+import type { TellProgress } from '../../platform/http/route.ts';
 import { type Attempt, type Facts, factsOf } from './facts.ts';
 import type { CompiledRule } from './rules.ts';
 import type { Simulation } from './schema.ts';
@@ -18,14 +19,21 @@ export interface Comparison {
   readonly inForce: readonly CompiledRule[];
   readonly draft: readonly CompiledRule[];
   readonly timezone: string;
+  readonly progress: TellProgress;
 }
 
-export async function simulate({ runs, inForce, draft, timezone }: Comparison): Promise<Simulation> {
+export async function simulate({
+  runs,
+  inForce,
+  draft,
+  timezone,
+  progress,
+}: Comparison): Promise<Simulation> {
   const othersTurn = takingTurns();
   const counts = { allow: 0, block: 0, require_approval: 0, error: 0 };
   const changes: Simulation['changes'] = [];
   let changed = 0;
-  for (const { runId, chargedAt, attempt } of runs) {
+  for (const [index, { runId, chargedAt, attempt }] of runs.entries()) {
     const { model, action } = attempt;
     const subject = { model, action: action ?? '' };
     const facts = factsOf(attempt, timezone);
@@ -40,6 +48,7 @@ export async function simulate({ runs, inForce, draft, timezone }: Comparison): 
       }
     }
     await othersTurn();
+    await progress({ done: index + 1, of: runs.length, unit: 'runs' });
   }
   return { runs: runs.length, unchanged: runs.length - changed, changed, draft: counts, changes };
 }

@@ -60,6 +60,7 @@ export const auditScreens: readonly Screen[] = [
     send: ({ api, org }) => api.tryGet(`${org.path}/audit-log/verify`),
     done: 'saved',
     back: listPath,
+    longWork: 'Verification',
     show: async (_visit, verification) => view('Verification', verified(verification)),
   }),
 ];

@@ -47,6 +47,7 @@ export const bookScreens: readonly Screen[] = [
     send: ({ api, org }) => api.tryGet(`${org.path}/ledger/reconciliation`),
     done: 'saved',
     back,
+    longWork: 'The books',
     show: async ({ org }, found) => view('The books', reconciled(found, org.timezone)),
   }),
 ];

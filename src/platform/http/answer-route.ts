@@ -5,7 +5,7 @@ import type { BodyRules } from './body.ts';
 import { parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
-import { type Call, isStream, type Route } from './route.ts';
+import { type Call, isStream, type Progress, type Route } from './route.ts';
 import type { Endpoint, Match } from './router.ts';
 import { onePerField } from './validation.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
@@ -30,6 +30,8 @@ export interface Asked {
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
   readonly outcome?: Promise<unknown> | undefined;
+  /** Whoever wants to see how far long work is. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
@@ -79,6 +81,10 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       traceId,
       now,
       outcome,
+      progress: async (made) => {
+        asked.onProgress?.(made);
+        await deps.faults('progress', route.id);
+      },
     } as Call;
   }
 

@@ -6,7 +6,7 @@ import { Refusal, refuse } from '../../contract/refusal.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Credential } from './access.ts';
-import { type AnswerRoute, admit } from './answer-route.ts';
+import { type AnswerRoute, type Asked, admit } from './answer-route.ts';
 import { parseJsonObject } from './json.ts';
 import type { TellRefused } from './refused-call.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
@@ -22,6 +22,8 @@ export interface Question {
   /** With its query string. */
   readonly path: string;
   readonly body?: object;
+  /** Told how far it is, where the answer takes long to find. */
+  readonly onProgress?: Asked['onProgress'];
 }
 
 export type Ask = (question: Question) => Promise<Reply | StreamedReply>;
@@ -37,7 +39,7 @@ export interface AskDependencies {
 
 export function createAsk(deps: AskDependencies): Ask {
   const { router, clock, log, answerRoute, tellRefused } = deps;
-  return async ({ credential, address, traceId, method, path, body }) => {
+  return async ({ credential, address, traceId, method, path, body, onProgress }) => {
     const match = router.find(method, path);
     try {
       if (match instanceof Refusal) {
@@ -67,6 +69,7 @@ export function createAsk(deps: AskDependencies): Ask {
         // By way of its text, so that it is held against the same rules.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],
+        onProgress,
       });
       // With the page's trace id: what a page has asked is found beside the page itself. It may name a person, so it is
       // told to nobody who has not asked for every detail.

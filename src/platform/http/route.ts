@@ -25,7 +25,19 @@ export interface Call<Params = Readonly<Record<string, string>>, Query = unknown
   readonly now: Date;
   /** What the handler would ask for, where that was asked before it was its turn. */
   readonly outcome?: Promise<unknown> | undefined;
+  /** Told by work that may take long. Whoever asked by a socket does not hear it. */
+  readonly progress: TellProgress;
 }
+
+/** How far something is: so many of so many, which may become more meanwhile. */
+export interface Progress {
+  readonly done: number;
+  readonly of: number;
+  readonly unit: 'entries' | 'runs' | 'days';
+}
+
+/** Waited for, as anything may happen between two pieces of work. */
+export type TellProgress = (progress: Progress) => Promise<void>;
 
 /** A call of a public route has no caller. */
 export type PublicCall<Params, Query> = Omit<Call<Params, Query, undefined>, 'caller' | 'body'>;

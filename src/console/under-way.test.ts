@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { html, render } from './html.ts';
+import { firstStep, followProgress, untilDone } from './under-way.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const step = (done: number) => ({ done, of: 9, unit: 'runs' as const });
+
+test('an answer that is there soon needs no steps', async () => {
+  const following = followProgress();
+  following.tell(step(1));
+  expect(await firstStep(Promise.resolve('the answer'), following)).toBeUndefined();
+});
+
+test('one that is not there yet has the latest step, if there is any', async () => {
+  const following = followProgress();
+  const first = firstStep(new Promise(() => {}), following);
+  following.tell(step(1));
+  following.tell(step(2));
+  await vi.advanceTimersByTimeAsync(400);
+  expect(await first).toEqual(step(2));
+});
+
+test('steps are sent until the answer is there, and while nothing is new the last one again', async () => {
+  const following = followProgress();
+  let answered: (answer: string) => void = () => {};
+  const answer = new Promise<string>((resolve) => {
+    answered = resolve;
+  });
+  const shown = (text: string) => html`<b>${text}</b>`;
+  const pieces = untilDone({ title: 'Work', first: step(1), following, answer, shown });
+  const next = async () => render((await pieces.next()).value as ReturnType<typeof shown>);
+  expect(await next()).toContain('<h1>Work</h1>');
+  expect(await next()).toContain('1 of 9 runs');
+
+  const second = next();
+  following.tell(step(2));
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await second).toContain('2 of 9 runs');
+
+  const again = next();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await again).toContain('2 of 9 runs');
+
+  const end = next();
+  answered('42');
+  expect(await end).toBe('</section><b>42</b>');
+  expect((await pieces.next()).done).toBe(true);
+});
+
+test('work that fails ends the page without an end', async () => {
+  const answer = Promise.reject(new Error('broken'));
+  const pieces = untilDone({
+    title: '',
+    first: step(1),
+    following: followProgress(),
+    answer,
+    shown: () => html``,
+  });
+  await pieces.next();
+  await pieces.next();
+  await expect(pieces.next()).rejects.toThrow('broken');
+});

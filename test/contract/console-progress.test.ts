@@ -1,0 +1,191 @@
+/** Long work that a page asks for shows how far it is, to browsers without a script too, and never looks done when it is not. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { appendDated } from '../../src/capabilities/audit/audit.ts';
+import { type AuditRow, entryOfRow, lockChain } from '../../src/capabilities/audit/queries.ts';
+import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { formType, signIn } from '../support/sign-in.ts';
+
+let world: World;
+let org: TestOrg;
+let cookie: string;
+let url: string;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+  ({ cookie } = await signIn(world, org.ownerKey, org.id));
+  ({ url } = await world.listen());
+  await api('POST', '/v1/runs/bulk?enforcement=record', {
+    runs: [40, 20, 1].map((days) => ({
+      model: 'm',
+      cost_usd: '1',
+      started_at: new Date(world.clock.now().getTime() - days * 86_400_000).toISOString(),
+    })),
+  });
+  await fillAuditLog();
+});
+/** More than are read at a time. */
+async function fillAuditLog(): Promise<void> {
+  await world.db.transaction(async (tx) => {
+    const [row] = await tx.query('SELECT * FROM audit_log WHERE tenant_id = $1 LIMIT 1', [org.id]);
+    const entry = entryOfRow(row as unknown as AuditRow);
+    await appendDated(tx, org.id, await lockChain(tx, org.id), Array(510).fill(entry));
+  });
+}
+
+afterEach(() => {
+  world.fault = undefined;
+});
+afterAll(() => world.close());
+
+async function api(method: string, path: string, body: object): Promise<void> {
+  const { status, text } = await world.request(method, path, { key: org.ownerKey, body });
+  expect(status, text).toBeLessThan(300);
+}
+
+interface Work {
+  readonly page: string;
+  readonly fields?: Record<string, string>;
+  readonly route: string;
+  /** The step that is looked at. */
+  readonly stop: number;
+  readonly title: string;
+  readonly step: RegExp;
+  readonly result: string;
+}
+
+const rule = { effect: 'block', models: 'm', priority: '1', reason: 'No.', enabled: 'true', attempt: 'yes' };
+const simulation: Work = {
+  page: '/console/policies/new',
+  fields: rule,
+  route: 'policies.simulate',
+  stop: 2,
+  title: 'New rule',
+  step: /2 of 3 runs/,
+  result: 'Would be decided otherwise',
+};
+const works: Work[] = [
+  simulation,
+  {
+    page: '/console/audit/verify',
+    route: 'audit.verify',
+    stop: 1,
+    title: 'Verification',
+    step: /500 of 5\d\d entries/,
+    result: 'The log is whole',
+  },
+  {
+    page: '/console/limits/check-the-books',
+    route: 'ledger.reconciliation',
+    stop: 2,
+    title: 'The books',
+    step: /\d+ of 40 days/,
+    result: 'Everything agrees',
+  },
+];
+
+/** Stops the work at the time of a step, until it is let go on, or ended by an error. */
+function stopAt(route: string, stepNumber: number): { goOn(error?: Error): void } {
+  let release: (error?: Error) => void = () => {};
+  const released = new Promise<void>((resolve, reject) => {
+    release = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  let steps = 0;
+  world.fault = (point, about) => {
+    if (point === 'progress' && about === route) {
+      steps += 1;
+      return steps === stepNumber ? released : undefined;
+    }
+    return undefined;
+  };
+  return { goOn: (error) => release(error) };
+}
+
+const send = ({ page, fields = {} }: Work) =>
+  fetch(`${url}${page}`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': formType },
+    body: new URLSearchParams(fields),
+  });
+
+/** A page as it comes. */
+function reader(answer: Response) {
+  const chunks = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  return {
+    async until(isThere: (text: string) => boolean): Promise<string> {
+      for (;;) {
+        if (isThere(text)) {
+          return text;
+        }
+        const { done, value } = await chunks.read();
+        if (done) {
+          return text;
+        }
+        text += decoder.decode(value, { stream: true });
+      }
+    },
+  };
+}
+
+test.each(works)('$route: how far it is, then what came of it', async (work) => {
+  const stopped = stopAt(work.route, work.stop);
+  const answer = await send(work);
+  expect(answer.status).toBe(200);
+  const page = reader(answer);
+  const begun = await page.until((text) => text.includes('</progress>'));
+  expect(begun).toContain(`<title>${work.title} · Purser</title>`);
+  expect(begun).toMatch(work.step);
+  expect(begun).not.toContain(work.result);
+  stopped.goOn();
+  const whole = await page.until(() => false);
+  expect(whole.slice(begun.length)).toContain(work.result);
+  expect(whole).toMatch(/<\/main><\/div><\/body><\/html>$/);
+});
+
+test('each step follows the one before', async () => {
+  const first = stopAt(simulation.route, 1);
+  const page = reader(await send(simulation));
+  await page.until((text) => text.includes('1 of 3 runs'));
+  const second = stopAt(simulation.route, 1);
+  first.goOn();
+  expect(await page.until((text) => text.includes('2 of 3 runs'))).not.toContain(simulation.result);
+  second.goOn();
+  expect(await page.until(() => false)).toContain(simulation.result);
+});
+
+test('work that fails half way ends with what was wrong', async () => {
+  for (const work of works) {
+    const stopped = stopAt(work.route, 1);
+    const page = reader(await send(work));
+    await page.until((text) => text.includes('</progress>'));
+    stopped.goOn(new DatabaseUnavailable('away'));
+    const whole = await page.until(() => false);
+    expect(whole).toContain('A dependency is unavailable');
+    expect(whole).not.toContain(work.result);
+  }
+});
+
+test('what is refused before any work is begun has a status of its own', async () => {
+  expect((await send({ ...simulation, fields: { ...rule, expression: 'cost_usd >' } })).status).toBe(422);
+});
+
+test('a page about work that outlasts it renews itself without a script, until it is done or somebody wants to read', async () => {
+  const renewal = /<head>.*<noscript><meta http-equiv="refresh" content="4"><\/noscript><\/head>/s;
+  const open = async (path: string) =>
+    (await world.request('GET', path, { headers: { cookie } })).text.replaceAll('\n', ' ');
+  await api('POST', '/v1/runs', { model: 'm', cost_usd: '1', customer_id: 'acme' });
+  await world.request('DELETE', `/v1/orgs/${org.id}/customers/acme`, { key: org.ownerKey });
+  const going = await open('/console/customers/erased?done=erasing');
+  expect(going).toMatch(renewal);
+  expect(going).toContain('this page renews itself. <a href="/console/customers/erased?still=yes">');
+  expect(await open('/console/customers/erased?still=yes')).not.toMatch(/http-equiv="refresh"/);
+  world.clock.advanceSeconds(11);
+  while (await world.app.jobs.find(({ name }) => name === 'go on erasing customers')?.runOnce()) {
+    // In batches.
+  }
+  const done = await open('/console/customers/erased');
+  expect(done).toContain('>erased<');
+  expect(done).not.toMatch(/http-equiv="refresh"/);
+});
