@@ -48,6 +48,10 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
   const { dataDir, holdsMax, redisUrl } = config;
   const secrets = await openSecrets(db, { dataDir, key: config.secretsKey });
   const auditSigner = await openSigner(db, secrets, clock.now());
+  const { unreadable } = await auditSigner.publicKeys(db);
+  if (unreadable.length > 0) {
+    log.error({ keys: unreadable }, 'keys that sign audit logs are not as they were stored');
+  }
   const events = await openWantedEvents(db);
   const runEvents = { ids, wanted: (orgId: string) => events.wants(orgId, 'run.finished') };
   const ledger = await openLedger<RunDraft>({

@@ -336,9 +336,14 @@ it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within 
     for (const { id, method, path } of routes.filter((route) => !succeeded.has(route.id))) {
       cast = await newCast();
       const own = randomRequest(operations.filter((one) => one.method === method && one.path === path));
-      // What it is about may first have to be brought into the right state: a run is completed before it is adjusted.
+      // What it is about may first have to be brought into the right state: a run is completed before it is adjusted, and
+      // what there is one of is put before it is read.
       const stem = path.slice(0, path.lastIndexOf('}') + 1);
-      const related = operations.filter((one) => one.method === 'POST' && one.path.startsWith(`${stem}/`));
+      const related = operations.filter(
+        (one) =>
+          (one.method === 'POST' && one.path.startsWith(`${stem}/`)) ||
+          (one.method === 'PUT' && one.path === path),
+      );
       const drawnFrom =
         related.length === 0 || stem === ''
           ? own

@@ -21,6 +21,7 @@ export const findingKinds = [
   'head_wrong',
   'anchor_invalid',
   'checkpoint_invalid',
+  'key_invalid',
 ] as const;
 export type FindingKind = (typeof findingKinds)[number];
 

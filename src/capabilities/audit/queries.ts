@@ -290,6 +290,30 @@ export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: Stor
   );
 }
 
+/** Of all tenants behind this one. */
+export async function readAnchors(
+  db: Queryable,
+  after: string,
+  limit: number,
+): Promise<(StoredToken & { readonly tenant_id: string })[]> {
+  const rows = await db.query<HeadRow & { tenant_id: string; token: string }>(
+    'SELECT tenant_id, seq, hash, token FROM audit_anchors WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
+    [after, limit],
+  );
+  return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
+}
+
+export async function updateTokens(
+  tx: Queryable,
+  anchors: readonly { readonly tenant_id: string; readonly token: string }[],
+): Promise<void> {
+  await tx.query(
+    `UPDATE audit_anchors a SET token = n.token FROM unnest($1::text[], $2::text[]) AS n(tenant_id, token)
+      WHERE a.tenant_id = n.tenant_id`,
+    [anchors.map(({ tenant_id }) => tenant_id), anchors.map(({ token }) => token)],
+  );
+}
+
 export async function removeUntil(tx: Queryable, tenantId: string, seq: number): Promise<void> {
   await tx.query('DELETE FROM audit_log WHERE tenant_id = $1 AND seq <= $2', [tenantId, BigInt(seq)]);
 }

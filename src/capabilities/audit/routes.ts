@@ -6,6 +6,7 @@ import type { Ids } from '../../platform/ids.ts';
 import { makeCheckpoint, viewCheckpoint } from './checkpoints.ts';
 import { exportLog } from './export.ts';
 import { listCheckpoints, listEntries } from './listing.ts';
+import { replaceKey } from './rotation.ts';
 import {
   AuditEntryView,
   AuditFilters,
@@ -18,7 +19,7 @@ import {
 } from './schema.ts';
 import type { Signer } from './signing-keys.ts';
 import { verifyLog } from './verification.ts';
-import { viewSigningKeys } from './view.ts';
+import { viewSigningKey, viewSigningKeys } from './view.ts';
 
 export interface AuditDependencies {
   readonly db: Database;
@@ -151,22 +152,17 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
       response: SigningKeyView,
       errors: ['conflict'],
       async handler({ caller, now }, tx) {
-        const before = viewSigningKeys(await signer.publicKeys(tx));
-        await signer.rotate(tx, now);
-        const after = viewSigningKeys(await signer.publicKeys(tx));
+        const { current: before } = await replaceKey(tx, signer, now);
+        const { previous, ...after } = viewSigningKeys(await signer.publicKeys(tx));
         const change = {
           tenantId: caller.tenantId,
           target: { kind: 'audit_signing_key', id: after.id },
-          before: withoutPrevious(before),
-          after: withoutPrevious(after),
+          ...(before !== undefined && { before: viewSigningKey(before) }),
+          // The log need not repeat the others each time.
+          after,
         };
-        return { body: after, changes: [change] };
+        return { body: { ...after, previous }, changes: [change] };
       },
     }),
   ];
-}
-
-/** The log need not repeat them all each time. */
-function withoutPrevious({ previous: _, ...key }: SigningKeyView): Omit<SigningKeyView, 'previous'> {
-  return key;
 }

@@ -102,7 +102,10 @@ export const VerificationView = closed({
       until_seq: seq,
       message: text,
     }),
-    { description: 'What does not fit, and where; the first hundred.' },
+    {
+      description:
+        'What does not fit, and where; the first hundred. `key_invalid` is about no entry: somebody has changed the keys that sign.',
+    },
   ),
   head: closed({
     seq,

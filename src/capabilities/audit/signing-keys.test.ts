@@ -80,18 +80,57 @@ describe('replacing the key', () => {
       [Buffer.from(newPrivateKey())],
     );
     try {
-      expect((await ofOrg('GET', '/verify')).status).toBe(500);
+      expect((await ofOrg('GET', '/verify')).json).toMatchObject({
+        valid: false,
+        findings: [{ kind: 'key_invalid', seq: 0, message: expect.stringContaining('99') }],
+        head: { token: '' },
+      });
+      // Nobody else notices.
+      expect((await published()).previous).toHaveLength(rows.length);
+      expect((await ofOrg('POST', '/checkpoints')).status).toBe(201);
     } finally {
       await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 99');
     }
     expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
   });
 
-  test('takes from whoever has stolen it the say about what was written since', async () => {
-    const [row] = await world.db.query<{ sealed: Uint8Array }>(
-      'SELECT sealed FROM audit_signing_keys WHERE retired_at IS NULL',
+  test('cannot be undone by putting the old one in its place again', async () => {
+    const inUse = async () => {
+      const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
+        'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',
+      );
+      return row as { generation: number; sealed: Uint8Array };
+    };
+    const put = (sealed: Uint8Array) =>
+      world.db.query('UPDATE audit_signing_keys SET sealed = $1 WHERE retired_at IS NULL', [sealed]);
+    const old = await inUse();
+    await rotate();
+    const { sealed } = await inUse();
+    await rename('While the old one is there');
+    await put(old.sealed);
+    // And with it what the new one has signed, such as the anchor.
+    expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([
+      { kind: 'key_invalid' },
+      { kind: 'anchor_invalid' },
+    ]);
+    expect(refusalOf(await ofOrg('POST', '/checkpoints'))).toEqual([503, 'service_unavailable']);
+    expect(world.logLines.filter((line) => line.includes('signs audit logs, cannot be read'))).toHaveLength(
+      1,
     );
-    const stolen = world.parts.secrets.open(row?.sealed ?? Buffer.of(), 'audit_signing_key');
+    expect((await world.request('GET', '/v1/meta/audit-signing-key')).status).toBe(503);
+    expect((await ofOrg('GET', '')).status).toBe(200);
+    await put(sealed);
+    expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
+  });
+
+  test('takes from whoever has stolen it the say about what was written since', async () => {
+    const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
+      'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',
+    );
+    const stolen = world.parts.secrets.open(
+      row?.sealed ?? Buffer.of(),
+      `audit_signing_key ${row?.generation}`,
+    );
     const at = world.clock.now();
     await rotate();
     world.clock.advanceSeconds(3_600);
@@ -112,7 +151,7 @@ describe('replacing the key', () => {
     await expectRefused('');
     await world.db.query(`DELETE FROM audit_checkpoints WHERE id = 'chk_x'`);
 
-    // As if it had removed entries before it was replaced: a checkpoint that was kept knows of them.
+    // As if it had removed entries before it was replaced.
     const { json: kept } = await ofOrg('POST', '/checkpoints');
     await rename('Longer after');
     const { head } = (await ofOrg('GET', '/verify')).json;
@@ -124,15 +163,36 @@ describe('replacing the key', () => {
       anchor,
     ]);
     await world.db.query('DELETE FROM audit_log WHERE tenant_id = $1', [org.id]);
-    expect((await ofOrg('GET', `/verify?checkpoint=${kept.token}`)).json).toMatchObject({
-      valid: false,
-      findings: [{ kind: 'anchor_invalid', seq: head.seq }],
-    });
+    for (const query of ['', `?checkpoint=${kept.token}`]) {
+      expect((await ofOrg('GET', `/verify${query}`)).json).toMatchObject({
+        valid: false,
+        findings: [{ kind: 'anchor_invalid', seq: head.seq }],
+      });
+    }
+    // It is not signed with the next one either.
+    await rotate();
+    expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([{ kind: 'anchor_invalid' }]);
+  });
+
+  test('is the way out when the one in use is broken', async () => {
+    const { id } = await published();
+    await world.db.query(`UPDATE audit_signing_keys SET sealed = 'broken' WHERE retired_at IS NULL`);
+    const { status, json } = await rotate();
+    expect([status, await published()]).toEqual([200, json]);
+    expect(json.previous.map((key: { id: string }) => key.id)).not.toContain(id);
+    expect((await asOperator('POST', 'audit-log/checkpoints')).status).toBe(201);
+    const { data } = (await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate')).json;
+    expect(data[0]).toMatchObject({ before: null, after: { id: json.id } });
   });
 
   test('ends with the hundredth', async () => {
-    await world.db.query('UPDATE audit_signing_keys SET generation = 100 WHERE retired_at IS NULL');
+    const move = (by: number) =>
+      world.db.query('UPDATE audit_signing_keys SET generation = generation + $1 WHERE retired_at IS NULL', [
+        by,
+      ]);
+    await move(100);
     expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
+    await move(-100);
   });
 
   async function removeFirstEntry(): Promise<void> {

@@ -3,22 +3,18 @@
  * under the key of all secrets, which is not in the database. Of a key that is replaced the private half is forgotten and the
  * public one stays, encrypted all the same: nobody who can only write to the database can add one of his own.
  *
- * They are read at each use. Signing is rare, and so every process signs with a new key from the moment it is committed.
+ * They are read at each use. Signing is rare, and so every process signs with a new key from the moment it is committed. A row
+ * that cannot be opened is not ours, or was changed: it is passed over and told of, and keeps no other from its work.
  */
 import { refuse } from '../../contract/refusal.ts';
-import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import { DatabaseUnavailable, type Queryable, type Transaction } from '../../platform/db/database.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
 import {
-  keyIdOf,
-  newPrivateKey,
-  publicPemOf,
-  type Statement,
-  signToken,
-  type TrustedKey,
-} from './signing.ts';
-import {
+  deleteSigningKey,
   findCurrentKey,
   insertSigningKey,
+  keepSigningKeys,
   lockSigningKeys,
   retireSigningKey,
   type SigningKeyRow,
@@ -31,12 +27,23 @@ export interface PublicKey extends TrustedKey {
   readonly createdAt: Date;
 }
 
+export interface PublicKeys {
+  /** The one in use. Undefined: it cannot be read. */
+  readonly current: PublicKey | undefined;
+  /** The latest first. */
+  readonly previous: readonly PublicKey[];
+  /** The numbers of rows that the service has not written, or not so. */
+  readonly unreadable: readonly number[];
+}
+
 export interface Signer {
-  sign(db: Queryable, said: Omit<Statement, 'key_id'>): Promise<string>;
-  /** The one in use, and then the others, the latest first. */
-  publicKeys(db: Queryable): Promise<readonly PublicKey[]>;
-  /** Puts a new key in the place of the one in use. */
-  rotate(tx: Transaction, now: Date): Promise<void>;
+  sign(db: Queryable, said: Said): Promise<string>;
+  signAll(db: Queryable, said: readonly Said[]): Promise<string[]>;
+  /** From here on the key is not replaced until the transaction ends. */
+  keep(tx: Transaction): Promise<void>;
+  publicKeys(db: Queryable): Promise<PublicKeys>;
+  /** Puts a new key in the place of the one in use. Returns those from before. */
+  rotate(tx: Transaction, now: Date): Promise<PublicKeys>;
 }
 
 /** They are published for good, so there is an end to it. */
@@ -44,45 +51,84 @@ const keysMax = 100;
 
 /** The first key is made at the first start; processes that do so at once agree on one. */
 export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Promise<Signer> {
-  const sealNew = () => secrets.seal(newPrivateKey(), signingContext);
-  await insertSigningKey(db, { generation: 1, sealed: sealNew(), created_at: now });
+  const insertNew = (queryable: Queryable, generation: number, created_at: Date) =>
+    insertSigningKey(queryable, {
+      generation,
+      sealed: secrets.seal(newPrivateKey(), privateContext(generation)),
+      created_at,
+    });
+  await insertNew(db, 1, now);
   const current = async (queryable: Queryable) => {
     const row = await findCurrentKey(queryable);
     if (row === undefined) {
-      throw new Error('there is no key that signs audit logs');
+      throw new DatabaseUnavailable('there is no key that signs audit logs: restore it from a backup');
     }
     return row;
   };
-  const privatePem = ({ sealed }: SigningKeyRow) => secrets.open(sealed, signingContext);
-  const publicPem = (row: SigningKeyRow) =>
-    row.retired_at === null ? publicPemOf(privatePem(row)) : secrets.open(row.sealed, retiredContext(row));
+  const privatePem = ({ sealed, generation }: SigningKeyRow) =>
+    secrets.open(sealed, privateContext(generation));
+  const publicKeyOf = (row: SigningKeyRow): PublicKey | undefined => {
+    try {
+      const pem =
+        row.retired_at === null
+          ? publicPemOf(privatePem(row))
+          : secrets.open(row.sealed, retiredContext(row));
+      return { id: keyIdOf(pem), pem, createdAt: row.created_at, retiredAt: row.retired_at };
+    } catch {
+      return undefined;
+    }
+  };
+
+  async function publicKeys(queryable: Queryable): Promise<PublicKeys> {
+    const rows = await selectSigningKeys(queryable);
+    const keys = rows.flatMap((row) => publicKeyOf(row) ?? []);
+    return {
+      current: keys.find(({ retiredAt }) => retiredAt === null),
+      previous: keys.filter(({ retiredAt }) => retiredAt !== null),
+      unreadable: rows.filter((row) => publicKeyOf(row) === undefined).map(({ generation }) => generation),
+    };
+  }
+
+  async function signAll(queryable: Queryable, said: readonly Said[]): Promise<string[]> {
+    const row = await current(queryable);
+    if (publicKeyOf(row) === undefined) {
+      throw new DatabaseUnavailable(
+        `key ${row.generation}, which signs audit logs, cannot be read: restore it from a backup, or replace it`,
+      );
+    }
+    return said.map(tokenSigner(privatePem(row)));
+  }
 
   return {
-    sign: async (queryable, said) => signToken(said, privatePem(await current(queryable))),
-    async publicKeys(queryable) {
-      const rows = await selectSigningKeys(queryable);
-      return rows.map((row) => {
-        const pem = publicPem(row);
-        return { id: keyIdOf(pem), pem, createdAt: row.created_at, retiredAt: row.retired_at };
-      });
-    },
+    signAll,
+    sign: async (queryable, said) => (await signAll(queryable, [said]))[0] as string,
+    keep: keepSigningKeys,
+    publicKeys,
     async rotate(tx, at) {
       await lockSigningKeys(tx);
-      const old = await current(tx);
-      if (old.generation >= keysMax) {
+      const { generation } = await current(tx);
+      if (generation >= keysMax) {
         throw refuse('conflict', `There have been ${keysMax} keys, which is the most.`);
       }
-      const retired = { generation: old.generation, retired_at: at };
-      await retireSigningKey(tx, {
-        ...retired,
-        sealed: secrets.seal(publicPem(old), retiredContext(retired)),
-      });
-      await insertSigningKey(tx, { generation: old.generation + 1, sealed: sealNew(), created_at: at });
+      const before = await publicKeys(tx);
+      if (before.current === undefined) {
+        // What it has signed can be checked by nobody any more.
+        await deleteSigningKey(tx, generation);
+      } else {
+        const retired = { generation, retired_at: at };
+        const sealed = secrets.seal(before.current.pem, retiredContext(retired));
+        await retireSigningKey(tx, { ...retired, sealed });
+      }
+      await insertNew(tx, generation + 1, at);
+      return before;
     },
   };
 }
 
-const signingContext = 'audit_signing_key';
+/** Binds the private half to its place, so that a key from before cannot be put there again. The first had no number. */
+function privateContext(generation: number): string {
+  return generation === 1 ? 'audit_signing_key' : `audit_signing_key ${generation}`;
+}
 
 /** Binds the public half to when it was retired: neither can be changed without the other. */
 function retiredContext({

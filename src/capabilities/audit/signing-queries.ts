@@ -26,6 +26,11 @@ export async function lockSigningKeys(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE audit_signing_keys IN SHARE ROW EXCLUSIVE MODE', []);
 }
 
+/** Until the transaction ends nobody replaces the key; others who want the same do not wait. */
+export async function keepSigningKeys(tx: Queryable): Promise<void> {
+  await tx.query('LOCK TABLE audit_signing_keys IN ROW EXCLUSIVE MODE', []);
+}
+
 /** Nothing happens where there is one of this generation. */
 export async function insertSigningKey(
   db: Queryable,
@@ -47,4 +52,8 @@ export async function retireSigningKey(
     sealed,
     retired_at,
   ]);
+}
+
+export async function deleteSigningKey(tx: Queryable, generation: number): Promise<void> {
+  await tx.query('DELETE FROM audit_signing_keys WHERE generation = $1', [generation]);
 }

@@ -13,6 +13,7 @@ import {
   verify,
 } from 'node:crypto';
 import { canonicalJson } from '../../platform/canonical-json.ts';
+import type { ChainPlace } from './chain.ts';
 
 /** What is signed: that the chain of a tenant had this hash at this place. */
 export interface Statement {
@@ -67,11 +68,21 @@ function idOf(publicKey: KeyObject): string {
   return createHash('sha256').update(der).digest('hex').slice(0, 16);
 }
 
-export function signToken(said: Omit<Statement, 'key_id'>, privatePem: string): string {
+/** What is to be signed; the key adds its own name. */
+export type Said = Omit<Statement, 'key_id'>;
+
+/** The key is parsed once for many tokens. */
+export function tokenSigner(privatePem: string): (said: Said) => string {
   const privateKey = createPrivateKey(privatePem);
-  const statement: Statement = { ...said, key_id: idOf(createPublicKey(privateKey)) };
-  const bytes = Buffer.from(canonicalJson(statement));
-  return `${bytes.toString('base64url')}.${sign(null, bytes, privateKey).toString('base64url')}`;
+  const keyId = idOf(createPublicKey(privateKey));
+  return (said) => {
+    const bytes = Buffer.from(canonicalJson({ ...said, key_id: keyId } satisfies Statement));
+    return `${bytes.toString('base64url')}.${sign(null, bytes, privateKey).toString('base64url')}`;
+  };
+}
+
+export function signToken(said: Said, privatePem: string): string {
+  return tokenSigner(privatePem)(said);
 }
 
 /** Keys are parsed once for many tokens. Throws when one is no key. */
@@ -98,6 +109,16 @@ export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
       return undefined;
     }
   };
+}
+
+/** Whether it says this of that place. */
+export function states(
+  said: Statement | undefined,
+  kind: Statement['kind'],
+  tenantId: string,
+  { seq, hash }: ChainPlace,
+): boolean {
+  return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
 }
 
 /** A time that is none is not within anything. */

@@ -8,8 +8,8 @@ import { ChainCheck, type Finding } from './chain-check.ts';
 import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
 import { isSigned } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
-import { isWithin, type OpenedStatement, type OpenToken, type Statement, tokenOpener } from './signing.ts';
-import type { Signer } from './signing-keys.ts';
+import { type OpenedStatement, type OpenToken, type Statement, states, tokenOpener } from './signing.ts';
+import type { PublicKeys, Signer } from './signing-keys.ts';
 
 const entriesPerRead = 500;
 const checkpointsMax = 1_000;
@@ -35,10 +35,11 @@ export async function verifyLog(
   const { db, signer } = deps;
   const { tenantId, kept, now, progress } = request;
   const keys = await signer.publicKeys(db);
-  const open = tokenOpener(keys);
+  const open = tokenOpener([...(keys.current === undefined ? [] : [keys.current]), ...keys.previous]);
   const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
-  const verified = await verifyChain(db, { tenantId, open, kept: keptStatement, progress });
-  if (verified.findings.length > 0 && (await signer.publicKeys(db)).length > keys.length) {
+  const chain = await verifyChain(db, { tenantId, open, kept: keptStatement, progress });
+  const verified = { ...chain, findings: [...unreadableKeys(keys), ...chain.findings] };
+  if (verified.findings.length > 0 && (await signer.publicKeys(db)).current?.id !== keys.current?.id) {
     // The key was replaced meanwhile, and what the new one has signed could not be known.
     return verifyLog(deps, request);
   }
@@ -114,8 +115,11 @@ async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verifi
   });
   const { head, anchor } = await readAll(db, tenantId, check, first, progress);
   const said = anchor && open(anchor.token);
+  // When a key is replaced its anchors are signed anew: one that is left was made up.
+  const isGenuine =
+    anchor === undefined || (states(said, 'anchor', tenantId, anchor) && said?.notAfter === undefined);
   const forged =
-    anchor === undefined || (states(said, 'anchor', tenantId, anchor) && !isDisproved(said, kept))
+    anchor === undefined || isGenuine
       ? []
       : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
   const findings = [...broken, ...forged, ...check.finish(head)];
@@ -157,25 +161,10 @@ async function readAll(
   }
 }
 
-function states(
-  said: Statement | undefined,
-  kind: Statement['kind'],
-  tenantId: string,
-  { seq, hash }: ChainPlace,
-): boolean {
-  return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
-}
-
-/**
- * The entries that an anchor stands for are gone, and their dates with them. But if a log was shorter when a checkpoint was
- * made, later than the anchor's key was in use, then that key cannot have signed it.
- */
-function isDisproved(anchor: OpenedStatement | undefined, kept: OpenedStatement | undefined): boolean {
-  return (
-    anchor !== undefined &&
-    kept !== undefined &&
-    kept.seq < anchor.seq &&
-    !isWithin(anchor.notAfter, Date.parse(kept.at))
+/** What they have signed, if they have signed anything, cannot be checked. */
+function unreadableKeys({ unreadable }: PublicKeys): Finding[] {
+  return unreadable.map((generation) =>
+    fault('key_invalid', 0, `Key ${generation} among those that sign is not as the service has stored it.`),
   );
 }
 

@@ -1,6 +1,7 @@
+import { refuse } from '../../contract/refusal.ts';
 import type { AuditEntry } from './chain.ts';
 import type { AuditEntryView, SigningKeyView } from './schema.ts';
-import type { PublicKey } from './signing-keys.ts';
+import type { PublicKey, PublicKeys } from './signing-keys.ts';
 
 export function viewEntry(entry: AuditEntry): AuditEntryView {
   return {
@@ -23,10 +24,9 @@ export function viewEntry(entry: AuditEntry): AuditEntryView {
   };
 }
 
-/** The first is the one in use. */
-export function viewSigningKeys([current, ...previous]: readonly PublicKey[]): SigningKeyView {
+export function viewSigningKeys({ current, previous }: PublicKeys): SigningKeyView {
   if (current === undefined) {
-    throw new Error('there is no key that signs audit logs');
+    throw refuse('service_unavailable', 'The key that signs audit logs cannot be read.');
   }
   return {
     ...viewSigningKey(current),
@@ -37,6 +37,6 @@ export function viewSigningKeys([current, ...previous]: readonly PublicKey[]): S
   };
 }
 
-function viewSigningKey({ id, pem, createdAt }: PublicKey) {
+export function viewSigningKey({ id, pem, createdAt }: PublicKey): Omit<SigningKeyView, 'previous'> {
   return { id, algorithm: 'Ed25519' as const, public_key: pem, created_at: createdAt.toISOString() };
 }

@@ -45,6 +45,7 @@ export const operationGroups = {
   retention_policy: 'How long things are kept, and what was deleted.',
   audit: 'Who did what and who was refused, in a log that shows whether somebody changed it.',
   platform_audit: 'What operators did outside of any organization, in a log of the same kind.',
+  platform_retention: 'How long that log is kept.',
   deprecations: 'Routes that are on their way out, and who still calls them.',
   meta: 'What the service says of itself.',
 } as const;

@@ -3,8 +3,8 @@
  * whoever was killed in the middle is gone on with by the next one. Between batches there is a pause in proportion, so that
  * deleting takes only a part of the machine's time, and a small one while decisions come in: somebody waits for these.
  *
- * An org whose batch fails is put off for a while and the next one is gone on with: what is wrong with one org must not keep
- * what others have promised to delete.
+ * A kind that fails for an org is put off for a while and the next one is gone on with; and so is an org that fails as a whole.
+ * What is wrong with one must not keep what was promised to delete of the others.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -35,7 +35,9 @@ import {
   forgetRun,
   openRun,
   type PolicyRow,
+  type PutOff,
   postpone,
+  putKindOff,
   scheduleNext,
 } from './queries.ts';
 import { ledgerDaysMin } from './schema.ts';
@@ -62,7 +64,7 @@ export function restMsAfter(tookMs: number, decisionsPerMs: number): number {
   return Math.min(restMsMax, tookMs * times);
 }
 
-/** When an org whose batch failed is tried again. */
+/** When what failed is tried again. */
 export const retryAfterMs = 10 * 60_000;
 
 interface Step {
@@ -131,14 +133,27 @@ function stepsOf(signer: Signer): Step[] {
   ];
 }
 
+/** Whose turn it is, and what is being deleted. */
+interface Turn {
+  readonly policy: PolicyRow;
+  kind: DeletedKind | undefined;
+}
+
+function stillPutOff(putOff: PutOff, now: Date): PutOff {
+  return Object.fromEntries(Object.entries(putOff).filter(([, until]) => until > now.toISOString()));
+}
+
 export function retentionJob(deps: RetentionDependencies): Job {
   const { db, ids, clock, faults, signer, log } = deps;
   const steps = stepsOf(signer);
 
   /** One batch of the org whose turn it is. */
-  async function deleteBatch(tx: Transaction, policy: PolicyRow, now: Date): Promise<void> {
+  async function deleteBatch(tx: Transaction, turn: Turn, now: Date): Promise<void> {
+    const { policy } = turn;
+    const putOff = stillPutOff(policy.put_off, now);
     const run = await openRun(tx, policy.org_id, ids.next('ret'), now);
-    for (const { kind, run: deleteSome } of steps) {
+    for (const { kind, run: deleteSome } of steps.filter(({ kind }) => putOff[kind] === undefined)) {
+      turn.kind = kind;
       const deleted = await deleteSome(tx, policy, now);
       if (deleted > 0) {
         await addDeleted(tx, run, kind, deleted);
@@ -146,40 +161,48 @@ export function retentionJob(deps: RetentionDependencies): Job {
         return;
       }
     }
-    await scheduleNext(tx, policy.org_id, new Date(now.getTime() + dayMs));
+    turn.kind = undefined;
+    const [retryAt] = Object.values(putOff).sort();
+    const at = retryAt === undefined ? new Date(now.getTime() + dayMs) : new Date(retryAt);
+    await scheduleNext(tx, policy.org_id, { at, putOff });
+    // One that a kind is missing from waits for it, but for no more than a day: what was deleted has to be on record.
+    const isOver = retryAt === undefined || run.started_at <= daysBefore(now, 1);
     if (deletedKinds.every((kind) => run[kind] === 0n)) {
       await forgetRun(tx, run);
-      return;
+    } else if (isOver) {
+      await finishRun(tx, run, now);
+      await recordChange(tx, ids, { kind: 'service', id: 'retention', at: now }, 'retention_policy.run', {
+        tenantId: policy.org_id,
+        target: { kind: 'retention_run', id: run.id },
+        after: viewRetentionRun({ ...run, finished_at: now }),
+      });
     }
-    await finishRun(tx, run, now);
-    await recordChange(tx, ids, { kind: 'service', id: 'retention', at: now }, 'retention_policy.run', {
-      tenantId: policy.org_id,
-      target: { kind: 'retention_run', id: run.id },
-      after: viewRetentionRun({ ...run, finished_at: now }),
-    });
   }
 
   /** False: it is nobody's turn. */
   async function takeTurn(): Promise<boolean> {
-    let claimed: PolicyRow | undefined;
+    let turn: Turn | undefined;
     try {
       await db.transaction(async (tx) => {
         const now = await agreedNow(tx, clock);
-        claimed = await claimDue(tx, now);
-        if (claimed !== undefined) {
-          await deleteBatch(tx, claimed, now);
+        const policy = await claimDue(tx, now);
+        turn = policy && { policy, kind: undefined };
+        if (turn !== undefined) {
+          await deleteBatch(tx, turn, now);
         }
       });
     } catch (error) {
-      if (claimed === undefined) {
+      if (turn === undefined) {
         throw error;
       }
-      log.error({ org: claimed.org_id, err: error }, 'retention failed for an org; it is tried again later');
+      const { policy, kind } = turn;
+      log.error({ org: policy.org_id, kind, err: error }, 'retention failed; it is tried again later');
       // If the database is away this fails too, and the job ends here.
       const now = await agreedNow(db, clock);
-      await postpone(db, claimed, { now, until: new Date(now.getTime() + retryAfterMs) });
+      const failure = { policy, now, until: new Date(now.getTime() + retryAfterMs) };
+      await (kind === undefined ? postpone(db, failure) : putKindOff(db, kind, failure));
     }
-    return claimed !== undefined;
+    return turn !== undefined;
   }
 
   const pace = createDecisionPace(() => decisionCounts.totalOf('edge'));

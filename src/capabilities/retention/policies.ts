@@ -20,9 +20,10 @@ import {
   retentionRunSorts,
 } from './schema.ts';
 
-type Settings = Omit<RetentionPolicyView, 'last_run' | 'failing_since'>;
+type Progress = Pick<RetentionPolicyView, 'failing_since' | 'failing' | 'last_run'>;
+type Settings = Omit<RetentionPolicyView, keyof Progress>;
 
-export function viewPolicy(row: Omit<PolicyRow, 'failing_since'> | undefined): Settings {
+export function viewPolicy(row: Omit<PolicyRow, 'failing_since' | 'put_off'> | undefined): Settings {
   if (row === undefined) {
     return { ...defaults, updated_at: null };
   }
@@ -53,7 +54,7 @@ export function viewRetentionRun(row: RunRow): RetentionRunView {
 export interface PolicyChange {
   readonly before: Settings;
   readonly after: Settings;
-  readonly failingSince: Date | null;
+  readonly progress: Progress;
 }
 
 /** What is left out is as it is for an org that has set nothing. Deleting by it begins soon. */
@@ -73,20 +74,23 @@ export async function putPolicy(
   };
   await upsertPolicy(tx, row);
   await announcePolicy(tx, orgId);
-  return { before: viewPolicy(before), after: viewPolicy(row), failingSince: before?.failing_since ?? null };
+  return {
+    before: viewPolicy(before),
+    after: viewPolicy(row),
+    progress: await findProgress(tx, orgId, before),
+  };
 }
 
-/** With how deleting by it goes. */
-export async function withProgress(
+/** How deleting by it goes. */
+export async function findProgress(
   db: Queryable,
   orgId: string,
-  settings: Settings,
-  failingSince: Date | null,
-): Promise<RetentionPolicyView> {
+  policy: PolicyRow | undefined,
+): Promise<Progress> {
   const run = await findLastRun(db, orgId);
   return {
-    ...settings,
-    failing_since: failingSince?.toISOString() ?? null,
+    failing_since: policy?.failing_since?.toISOString() ?? null,
+    failing: deletedKinds.filter((kind) => policy?.put_off[kind] !== undefined),
     last_run: run === undefined ? null : viewRetentionRun(run),
   };
 }

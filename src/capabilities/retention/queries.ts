@@ -12,11 +12,15 @@ export interface PolicyRow {
   readonly updated_at: Date;
   /** Since when deleting has failed; null: it has not, or it has come to its end since. */
   readonly failing_since: Date | null;
+  /** The kinds that failed, and when each is tried again. */
+  readonly put_off: PutOff;
 }
+export type PutOff = Readonly<Partial<Record<DeletedKind, string>>>;
+type Settings = Omit<PolicyRow, 'failing_since' | 'put_off'>;
 
 const settings =
   'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
-const columns = `${settings}, failing_since`;
+const columns = `${settings}, failing_since, put_off`;
 
 export async function findPolicy(db: Queryable, orgId: string): Promise<PolicyRow | undefined> {
   const [row] = await db.query<PolicyRow>(`SELECT ${columns} FROM retention_policies WHERE org_id = $1`, [
@@ -34,13 +38,14 @@ export async function lockPolicy(tx: Queryable, orgId: string): Promise<PolicyRo
   return row;
 }
 
-export async function upsertPolicy(tx: Queryable, row: Omit<PolicyRow, 'failing_since'>): Promise<void> {
+export async function upsertPolicy(tx: Queryable, row: Settings): Promise<void> {
   await tx.query(
     `INSERT INTO retention_policies (${settings}, next_run_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      ON CONFLICT (org_id) DO UPDATE
        SET runs_days = excluded.runs_days, content_days = excluded.content_days, audit_days = excluded.audit_days,
            deliveries_days = excluded.deliveries_days, idempotency_days = excluded.idempotency_days,
-           legal_hold = excluded.legal_hold, updated_at = excluded.updated_at, next_run_at = excluded.next_run_at`,
+           legal_hold = excluded.legal_hold, updated_at = excluded.updated_at, next_run_at = excluded.next_run_at,
+           put_off = '{}'`,
     [
       row.org_id,
       row.runs_days,
@@ -65,24 +70,46 @@ export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | un
   return row;
 }
 
-/** Everything is deleted that has to be; the next time is then. */
-export async function scheduleNext(tx: Queryable, orgId: string, at: Date): Promise<void> {
-  await tx.query('UPDATE retention_policies SET next_run_at = $2, failing_since = NULL WHERE org_id = $1', [
-    orgId,
-    at,
-  ]);
+/** Everything is deleted that has to be and could be; the next time is then. */
+export async function scheduleNext(
+  tx: Queryable,
+  orgId: string,
+  { at, putOff }: { readonly at: Date; readonly putOff: PutOff },
+): Promise<void> {
+  await tx.query(
+    `UPDATE retention_policies SET next_run_at = $2, put_off = $3::jsonb,
+            failing_since = CASE WHEN $3::jsonb = '{}' THEN NULL ELSE failing_since END
+      WHERE org_id = $1`,
+    [orgId, at, JSON.stringify(putOff)],
+  );
 }
 
-/** It failed: others come first. Unless somebody has changed the policy since, who wants it tried at once. */
-export async function postpone(
-  db: Queryable,
-  { org_id, updated_at }: PolicyRow,
-  { now, until }: { readonly now: Date; readonly until: Date },
-): Promise<void> {
+/** It failed, and when. Unless somebody has changed the policy since, who wants it tried at once. */
+interface Failure {
+  readonly policy: PolicyRow;
+  readonly now: Date;
+  readonly until: Date;
+}
+
+/** Other orgs come first. */
+export async function postpone(db: Queryable, { policy, now, until }: Failure): Promise<void> {
   await db.query(
     `UPDATE retention_policies SET next_run_at = $3, failing_since = coalesce(failing_since, $4)
       WHERE org_id = $1 AND updated_at = $2`,
-    [org_id, updated_at, until, now],
+    [policy.org_id, policy.updated_at, until, now],
+  );
+}
+
+/** The other kinds come first. */
+export async function putKindOff(
+  db: Queryable,
+  kind: DeletedKind,
+  { policy, now, until }: Failure,
+): Promise<void> {
+  await db.query(
+    `UPDATE retention_policies SET put_off = put_off || $3::jsonb, failing_since = coalesce(failing_since, $4)
+      WHERE org_id = $1 AND updated_at = $2`,
+    [policy.org_id, policy.updated_at, JSON.stringify({ [kind]: until.toISOString() }), now],
   );
 }
 

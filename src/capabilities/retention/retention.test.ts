@@ -78,6 +78,7 @@ describe('the policy', () => {
       legal_hold: false,
       updated_at: null,
       failing_since: null,
+      failing: [],
       last_run: null,
     });
   });

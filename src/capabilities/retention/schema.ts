@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { listParameters } from '../../platform/http/list.ts';
-import { closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
+import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
+import { deletedKinds } from './queries.ts';
 
 const days = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description });
@@ -53,6 +54,9 @@ export const PutRetentionPolicy = closed({
 });
 export type PutRetentionPolicy = Static<typeof PutRetentionPolicy>;
 
+const updatedAt = nullable(
+  Type.String({ format: 'date-time', description: 'Null while nobody has set it.' }),
+);
 const count = Type.Integer();
 export const RetentionRunView = closed({
   id,
@@ -70,6 +74,20 @@ export const RetentionRunView = closed({
 });
 export type RetentionRunView = Static<typeof RetentionRunView>;
 
+/** How deleting goes. */
+const progress = {
+  failing_since: nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'Since when deleting has failed; it is tried again all the time. Null: it does not fail.',
+    }),
+  ),
+  failing: Type.Array(choice(deletedKinds), {
+    description: 'What could not be deleted the last time; all else is.',
+  }),
+  last_run: Type.Union([RetentionRunView, Type.Null()]),
+};
+
 export const RetentionPolicyView = closed({
   runs_days: runsDays,
   content_days: contentDays,
@@ -77,16 +95,28 @@ export const RetentionPolicyView = closed({
   deliveries_days: deliveriesDays,
   idempotency_days: idempotencyDays,
   legal_hold: legalHold,
-  updated_at: nullable(Type.String({ format: 'date-time', description: 'Null while nobody has set it.' })),
-  failing_since: nullable(
-    Type.String({
-      format: 'date-time',
-      description: 'Since when deleting has failed; it is tried again all the time. Null: it does not fail.',
-    }),
-  ),
-  last_run: Type.Union([RetentionRunView, Type.Null()]),
+  updated_at: updatedAt,
+  ...progress,
 });
 export type RetentionPolicyView = Static<typeof RetentionPolicyView>;
+
+const operatorsAuditDays = nullable(
+  days(
+    90,
+    3_650,
+    "Entries of the operators' log that are older are deleted, and it goes on from a signed anchor. Null: for good.",
+  ),
+);
+export const PutOperatorsRetention = closed({
+  audit_days: Type.Optional(operatorsAuditDays),
+  legal_hold: Type.Optional(legalHold),
+});
+export const OperatorsRetentionView = closed({
+  audit_days: operatorsAuditDays,
+  legal_hold: legalHold,
+  updated_at: updatedAt,
+  ...progress,
+});
 
 export const retentionRunSorts = { started_at: 'timestamptz' } as const;
 export const RetentionRunFilters = listParameters(retentionRunSorts, {});

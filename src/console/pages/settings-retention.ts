@@ -24,6 +24,7 @@ type Periods = Readonly<Record<(typeof periods)[number][0], number | null>>;
 interface RetentionView extends Periods {
   readonly legal_hold: boolean;
   readonly failing_since: string | null;
+  readonly failing: readonly string[];
 }
 
 interface RetentionRunView {
@@ -82,7 +83,7 @@ async function overview({ api, org, query }: ScreenVisit) {
   const page = view(
     'Retention',
     html`${heading('Retention', html`<a class="button" href="${here}/edit">Change</a>`)}${settingsTabs('/retention')}
-${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
+${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html`, of: ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
 ${cardOf('What was deleted', runs, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.') : html`${runTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
   );
   // A hold or a failure keeps a deletion unfinished for as long as it lasts.
