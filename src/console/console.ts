@@ -7,6 +7,7 @@ import type { Credential } from '../platform/http/access.ts';
 import type { Ask } from '../platform/http/ask.ts';
 import { assets } from '../platform/http/assets.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
+import { themeOf } from '../platform/http/theme.ts';
 import { type Api, apiFor, Refused } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
@@ -16,7 +17,7 @@ import { operatorMenu, orgMenu } from './navigation.ts';
 import { doneText } from './outcomes.ts';
 import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
 import { screens } from './screens.ts';
-import { themeOf, themePage } from './theme.ts';
+import { themePage } from './theme.ts';
 import { firstStep, followProgress, untilDone } from './under-way.ts';
 
 export interface ConsoleDependencies {

@@ -2,11 +2,9 @@
 import { Readable } from 'node:stream';
 import { assets } from '../platform/http/assets.ts';
 import type { PageAnswer } from '../platform/http/page.ts';
+import { type Theme, themes } from '../platform/http/theme.ts';
 import { type Html, html, link, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup } from './navigation.ts';
-
-export const themes = ['auto', 'light', 'dark'] as const;
-export type Theme = (typeof themes)[number];
 
 export interface Frame {
   readonly theme: Theme;

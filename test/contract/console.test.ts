@@ -82,6 +82,28 @@ test('no form is taken from another site, and none leads to another site', async
   }
 });
 
+test('the pages around signing in have the colors that were chosen, as all others', async () => {
+  const chosen = await postForm(world, '/console/theme', { theme: 'dark', back: '/console' });
+  expect(chosen.headers['set-cookie']).toMatch(/; Path=\/;/);
+  const dark = cookieOf(chosen);
+  const link = (await asOperator('POST', '/console-links', {})).json.url as string;
+  for (const [path, status] of [
+    ['/console/login', 200],
+    ['/console/support', 200],
+    ['/console/sso?org=northwind', 200],
+    [new URL(link).pathname, 200],
+    ['/console/invitations/none', 410],
+    ['/sso/none/login', 404],
+    ['/saml/none/login', 404],
+  ] as const) {
+    const page = await open(path, dark);
+    expect([path, page.status, /data-theme="(\w+)"/.exec(page.text)?.[1]]).toEqual([path, status, 'dark']);
+  }
+  const refused = await postForm(world, '/console/login', { key: 'none' }, { cookie: dark });
+  expect(refused.text).toContain('data-theme="dark"');
+  expect((await open('/console/login', 'purser_theme=pink')).text).toContain('data-theme="auto"');
+});
+
 test('what belongs to another org is not there, to look at or to change', async () => {
   const other = await world.createOrg('Contoso');
   const theirs = await signIn(world, other.ownerKey, other.id);

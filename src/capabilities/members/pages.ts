@@ -26,13 +26,14 @@ export function memberPages({ db, ids, sessions, links }: MemberPageDependencies
   return [
     {
       path,
-      async handler({ params, now }) {
+      async handler(visit) {
+        const { params, now } = visit;
         const member = await links.find(params.token ?? '', now);
         const org = member && (await findOrg(db, member.org_id));
         if (member === undefined || org === undefined) {
           throw over();
         }
-        return signInAnswer({
+        return signInAnswer(visit, {
           title: `Join ${org.name}`,
           main: `<p>You sign in as <strong>${escapeHtml(member.name)}</strong>, with the role ${member.role}.</p>
 <form method="post"><button>Sign in</button></form>

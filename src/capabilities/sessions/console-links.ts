@@ -110,11 +110,11 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
     {
       path,
       // It asks before it uses the link up: programs that preview links open them too.
-      async handler({ params }) {
-        if (!tokens.isOurs(params.token ?? '')) {
+      async handler(visit) {
+        if (!tokens.isOurs(visit.params.token ?? '')) {
           throw over();
         }
-        return signInAnswer({
+        return signInAnswer(visit, {
           title: 'Sign in',
           main: `<form method="post"><button autofocus>Sign in to Purser</button></form>
 <p class="soft">The link can be used once.</p>`,

@@ -17,7 +17,7 @@ import { lockSession } from './queries.ts';
 import { refusedSignIn } from './refused-sign-in.ts';
 import { returnPath } from './return-path.ts';
 import type { SessionOpening, Sessions } from './sessions.ts';
-import { complaint, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
+import { complaint, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
 
 export interface SignInDependencies {
   readonly db: Database;
@@ -93,7 +93,8 @@ export function signInPages(deps: SignInDependencies): Page[] {
   return [
     {
       path: '/console/login',
-      async handler({ query, headers, now }) {
+      async handler(visit) {
+        const { query, headers, now } = visit;
         const returnTo = returnPath(query.get('return_to'));
         const found = await sessions.find(headers.cookie, now);
         if (found.kind === 'live') {
@@ -101,7 +102,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
         }
         const over = found.kind === 'ended' ? 'Your session is over. Sign in again.' : undefined;
         const forget = found.kind === 'none' ? {} : { 'set-cookie': sessions.clearCookie() };
-        return loginForm({ returnTo, problem: over, headers: forget });
+        return loginForm(visit, { returnTo, problem: over, headers: forget });
       },
       refused: showRefusal,
     },
@@ -116,13 +117,13 @@ export function signInPages(deps: SignInDependencies): Page[] {
           if (!(error instanceof Refusal)) {
             throw error;
           }
-          return loginForm({ ...problemOf(error), returnTo: returnPath(form.get('return_to')) });
+          return loginForm(visit, { ...problemOf(error), returnTo: returnPath(form.get('return_to')) });
         }
       },
       refused: showRefusal,
     },
     { method: 'POST', path: '/console/logout', handler: signOut, refused: showRefusal },
-    { path: '/console/sso', handler: async ({ query }) => onwardToSso(query), refused: showRefusal },
+    { path: '/console/sso', handler: async (visit) => onwardToSso(visit), refused: showRefusal },
   ];
 }
 
@@ -171,8 +172,8 @@ interface LoginForm {
   readonly headers?: PageAnswer['headers'];
 }
 
-function loginForm({ status = 200, returnTo, problem, headers = {} }: LoginForm): PageAnswer {
-  return signInAnswer({
+function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {} }: LoginForm): PageAnswer {
+  return signInAnswer(visit, {
     status,
     title: 'Sign in',
     headers,
@@ -198,10 +199,11 @@ function loginForm({ status = 200, returnTo, problem, headers = {} }: LoginForm)
  * On by a page rather than a redirect: what a form leads to by redirects is bound by the policy that its page may only send
  * forms to us, and an identity provider is elsewhere.
  */
-function onwardToSso(query: URLSearchParams): PageAnswer {
+function onwardToSso(visit: Visit): PageAnswer {
+  const { query } = visit;
   const slug = encodeURIComponent(query.get('org')?.trim().toLowerCase() ?? '');
   const path = `/sso/${slug}/login?return_to=${encodeURIComponent(returnPath(query.get('return_to')))}`;
-  return signInAnswer({
+  return signInAnswer(visit, {
     title: 'Sign in',
     main: `<p><a href="${escapeHtml(path)}">Continue to single sign-on</a></p>`,
     headers: { refresh: `0; url=${path}` },
@@ -218,6 +220,6 @@ function problemOf({ code, status, message, details }: Refusal): Omit<LoginForm,
   };
 }
 
-export function showRefusal({ status, message }: Refusal): PageAnswer {
-  return refusedAnswer(status, message);
+export function showRefusal({ status, message }: Refusal, seen: Seen): PageAnswer {
+  return refusedAnswer(seen, status, message);
 }

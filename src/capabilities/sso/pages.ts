@@ -180,7 +180,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   async function confirmation(visit: Visit, attempt: AttemptRow, memberId: string): Promise<PageAnswer> {
     const name = escapeHtml((await findOrg(db, attempt.org_id))?.name ?? '');
     const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
-    return signInAnswer({
+    return signInAnswer(visit, {
       title: 'Change organization?',
       main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session is left.</p>
 <form method="post" action="/sso/callback"><input type="hidden" name="ticket" value="${ticket}"><button>Sign in to ${name}</button></form>

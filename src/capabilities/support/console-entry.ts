@@ -61,13 +61,13 @@ export function createConsoleEntry({
       if (!(error instanceof Refusal)) {
         throw error;
       }
-      return entryForm(error.status === 410 ? 401 : error.status, error.message);
+      return entryForm(visit, error.status === 410 ? 401 : error.status, error.message);
     }
   }
 
   return {
     pages: [
-      { path: entryPath, handler: async () => entryForm(200, undefined), refused: showRefusal },
+      { path: entryPath, handler: async (visit) => entryForm(visit, 200, undefined), refused: showRefusal },
       { method: 'POST', path: entryPath, handler: enter, refused: showRefusal },
       {
         method: 'POST',
@@ -88,7 +88,7 @@ export function createConsoleEntry({
           throw error;
         }
         // Over: the next visit is one's own again.
-        return refusedAnswer(error.status === 410 ? 401 : error.status, error.message, {
+        return refusedAnswer(visit, error.status === 410 ? 401 : error.status, error.message, {
           'set-cookie': cookies().clear(),
         });
       }
@@ -96,8 +96,8 @@ export function createConsoleEntry({
   };
 }
 
-function entryForm(status: number, problem: string | undefined): PageAnswer {
-  return signInAnswer({
+function entryForm(visit: Visit, status: number, problem: string | undefined): PageAnswer {
+  return signInAnswer(visit, {
     status,
     title: 'Support access',
     main: `${complaint(problem)}

@@ -2,10 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { Assets } from './assets.ts';
 import type { PageAnswer } from './page.ts';
+import type { Theme } from './theme.ts';
 
 export interface HtmlDocument {
   readonly status?: number;
   readonly title: string;
+  /** For a look that has several. */
+  readonly theme?: Theme;
   /** The text of a style, or the files of the console's. */
   readonly look: { readonly style: string } | Pick<Assets, 'stylesheet' | 'icon'>;
   /** HTML. */
@@ -15,11 +18,19 @@ export interface HtmlDocument {
   readonly headers?: PageAnswer['headers'];
 }
 
-export function htmlDocument({ status = 200, title, look, body, policy, headers }: HtmlDocument): PageAnswer {
+export function htmlDocument({
+  status = 200,
+  title,
+  theme = 'auto',
+  look,
+  body,
+  policy,
+  headers,
+}: HtmlDocument): PageAnswer {
   return {
     status,
     contentType: 'text/html; charset=utf-8',
-    body: `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+    body: `<!doctype html><html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">${
       'style' in look
         ? `<style>${look.style}</style>`
