@@ -234,7 +234,7 @@ export function createApp(deps: AppDependencies): App {
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
-    ...rateLimitRoutes({ db, ids }),
+    ...rateLimitRoutes({ db, ids, readLimitPerMinute: config.readLimitPerMinute }),
     ...modelRoutes({ db, ids, prices, facts, latenciesOf }),
     ...runRoutes({
       db,

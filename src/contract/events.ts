@@ -164,6 +164,7 @@ const org = {
   slug: 'acme',
   timezone: 'UTC',
   home_region: null,
+  residency_mode: 'forward',
   status: 'active',
   suspension_reason: null,
   created_at: '2026-11-01T00:00:00.000Z',

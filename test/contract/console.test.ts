@@ -149,6 +149,25 @@ test('the audit log is exported to whoever looks at it, support included, and to
   expect((await asSupport('runs:read')).status).toBe(403);
 });
 
+test('an org sees where it is at home and how much it may read, which operators set', async () => {
+  const { id, ownerKey } = await world.createOrg();
+  const { cookie: theirs } = await signIn(world, ownerKey, id);
+  const settings = async () => (await open('/console/settings', theirs)).text;
+  expect(await settings()).toContain('No region is named for it');
+  expect(await settings()).toContain('Any number of reads.');
+  await asOperator('PUT', `/orgs/${id}/rate-limits`, { read_rpm: 6_000 });
+  for (const [mode, words] of [
+    ['forward', 'What arrives in another region is sent there.'],
+    ['strict', 'What arrives in another region is refused.'],
+  ]) {
+    await asOperator('PUT', `/orgs/${id}/residency`, { home_region: 'eu', mode });
+    expect(await settings()).toContain(words);
+  }
+  expect(await settings()).toContain('6,000 reads in a minute');
+  const { json } = await world.request('GET', `/v1/orgs/${id}`, { key: ownerKey });
+  expect(json).toMatchObject({ home_region: 'eu', residency_mode: 'strict' });
+});
+
 test('an org that is at home elsewhere is told where, on a page, and the way out', async () => {
   const mover = await world.createOrg('Mover');
   const { cookie: before } = await signIn(world, mover.ownerKey, mover.id);

@@ -123,6 +123,9 @@ describe('reads per minute', () => {
     await setReadRpm(generous, 4, limited);
     const reads = (count: number, whose: TestOrg) =>
       statuses(count, () => readOrg(whose, whose.ownerKey, limited));
+    const { id, ownerKey } = await limited.createOrg();
+    const told = await limited.request('GET', `/v1/orgs/${id}/rate-limit-policies`, { key: ownerKey });
+    expect(told.json.read_rpm).toBe(2);
     expect(await reads(3, first)).toEqual([200, 200, 429]);
     expect(await reads(3, second)).toEqual([200, 200, 429]);
     expect(await reads(5, generous)).toEqual([200, 200, 200, 200, 429]);

@@ -9,7 +9,7 @@ import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
 
 export function viewOrg(org: OrgRow): OrgView {
-  const { ip_allow_list: _, residency_mode: _mode, created_at, updated_at, ...rest } = org;
+  const { ip_allow_list: _, created_at, updated_at, ...rest } = org;
   return { ...rest, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 }
 

@@ -32,6 +32,7 @@ export const OrgView = closed({
   slug: Type.String(),
   timezone: Type.String(),
   home_region: nullable(Type.String()),
+  residency_mode: choice(['forward', 'strict']),
   status,
   suspension_reason: nullable(Type.String()),
   created_at: timestamp,

@@ -286,7 +286,11 @@ describe('the org lists its policies', () => {
         { ...policy, name: 'c', unit: 'tokens' },
       ],
     });
-    expect((await list('?sort=name')).json).toEqual({ data: json.policies, next_cursor: null });
+    expect((await list('?sort=name')).json).toEqual({
+      data: json.policies,
+      next_cursor: null,
+      read_rpm: null,
+    });
     expect(await names('?sort=-name')).toBe('c,b,a');
     expect(await names('?kind=quota')).toBe('a');
     expect(await names('?kind=rate&sort=name')).toBe('b,c');
@@ -294,6 +298,11 @@ describe('the org lists its policies', () => {
     const first = (await list('?sort=name&limit=2')).json;
     expect(await names(`?sort=name&limit=2&cursor=${first.next_cursor}`)).toBe('c');
     expect(refusalOf(await list('?sort=limit'))).toEqual(invalid('sort invalid_value'));
+  });
+
+  test('with its read limit', async () => {
+    await put({ read_rpm: 900 });
+    expect((await list('')).json).toMatchObject({ data: [], read_rpm: 900 });
   });
 
   test('if it may', async () => {

@@ -71,7 +71,7 @@ function differs(row: LimitRow, { window_seconds, capacity, burst }: PolicyColum
   return row.window_seconds !== window_seconds || row.capacity !== capacity || row.burst !== burst;
 }
 
-async function findReadRpm(db: Queryable, orgId: string): Promise<number | null> {
+export async function findReadRpm(db: Queryable, orgId: string): Promise<number | null> {
   const [row] = await db.query<{ read_rpm: number | null }>(
     'SELECT read_rpm FROM org_rate_limits WHERE org_id = $1',
     [orgId],

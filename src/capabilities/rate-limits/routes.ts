@@ -1,21 +1,22 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
-import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { requireOrg } from '../../platform/ledger/limit-changes.ts';
 import { viewPolicy } from './policies.ts';
-import { listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
-import { PolicyFilters, PolicyView, PutRateLimits, RateLimitsView } from './schema.ts';
+import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
+import { OwnPoliciesView, PolicyFilters, PutRateLimits, RateLimitsView } from './schema.ts';
 
 export interface RateLimitDependencies {
   readonly db: Database;
   readonly ids: Ids;
+  /** For orgs without a limit of their own; undefined: none. */
+  readonly readLimitPerMinute: number | undefined;
 }
 
 const path = '/v1/admin/orgs/{org_id}/rate-limits';
 const operator = { kind: 'operator' } as const;
 
-export function rateLimitRoutes({ db, ids }: RateLimitDependencies): Route[] {
+export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDependencies): Route[] {
   return [
     write({
       id: 'orgs.rate_limits.put',
@@ -59,10 +60,15 @@ export function rateLimitRoutes({ db, ids }: RateLimitDependencies): Route[] {
       summary: "List the organization's rate-limit policies",
       access: { kind: 'org', scope: 'budgets:read', role: 'viewer' },
       query: PolicyFilters,
-      response: page(PolicyView),
+      response: OwnPoliciesView,
       async handler({ params, query }) {
         const { data, next_cursor } = await listPolicies(db, params.id, query);
-        return { data: data.map(viewPolicy), next_cursor };
+        const ownReadRpm = await findReadRpm(db, params.id);
+        return {
+          data: data.map(viewPolicy),
+          next_cursor,
+          read_rpm: ownReadRpm ?? readLimitPerMinute ?? null,
+        };
       },
     }),
   ];

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { units } from '../../kernel/limits.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { routeClasses } from '../../platform/http/request-rate.ts';
-import { choice, closed, id, name, nullable } from '../../platform/http/schemas.ts';
+import { choice, closed, id, name, nullable, page } from '../../platform/http/schemas.ts';
 import { countMax, scopeValueOrEach, viewedTimes } from '../../platform/ledger/limit-fields.ts';
 
 const policiesMax = 100;
@@ -66,6 +66,18 @@ const readRpm = nullable(
 
 export const RateLimitsView = closed({ read_rpm: readRpm, policies: Type.Array(PolicyView) });
 export type RateLimitsView = Static<typeof RateLimitsView>;
+
+/** What the org itself sees: with what holds where it has no read limit of its own. */
+export const OwnPoliciesView = closed({
+  ...page(PolicyView).properties,
+  read_rpm: nullable(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'How many reads all keys together may make in a minute, by whatever says so. Null: any number.',
+    }),
+  ),
+});
 
 export const PutRateLimits = closed({
   read_rpm: Type.Optional(readRpm),

@@ -14,6 +14,7 @@ interface OrgView {
   readonly slug: string;
   readonly timezone: string;
   readonly home_region: string | null;
+  readonly residency_mode: string;
   readonly created_at: string;
 }
 
@@ -41,6 +42,10 @@ interface RateView {
   readonly limit: string | number;
   readonly window_seconds: number;
   readonly match: Readonly<Record<string, string>>;
+}
+
+interface RatesView extends Listed<RateView> {
+  readonly read_rpm: number | null;
 }
 
 export const settingsScreens: readonly Screen[] = [
@@ -106,7 +111,7 @@ async function overview({ api, org }: ScreenVisit) {
     api.tryGet<OrgView>(org.path),
     api.tryGet<AllowListView>(`${org.path}/ip-allow-list`),
     api.tryGet<OrgPlanView>(`${org.path}/plan`),
-    api.tryGet<Listed<RateView>>(`${org.path}/rate-limit-policies?limit=200`),
+    api.tryGet<RatesView>(`${org.path}/rate-limit-policies?limit=200`),
   ]);
   return view(
     'Settings',
@@ -114,17 +119,17 @@ async function overview({ api, org }: ScreenVisit) {
 ${cardOf('Organization', read, (found) => organization(found, org.timezone))}
 ${cardOf('Allowed addresses', allowed, addresses)}
 ${cardOf('Plan', plan, planFacts)}
-${cardOf('Rates and quotas', rates, ({ data }) => rateTable(data))}`,
+${cardOf('Home', read, home)}
+${cardOf('Rates and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`,
   );
 }
 
-function organization({ id, name, slug, timezone, home_region, created_at }: OrgView, zone: string): Html {
+function organization({ id, name, slug, timezone, created_at }: OrgView, zone: string): Html {
   return html`${facts([
     ['Name', name],
     ['Id', html`<code>${id}</code>`],
     ['Short name', html`<code>${slug}</code>`],
     ['Time zone', timezone],
-    ['Data lives in', home_region ?? 'the region of this service'],
     ['Since', day(created_at, zone)],
   ])}<p class="form-end"><a class="button" href="${settingsPath}/organization">Change name or time zone</a></p>`;
 }
@@ -134,9 +139,19 @@ function addresses({ cidrs }: AllowListView): Html {
 <p class="form-end"><a class="button" href="${settingsPath}/addresses">Change the list</a></p>`;
 }
 
+function home({ home_region, residency_mode }: OrgView): Html {
+  return home_region === null
+    ? html`<p>${badge('everywhere')} No region is named for it, so each one serves it.</p>`
+    : html`<p>${badge(home_region, 'info')} Its data are kept there. What arrives in another region is ${residency_mode === 'strict' ? 'refused' : 'sent there'}.</p>`;
+}
+
+function readLimit(readRpm: number | null): Html {
+  return html`<p>${readRpm === null ? 'Any number of reads.' : `${count(readRpm)} reads in a minute, by all keys and people together.`} <span class="quiet">Operators of the service set this and what follows.</span></p>`;
+}
+
 function rateTable(rates: readonly RateView[]): Part {
   return rates.length === 0
-    ? html`<p class="quiet">None but those that the deployment has for everybody. Operators of the service set them.</p>`
+    ? html`<p class="quiet">No other rate, and no quota.</p>`
     : table({
         caption: 'Rates and quotas',
         rows: rates,
