@@ -273,7 +273,7 @@ export function createApp(deps: AppDependencies): App {
       residencyOf: createResidencyOf(db),
       memory: createRoutingMemory(db),
     }),
-    ...usageRoutes({ db }),
+    ...usageRoutes({ db, spoolDir: config.spoolDir }),
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),

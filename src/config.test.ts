@@ -27,6 +27,8 @@ test.each([
   ['SVC_READ_LIMIT_PER_MINUTE', '0'],
   ['SVC_READ_LIMIT_PER_MINUTE', '1.5'],
   ['SVC_READ_LIMIT_PER_MINUTE', 'none'],
+  ['SVC_SPOOL_DIR', '/nowhere/hunter2'],
+  ['SVC_SPOOL_DIR', '/dev/null'],
   ['SVC_CORS_ORIGINS', 'https://app.example.com/path'],
   ['SVC_TRUSTED_PROXIES', '10.0.0.0/40'],
   ['SVC_BODY_LIMIT_BYTES', '-1'],

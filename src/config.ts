@@ -2,6 +2,7 @@
  * Every setting: its name, meaning, default and how its text becomes a value. The only reader of the
  * environment; the rest of the program gets one frozen `Config`.
  */
+import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type AddressList, addressList, parseCidr } from './platform/http/address.ts';
 import { isWellFormedKey } from './platform/http/key-format.ts';
@@ -42,6 +43,13 @@ const settings = {
     fallback: '.purser',
     parse: (value) => resolve(value),
   } as Setting<string>,
+  spoolDir: optional({
+    name: 'SVC_SPOOL_DIR',
+    meaning:
+      "The directory where exports of usage are put aside while they are read, in files without a name. Default: the system's for temporary files.",
+    fallback: undefined,
+    parse: parseWritableDirectory,
+  }),
   databaseUrl: optional({
     name: 'SVC_DATABASE_URL',
     meaning: 'PostgreSQL 15 or newer, as `postgres://…`. Without it the embedded database is used.',
@@ -421,6 +429,19 @@ function parseRedisUrl(value: string): string {
     throw new Error('an absolute URL whose path, if there is one, is the number of a database');
   }
   return url;
+}
+
+function parseWritableDirectory(value: string): string {
+  const directory = resolve(value);
+  try {
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    if (statSync(directory).isDirectory()) {
+      return directory;
+    }
+  } catch {
+    // The same is wanted as of what is no directory.
+  }
+  throw new Error('a directory that can be written to');
 }
 
 function parseOrigin(value: string): string {

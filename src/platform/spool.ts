@@ -15,7 +15,7 @@ export class Spool {
   readonly #file: FileHandle;
   #bytes = 0;
 
-  static async open(directory = tmpdir()): Promise<Spool> {
+  static async open(directory: string = tmpdir()): Promise<Spool> {
     const name = join(directory, `purser-${randomUUID()}`);
     const file = await onDisk(() => open(name, 'wx+', 0o600));
     try {

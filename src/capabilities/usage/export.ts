@@ -2,9 +2,13 @@
  * All rows of a question about usage, as CSV or as lines of JSON. They are read in one transaction, whose rows are those of
  * one moment, and put aside on disk; from there they are sent as the receiver takes them. So memory does not grow with them,
  * nobody waits for all of them to be made, and no slow receiver keeps the database busy.
+ *
+ * One export at a time is made. The embedded engine has one connection for everybody: whoever waits for it while an export is
+ * made comes before the next export, and so waits for one of them at most.
  */
-import { refuseField } from '../../contract/refusal.ts';
+import { refuse, refuseField } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { Turns } from '../../platform/db/turns.ts';
 import type { StreamAnswer } from '../../platform/http/route.ts';
 import { Spool } from '../../platform/spool.ts';
 import { groupIn, nothing, readGroups } from './queries.ts';
@@ -24,32 +28,60 @@ const contentTypes = {
 
 type ExportQuery = UsageQuery & { readonly format: keyof typeof contentTypes };
 
-export async function exportUsage(
-  db: Database,
-  orgId: string,
-  query: ExportQuery,
-  now: Date,
-): Promise<StreamAnswer> {
-  if (query.cursor !== undefined) {
-    throw refuseField('cursor', 'invalid_value', 'Only `json` comes in pages.');
-  }
-  const plan = await planUsage(db, orgId, query, now);
-  return { contentType: contentTypes[query.format], chunks: chunks(db, plan, query.format) };
+export interface ExportDependencies {
+  readonly db: Database;
+  /** Where rows are put aside. Undefined: where the system puts such things. */
+  readonly spoolDir: string | undefined;
 }
 
-async function* chunks(db: Database, plan: UsagePlan, format: ExportQuery['format']): AsyncGenerator<string> {
-  const writer = format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
-  const spool = await Spool.open();
-  try {
-    await putAside(db, plan, spool);
-    yield writer.first(viewCompared({ ...nothing, previous: plan.before && nothing }));
-    for await (const lines of spool.lines()) {
-      yield lines
-        .map((line) => writer.line(viewGroup(groupIn(line, plan), plan.groupBy, plan.timezone)))
-        .join('');
+export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamAnswer>;
+
+/** Waiting, being made or being read: each is room on disk. */
+export const exportsMax = 20;
+const waitMsMax = 60_000;
+
+export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportUsage {
+  const turns = new Turns(waitMsMax);
+  let open = 0;
+
+  async function* chunks(plan: UsagePlan, format: ExportQuery['format']): AsyncGenerator<string> {
+    if (open >= exportsMax) {
+      throw refuse('service_unavailable', 'Too many exports are under way.');
     }
-  } finally {
-    await spool.close();
+    open += 1;
+    try {
+      const spool = await Spool.open(spoolDir);
+      try {
+        await turns.take(() => putAside(db, plan, spool));
+        yield* linesOf(spool, plan, format);
+      } finally {
+        await spool.close();
+      }
+    } finally {
+      open -= 1;
+    }
+  }
+
+  return async (orgId, query, now) => {
+    if (query.cursor !== undefined) {
+      throw refuseField('cursor', 'invalid_value', 'Only `json` comes in pages.');
+    }
+    const plan = await planUsage(db, orgId, query, now);
+    return { contentType: contentTypes[query.format], chunks: chunks(plan, query.format) };
+  };
+}
+
+async function* linesOf(
+  spool: Spool,
+  plan: UsagePlan,
+  format: ExportQuery['format'],
+): AsyncGenerator<string> {
+  const writer = format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
+  yield writer.first(viewCompared({ ...nothing, previous: plan.before && nothing }));
+  for await (const lines of spool.lines()) {
+    yield lines
+      .map((line) => writer.line(viewGroup(groupIn(line, plan), plan.groupBy, plan.timezone)))
+      .join('');
   }
 }
 

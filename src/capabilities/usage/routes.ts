@@ -1,14 +1,10 @@
-import type { Database } from '../../platform/db/database.ts';
 import { type Route, read } from '../../platform/http/route.ts';
-import { exportUsage } from './export.ts';
+import { createUsageExport, type ExportDependencies } from './export.ts';
 import { UsageQuery, UsageView } from './schema.ts';
 import { readUsage } from './usage.ts';
 
-export interface UsageDependencies {
-  readonly db: Database;
-}
-
-export function usageRoutes({ db }: UsageDependencies): Route[] {
+export function usageRoutes({ db, spoolDir }: ExportDependencies): Route[] {
+  const exportUsage = createUsageExport({ db, spoolDir });
   return [
     read({
       id: 'usage.read',
@@ -25,7 +21,7 @@ export function usageRoutes({ db }: UsageDependencies): Route[] {
       handler: ({ params, query, now }) =>
         query.format === undefined || query.format === 'json'
           ? readUsage(db, params.id, query, now)
-          : exportUsage(db, params.id, { ...query, format: query.format }, now),
+          : exportUsage(params.id, { ...query, format: query.format }, now),
     }),
   ];
 }

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { Random } from '../../../test/support/ledger-values.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { readMigrations } from '../../platform/db/migrate.ts';
-import { exportUsage } from './export.ts';
+import { createUsageExport, exportsMax } from './export.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -617,8 +618,8 @@ describe('as a file', () => {
     expect((await usage(org, '?format=json')).json.total.runs).toBe(2_100);
 
     // What is booked while it is sent does not move rows out of it, nor into it twice.
+    const exportUsage = createUsageExport({ db: world.db, spoolDir: undefined });
     const { chunks } = await exportUsage(
-      world.db,
       org.id,
       { group_by: 'customer_id', format: 'ndjson' },
       world.clock.now(),
@@ -636,6 +637,40 @@ describe('as a file', () => {
     const sums = sent.trimEnd().split('\n');
     expect(sums.map((line) => JSON.parse(line).customer_id)).toEqual(rows.map((row) => row.customer_id));
     expect(sums.filter((line) => line.includes('"1000"'))).toEqual([]);
+  });
+
+  test('one is made at a time, however many are asked for, and no more than fit', async () => {
+    const org = await world.createOrg();
+    await run(org, { cost_usd: '1' });
+    const { transaction } = world.db;
+    let [now, most, refused] = [0, 0, 0];
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.db.transaction = (async (work, options) => {
+      now += 1;
+      most = Math.max(most, now);
+      await gate;
+      return transaction.call(world.db, work, options).finally(() => {
+        now -= 1;
+      });
+    }) as typeof transaction;
+    try {
+      const answers = Array.from({ length: exportsMax + 2 }, async () => {
+        const answer = await usage(org, '?format=csv');
+        refused += answer.status === 503 ? 1 : 0;
+        return answer.status;
+      });
+      await eventually(() => expect(refused).toBe(2));
+      release();
+      expect((await Promise.all(answers)).filter((status) => status === 200)).toHaveLength(exportsMax);
+      expect(most).toBe(1);
+      expect((await usage(org, '?format=csv')).status).toBe(200);
+    } finally {
+      release();
+      world.db.transaction = transaction;
+    }
   });
 
   test('more than 100,000 rows, and a database that goes away half way, are refused before anything is sent', async () => {

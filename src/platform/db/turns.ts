@@ -1,8 +1,8 @@
-/** A fair lock with a bounded queue and a bounded wait, for callers that share one connection. */
+/** A fair lock with a bounded queue and a bounded wait, for callers that share something, such as one connection. */
 import { DatabaseUnavailable } from './database.ts';
 
 const waitingCallersMax = 1_000;
-const turnTimeoutMs = 5_000;
+const usualWaitMs = 5_000;
 
 interface Place {
   start(): void;
@@ -11,7 +11,12 @@ interface Place {
 export class Turns {
   /** A set keeps its order, and whoever gives up leaves it at once. */
   readonly #queue = new Set<Place>();
+  readonly #waitMsMax: number;
   #busy = false;
+
+  constructor(waitMsMax = usualWaitMs) {
+    this.#waitMsMax = waitMsMax;
+  }
 
   get busy(): boolean {
     return this.#busy;
@@ -42,7 +47,7 @@ export class Turns {
       const timer = setTimeout(() => {
         this.#queue.delete(place);
         reject(new DatabaseUnavailable('the database was busy for too long'));
-      }, turnTimeoutMs);
+      }, this.#waitMsMax);
       const place = {
         start() {
           clearTimeout(timer);
