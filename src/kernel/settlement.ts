@@ -128,15 +128,27 @@ export function conclude(counters: Counters, raised: Raised): void {
   }
 }
 
-export interface CorrectionRequest {
+/** What the entries of a run took of packs and of the prepaid balance, and left uncovered. */
+export interface Paid {
+  readonly burned: readonly Take[];
+  readonly uncovered: bigint;
+  readonly prepaid: bigint;
+}
+
+/** What it comes to with one more entry. */
+export function paidWith(paid: Paid, more: Paid): Paid {
+  return {
+    burned: merged([...paid.burned, ...more.burned]).filter(({ amount }) => amount > 0n),
+    uncovered: paid.uncovered + more.uncovered,
+    prepaid: paid.prepaid + more.prepaid,
+  };
+}
+
+export interface CorrectionRequest extends Paid {
   readonly met: readonly Met[];
   /** The difference; its usd is below zero where the run cost less than was booked. */
   readonly amounts: Amounts;
   readonly atMs: number;
-  /** What earlier entries of the run took of packs and of the prepaid balance, and left uncovered. */
-  readonly burned: readonly Take[];
-  readonly uncovered: bigint;
-  readonly prepaid: bigint;
 }
 
 /** The difference goes where the amount went: more is burned like a cost beyond its hold, less is given back. */

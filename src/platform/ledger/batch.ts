@@ -8,7 +8,7 @@ import { type Alert, alertsDue, markAlerted, type Raised } from '../../kernel/se
 import type { Transaction } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import type { Book, MissingCounter, OpenHold } from './book.ts';
-import type { Booked, Booking, BookingGroup, GroupResult } from './booking.ts';
+import type { Booked, BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
 import {
   Decider,
@@ -174,7 +174,7 @@ async function readKnown<Run>(
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
   const named: { orgId: string; externalId: string }[] = [];
   const endedIds: string[] = [];
-  const paid = new Map<Booking, PaidSoFar>();
+  const paid = new Map<string, PaidSoFar>();
   const permits = new Map<string, number>();
   for (const { orgId, bookings } of groups) {
     const permitIds = bookings.flatMap(({ permit }) => permit ?? []);
@@ -194,8 +194,9 @@ async function readKnown<Run>(
       ) {
         endedIds.push(booking.decisionId);
       }
-      if (booking.kind === 'adjust') {
-        paid.set(booking, await deps.readPaid(tx, orgId, booking.runId));
+      const name = nameOf(orgId, booking.runId);
+      if (booking.kind === 'adjust' && !paid.has(name)) {
+        paid.set(name, await deps.readPaid(tx, orgId, booking.runId));
       }
     }
   }

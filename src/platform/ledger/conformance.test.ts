@@ -889,6 +889,30 @@ describe('credits', () => {
     expect(await adjust('-3.5')).toEqual([[`one@0 ${usd('-3')}`, `two@0 ${usd('-0.5')}`], 0n]);
     expect(await counterOf(orgId, 'cap')).toBe(at('0'));
   });
+
+  test('and the balance are given back once by corrections of one run that come at once', async () => {
+    const orgId = await world.orgWith(pack('one', '3'));
+    const hold = await world.held(orgId, '1', { scope: customer });
+    const { booking, chargedAtMs } = await world.booked(orgId, '5', { scope: customer, decisionId: hold.id });
+    await world.insertLimit(
+      orgId,
+      limitOf({ id: 'balance', kind: 'prepaid', capacity: usd('100'), span: lifetime }),
+    );
+    const adjust = (delta: string) =>
+      world.booked(orgId, delta, {
+        kind: 'adjust',
+        runId: booking.runId,
+        scope: customer,
+        amounts: amountsOf(delta, 0n, 0n),
+        atMs: chargedAtMs,
+      });
+    expect((await adjust('1')).charged).toMatchObject({ uncovered: usd('1'), prepaid: usd('1') });
+    const back = await times(6, () => adjust('-1'));
+    expect(back.reduce((sum, { charged }) => sum + (charged?.uncovered ?? 0n), 0n)).toBe(usd('-3'));
+    expect(await counterOf(orgId, 'one')).toBe(at('0'));
+    expect(await counterOf(orgId, 'balance')).toBe(at('0'));
+    await expectSoundBooks(orgId);
+  });
 });
 
 describe('a booking', () => {

@@ -4,17 +4,22 @@
  */
 import { admit, type Charge, meetingOf, releaseAll, type Taken, takeAll } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
-import { correct, lower, nothingTaken, type Raised, raise } from '../../kernel/settlement.ts';
+import {
+  correct,
+  lower,
+  nothingTaken,
+  type Paid,
+  paidWith,
+  type Raised,
+  raise,
+} from '../../kernel/settlement.ts';
 import type { Book, OpenHold } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult, Mark, Outcome, Refused } from './booking.ts';
 import { isErased } from './erased.ts';
 import type { HoldEndRow } from './facts.ts';
 import { type Hold, restoredHold } from './hold.ts';
 
-export interface PaidSoFar {
-  readonly burned: readonly { readonly key: string; readonly amount: bigint }[];
-  readonly uncovered: bigint;
-  readonly prepaid: bigint;
+export interface PaidSoFar extends Paid {
   /** It is history, which burns neither credits nor a prepaid balance. */
   readonly recorded: boolean;
 }
@@ -69,7 +74,8 @@ export function undoAll(prepared: readonly Prepared<unknown>[]): void {
 export interface Known {
   readonly runs: KnownRuns;
   readonly ends: Map<string, HoldEndRow>;
-  readonly paid: ReadonlyMap<Booking, PaidSoFar>;
+  /** Of each run that is corrected; what one correction gives back is not there for the next. */
+  readonly paid: Map<string, PaidSoFar>;
   /** How often each permit may still be used; one that is missing may not. */
   readonly permits: Map<string, number>;
 }
@@ -378,10 +384,13 @@ export class Decider<Run> {
   #adjust(book: Book, booking: Booking<Run>): Decided<Run> {
     const { scope, amounts } = booking;
     const atMs = booking.atMs ?? this.#request.nowMs;
-    const paid = this.#known.paid.get(booking) ?? nothingPaid;
+    const name = nameOf(book.orgId, booking.runId);
+    const paid = this.#known.paid.get(name) ?? nothingPaid;
     const { counters: met } = meetingOf(book.limits, scope, atMs, paid.recorded ? 'record' : 'run');
     const charged = correct(book.counters, { ...paid, met, amounts, atMs });
-    return this.#done(book, booking, { scope, atMs, charged });
+    this.#known.paid.set(name, { ...paid, ...paidWith(paid, charged) });
+    const undo = () => void this.#known.paid.set(name, paid);
+    return this.#done(book, booking, { scope, atMs, charged, undo });
   }
 
   #accept(
