@@ -256,10 +256,12 @@ describe('bulk', () => {
     expect(await spentBy(own)).toBe('0');
   });
 
-  test('names a line that is not JSON, and one that is no object', async () => {
+  test('names a line that is not JSON, one that is no object, and too many', async () => {
     for (const [raw, fault] of [
       ['{"model":"m","cost_usd":"1"}\n{oops', 'runs[1] invalid_json'],
       ['[]', 'runs[0] invalid_type'],
+      // Nobody looks at lines beyond those that are too many.
+      [`${'{"model":"m","cost_usd":"1"}\n'.repeat(6)}{oops`, 'runs too_many'],
     ]) {
       const answer = await world.request('POST', '/v1/runs/bulk', {
         key: org.ownerKey,

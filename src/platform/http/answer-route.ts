@@ -2,6 +2,7 @@
 import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
+import type { JsonLines } from './json.ts';
 import { parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
@@ -62,7 +63,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         ? await asked.readBody({
             limitBytes: deps.settings.bodyLimitBytes,
             optional: route.bodyOptional,
-            lines: route.lines,
+            lines: linesOf(route),
           })
         : undefined;
     const faultyFields = [
@@ -117,6 +118,13 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       throw error;
     }
   };
+}
+
+/** As many lines as there may be items. */
+function linesOf({ lines: field, body }: Route): JsonLines | undefined {
+  return field === undefined
+    ? undefined
+    : { field, max: (body?.properties[field] as { maxItems?: number }).maxItems ?? 0 };
 }
 
 /** Examines a credential that was found. Undefined: the route is open to everyone. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import { headStartOf } from './head-start.ts';
-import { isStorable, parseJsonLines, parseJsonObject } from './json.ts';
+import { isStorable, type JsonLines, parseJsonLines, parseJsonObject } from './json.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
@@ -21,7 +21,7 @@ export interface BodyRules {
   readonly limitBytes: number;
   readonly optional: boolean;
   /** Lines of JSON are taken too, as the items of this field. */
-  readonly lines?: string | undefined;
+  readonly lines?: JsonLines | undefined;
 }
 
 /** Returns the body as an object; `{}` when it may be left out and was. */
@@ -37,7 +37,7 @@ export async function readJsonBody(
     return {};
   }
   if (rules.lines !== undefined && contentType !== undefined && linesType.test(contentType)) {
-    return { [rules.lines]: parseJsonLines(bytes, rules.lines) };
+    return { [rules.lines.field]: parseJsonLines(bytes, rules.lines) };
   }
   if (contentType === undefined ? bytes.length > 0 : !jsonType.test(contentType)) {
     throw refuseField(

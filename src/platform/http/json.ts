@@ -31,10 +31,19 @@ export function parsePlainObject(bytes: Buffer): unknown {
   }
 }
 
-/** One object a line. The lines are parsed where they lie: the body is not held a second time as text. */
-export function parseJsonLines(bytes: Buffer, field: string): object[] {
+export interface JsonLines {
+  /** Whose items they are. */
+  readonly field: string;
+  readonly max: number;
+}
+
+/**
+ * One object a line. The lines are parsed where they lie: the body is not held a second time as text. Of too many lines only
+ * one too many is parsed, which is enough for them to be refused: millions would hold up everyone else.
+ */
+export function parseJsonLines(bytes: Buffer, { field, max }: JsonLines): object[] {
   const objects: object[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length && objects.length <= max; ) {
     const newline = bytes.indexOf(0x0a, at);
     const end = newline === -1 ? bytes.length : newline;
     const line = bytes.subarray(at, end);
