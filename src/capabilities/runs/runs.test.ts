@@ -309,6 +309,17 @@ describe('bulk', () => {
       details: { required: 'runs:backfill' },
     });
   });
+
+  test('settles no decision with history: it would count beside the hold', async () => {
+    const own = await world.createOrg();
+    const { json } = await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '2' }, own);
+    const run = { model: 'm', cost_usd: '1', decision_id: json.decision_id };
+    expect(faultsOf(await bulk([run], own, '?enforcement=record'))).toEqual([
+      'runs[0].decision_id invalid_value',
+    ]);
+    expect((await bulk([run], own)).json.accepted).toBe(1);
+    expect(await spentBy(own)).toBe('1');
+  });
 });
 
 describe('the list', () => {
