@@ -40,6 +40,18 @@ it.each([
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
 });
 
+it('more objects and lists than a parser should have to make are not parsed, in lines neither', async () => {
+  const lists = (count: number) => `[${Array(count).fill('[]').join()}]`;
+  expect(await put(`{"cidrs":${lists(999_999)}}`)).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
+  const line = `{"metadata":{"x":${lists(600_000)}}}`;
+  const { json } = await world.request('POST', '/v1/runs/bulk', {
+    key: org.ownerKey,
+    raw: `${line}\n${line}`,
+    headers: { 'content-type': 'application/x-ndjson' },
+  });
+  expect(json.error.details.fields).toMatchObject([{ field: 'runs[1]', code: 'invalid_body' }]);
+});
+
 it('a body in chunks of one byte costs little more than its bytes', { timeout: 120_000 }, async () => {
   const { port } = await world.listen();
   const client = await RawClient.open(port);

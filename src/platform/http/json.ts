@@ -4,11 +4,13 @@ import type { FieldError } from '../../contract/errors.ts';
 import { refuseField, refuseFields } from '../../contract/refusal.ts';
 
 const nestingMax = 64;
+/** Objects and lists of one body. Some megabytes of empty ones would keep the parser, and so everyone, for many seconds. */
+const containersMax = 1_000_000;
 /** So that a body full of faults is not answered by one many times its size. */
 const faultsMax = 10_000;
 
 export function parseJsonObject(bytes: Buffer): object {
-  return parseObject(bytes, 'body', '');
+  return parseObject(bytes, { whole: 'body', path: '', containersLeft: containersMax }).value;
 }
 
 /** A small body that needs no closer look: plain text, flat. Undefined: look closer, with `parseJsonObject`. */
@@ -43,26 +45,45 @@ export interface JsonLines {
  */
 export function parseJsonLines(bytes: Buffer, { field, max }: JsonLines): object[] {
   const objects: object[] = [];
+  let containersLeft = containersMax;
   for (let at = 0; at < bytes.length && objects.length <= max; ) {
     const newline = bytes.indexOf(0x0a, at);
     const end = newline === -1 ? bytes.length : newline;
     const line = bytes.subarray(at, end);
     if (line.some((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0d)) {
       const name = `${field}[${objects.length}]`;
-      objects.push(parseObject(line, name, name));
+      const { value, containers } = parseObject(line, { whole: name, path: name, containersLeft });
+      objects.push(value);
+      containersLeft -= containers;
     }
     at = end + 1;
   }
   return objects;
 }
 
-/** `whole` names it when all of it is at fault, `path` is what the names of its members start with. */
-function parseObject(bytes: Buffer, whole: string, path: string): object {
+interface ParseRules {
+  /** Names it when all of it is at fault. */
+  readonly whole: string;
+  /** What the names of its members start with. */
+  readonly path: string;
+  readonly containersLeft: number;
+}
+
+interface Parsed {
+  readonly value: object;
+  readonly containers: number;
+}
+
+function parseObject(bytes: Buffer, { whole, path, containersLeft }: ParseRules): Parsed {
   if (!isUtf8(bytes)) {
     throw refuseField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
-  if (nesting(bytes) > nestingMax) {
+  const { deepest, containers } = shapeOf(bytes);
+  if (deepest > nestingMax) {
     throw refuseField(whole, 'invalid_body', `This is nested more than ${nestingMax} levels deep.`);
+  }
+  if (containers > containersLeft) {
+    throw refuseField(whole, 'invalid_body', `There are more than ${containersMax} objects and lists.`);
   }
   const text = bytes.toString('utf8');
   let value: unknown;
@@ -86,13 +107,14 @@ function parseObject(bytes: Buffer, whole: string, path: string): object {
       throw refuseFields(faults);
     }
   }
-  return value;
+  return { value, containers };
 }
 
-/** Looked up before parsing: a parser would build millions of nested arrays before anyone could object. */
-function nesting(bytes: Buffer): number {
+/** Looked up before parsing: a parser would build millions of arrays before anyone could object. */
+function shapeOf(bytes: Buffer): { deepest: number; containers: number } {
   let depth = 0;
   let deepest = 0;
+  let containers = 0;
   let inString = false;
   for (let i = 0; i < bytes.length; i += 1) {
     const byte = bytes[i];
@@ -105,13 +127,14 @@ function nesting(bytes: Buffer): number {
     } else if (byte === 0x22) {
       inString = true;
     } else if (byte === 0x7b || byte === 0x5b) {
+      containers += 1;
       depth += 1;
       deepest = depth > deepest ? depth : deepest;
     } else if (byte === 0x7d || byte === 0x5d) {
       depth -= 1;
     }
   }
-  return deepest;
+  return { deepest, containers };
 }
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair, and a `__proto__` key is never meant well. */
