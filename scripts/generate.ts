@@ -9,6 +9,7 @@ import { buildOpenApi } from '../src/platform/http/openapi.ts';
 import { version } from '../src/version.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
 import { forecastChart } from './forecast-chart.ts';
+import { settingsPage } from './settings-page.ts';
 
 const baseUrl = 'http://localhost:8080';
 const openApi = buildOpenApi(declaredRoutes(), {
@@ -21,6 +22,7 @@ const openApi = buildOpenApi(declaredRoutes(), {
 const documents: Record<string, string> = {
   'openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,
   'errors.md': errorsMarkdown(),
+  'settings.md': settingsPage(),
   'forecasts.svg': forecastChart(),
 };
 const directory = new URL('../docs/generated/', import.meta.url);

@@ -14,6 +14,7 @@ import { openDatabase } from './platform/db/open.ts';
 import { type Faults, noFaults } from './platform/faults.ts';
 import { drainable } from './platform/http/drain.ts';
 import { openLane } from './platform/http/lane.ts';
+import { localUrl, urlOf } from './platform/http/local-url.ts';
 import { createHttpServer } from './platform/http/server.ts';
 import { createIds } from './platform/ids.ts';
 import { startJobs } from './platform/jobs.ts';
@@ -22,6 +23,7 @@ import { startTracing } from './platform/tracing.ts';
 import { version } from './version.ts';
 
 export interface Service {
+  /** The very address that it listens on. */
   readonly url: string;
   /** Refuses new connections, lets requests in flight finish, then closes everything. May be called twice. */
   stop(): Promise<void>;
@@ -94,8 +96,9 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
   const connections = drainable(server, openLane(server, app.shortcut));
   address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);
-  const url = localUrl(config.host, address.port);
-  log.info({ url, engine: db.engine, version }, `Purser is listening on ${url}`);
+  const url = urlOf(config.host, address.port);
+  const shownUrl = localUrl(config.host, address.port);
+  log.info({ url, engine: db.engine, version }, `Purser is listening on ${shownUrl}`);
 
   async function drain(): Promise<void> {
     draining = true;
@@ -127,9 +130,4 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
     throw new Error(`cannot listen on ${host}:${port} (SVC_HOST, SVC_PORT): ${(error as Error).message}`);
   }
   return server.address() as AddressInfo;
-}
-
-function localUrl(host: string, port: number): string {
-  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
 }

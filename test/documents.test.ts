@@ -58,7 +58,7 @@ function npmInTheRepository(folder: string): string {
 function blocksOf(document: string): string[] {
   const text = readFileSync(join(repository, document), 'utf8');
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) =>
-    (block ?? '').replaceAll('localhost:8080', `127.0.0.1:${port}`),
+    (block ?? '').replaceAll('localhost:8080', `localhost:${port}`),
   );
 }
 

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -14,8 +15,7 @@ export function auditCommand(): Command {
     .option(
       '--public-key <file>',
       'public keys of the service: the answer of /v1/meta/audit-signing-key, or a PEM; may be given again',
-      (file: string, others: readonly string[]) => [...others, file],
-      [],
+      (file: string, others: readonly string[] = []) => [...others, file],
     )
     .option('--checkpoint <token...>', 'a checkpoint that you have kept; several with blanks between them')
     .action(verifyFile);
@@ -23,11 +23,11 @@ export function auditCommand(): Command {
 }
 
 interface VerifyOptions {
-  readonly publicKey: readonly string[];
+  readonly publicKey?: readonly string[];
   readonly checkpoint?: string[];
 }
 
-async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions): Promise<void> {
+async function verifyFile(file: string, { publicKey = [], checkpoint }: VerifyOptions): Promise<void> {
   const options = {
     publicKeys: (await Promise.all(publicKey.map(readPublicKeys))).flat(),
     ...(checkpoint !== undefined && { kept: checkpoint }),
@@ -59,6 +59,18 @@ async function verifyFile(file: string, { publicKey, checkpoint }: VerifyOptions
 /** A PEM says nothing of when its key was replaced: it is trusted for good, unless another file given says more. */
 async function readPublicKeys(file: string): Promise<TrustedKey[]> {
   const text = await readFile(file, 'utf8');
+  try {
+    const keys = publicKeysIn(text);
+    for (const { pem } of keys) {
+      createPublicKey(pem);
+    }
+    return keys;
+  } catch {
+    throw new Error(`${file} holds no public keys: save what GET /v1/meta/audit-signing-key answers`);
+  }
+}
+
+function publicKeysIn(text: string): TrustedKey[] {
   if (!text.trimStart().startsWith('{')) {
     return [{ pem: text, retiredAt: null }];
   }

@@ -100,10 +100,10 @@ async function makeDemo(
   print(
     [
       `Made ${org.id} with ${sent} runs of ${days} days. Look at it:`,
-      `  purser console-link --org ${org.id}`,
+      `  npm run --silent purser -- console-link --org ${org.id}`,
       `  curl -sS '${url}/v1/orgs/${org.id}/usage?group_by=model' -H 'Authorization: Bearer ${owner.secret}'`,
       'Remove it again:',
-      '  purser demo --remove',
+      '  npm run --silent purser -- demo --remove',
     ].join('\n'),
   );
 }

@@ -4,17 +4,19 @@ import { createLog } from '../platform/log.ts';
 import { startService } from '../service.ts';
 
 export function serveCommand(): Command {
-  return new Command('serve')
-    .description(
-      'Run the service (the default). The embedded database is used unless SVC_DATABASE_URL is set.',
-    )
-    .argument('[unexpected]')
-    .action(serve);
+  return (
+    new Command('serve')
+      .description(
+        'Run the service (the default). The embedded database is used unless SVC_DATABASE_URL is set.',
+      )
+      // The default command takes any word for its argument, and says so better than the parser would.
+      .allowExcessArguments()
+      .action((_, { args }: Command) => serve(args))
+  );
 }
 
-async function serve(unexpected: string | undefined): Promise<void> {
+async function serve([unexpected]: readonly string[]): Promise<void> {
   if (unexpected !== undefined) {
-    // The default command would take any word for its argument.
     throw new Error(`there is no command ${unexpected}; see \`purser --help\``);
   }
   const config = loadConfig();

@@ -50,6 +50,7 @@ describe.runIf(engine === 'embedded')('without a database', () => {
       expect(await purser(command, '--help')).toMatch(new RegExp(`^Usage: purser ${command}`));
     }
     expect(await purser('keys', '--help')).toMatch(/generate.*create.*list.*revoke/s);
+    expect(help).not.toContain('unexpected');
     expect(await purser('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await complaint('embezzle')).toMatch(/no command embezzle/);
     expect(await complaint('keys', 'create', '--role', 'viewer')).toMatch(/--org/);
@@ -81,6 +82,12 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     );
     const token = ['audit', 'verify', file, '--public-key', key, '--checkpoint', 'nonsense'];
     expect(await complaint(...token)).toMatch(/a checkpoint given is none/);
+    for (const noKey of ['hello', '{', '{}', lines[0] ?? '']) {
+      writeFileSync(answer, noKey);
+      expect(await complaint('audit', 'verify', file, '--public-key', answer)).toMatch(
+        /holds no public keys/,
+      );
+    }
   });
 
   test('config shows every setting, with secrets masked', async () => {

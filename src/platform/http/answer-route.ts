@@ -122,9 +122,8 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 
 /** As many lines as there may be items. */
 function linesOf({ lines: field, body }: Route): JsonLines | undefined {
-  return field === undefined
-    ? undefined
-    : { field, max: (body?.properties[field] as { maxItems?: number }).maxItems ?? 0 };
+  const items: { maxItems?: number } | undefined = field === undefined ? undefined : body?.properties[field];
+  return field === undefined ? undefined : { field, max: items?.maxItems ?? 0 };
 }
 
 /** Examines a credential that was found. Undefined: the route is open to everyone. */

@@ -1,0 +1,11 @@
+/** Addresses of this machine that people call `localhost`. One name for all of them: a browser keeps cookies by name. */
+const local = ['127.0.0.1', '0.0.0.0', '::'];
+
+/** Where a service that listens there is reached from the same machine. */
+export function localUrl(host: string, port: number): string {
+  return urlOf(local.includes(host) ? 'localhost' : host, port);
+}
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
