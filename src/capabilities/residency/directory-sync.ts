@@ -166,7 +166,9 @@ async function askPeer(
   });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`it answered ${response.status}: is its secret another one?`);
+    throw new Error(
+      `it answered ${response.status}: is its secret another one, or its clock off by more than a minute?`,
+    );
   }
   const body = await readText(response);
   const signed = response.headers.get(directoryHeader) ?? '';

@@ -10,7 +10,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createNetServer, type Server } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { newPair } from '../../../test/support/certificates.ts';
 import type { Refusal } from '../../contract/refusal.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -263,3 +263,33 @@ function createQueue() {
     },
   };
 }
+
+describe('what is no answer is a peer that is away', () => {
+  const trace = 'x-svc-trace-id: a\r\n';
+  const answers: [string, string][] = [
+    ['nothing', ''],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['half of a head', `HTTP/1.1 200 OK\r\n${trace}`],
+    [
+      'another protocol',
+      `HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n${trace}\r\n`,
+    ],
+    ['a head without end', `HTTP/1.1 200 OK\r\n${trace}x: ${'y'.repeat(100_000)}\r\n\r\n`],
+    ['two lengths', `HTTP/1.1 200 OK\r\n${trace}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`],
+    ['a proxy', 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nbad'],
+    [
+      'a redirection by a proxy',
+      'HTTP/1.1 302 Found\r\nlocation: http://elsewhere\r\ncontent-length: 0\r\n\r\n',
+    ],
+  ];
+  test.each(answers)('%s', async (_, bytes) => {
+    const server = createNetServer((socket) => socket.once('data', () => socket.end(bytes)));
+    const port = await front(`http://127.0.0.1:${await listen(server)}`, {
+      underWayMax: 1,
+      connectWithinMs: hour,
+      silenceMs: hour,
+    });
+    // Twice: none of them is counted for ever.
+    expect([await ask(port), await ask(port)]).toMatchObject([away, away]);
+  });
+});

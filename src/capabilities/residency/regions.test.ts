@@ -276,6 +276,18 @@ describe('strict', () => {
     });
     expect(log.json.data).toMatchObject([{ action: 'org.read', code: 'residency_violation' }]);
   });
+
+  test('is refused at home even if that region is not believed, because its clock or its secret is another', async () => {
+    const kept = await orgAtHome('us', 'strict');
+    const atMs = us.clock.now().getTime() - 2 * signatureGoodForMs;
+    const statement = { from: 'eu', to: 'us', atMs, address: '127.0.0.1', traceId: 'f'.repeat(32) };
+    for (const mark of [sign(only(secret), 'forward', statement, []), 'e30.00']) {
+      const headers = { 'x-svc-region-forward': mark };
+      expect(codeOf(await read(us, kept, { headers }))).toBe('residency_violation');
+      const decision = { key: kept.ownerKey, headers, body: { model: 'm', estimated_cost_usd: '0.1' } };
+      expect(codeOf(await us.request('POST', '/v1/edge/decision', decision))).toBe('residency_violation');
+    }
+  });
 });
 
 describe('the directory', () => {

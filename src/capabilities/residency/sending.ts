@@ -63,7 +63,11 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
       reject(error);
     };
     outgoing.on('error', giveUp);
+    // A peer that wants to speak another protocol is let go of without an error.
+    const letGoOf = () => giveUp(new Error('it ended without an answer'));
+    outgoing.once('close', letGoOf);
     outgoing.once('response', (answer: IncomingMessage) => {
+      outgoing.off('close', letGoOf);
       // The body that the client was never asked for does not come.
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);

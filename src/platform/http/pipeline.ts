@@ -29,7 +29,7 @@ import type { SessionFinder } from './found-session.ts';
 import { headStartOf } from './head-start.ts';
 import type { Page, PageAnswer, Visit } from './page.ts';
 import type { TellRefused } from './refused-call.ts';
-import type { Regions } from './regions.ts';
+import { forwardHeader, type Regions } from './regions.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
@@ -260,9 +260,10 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
           );
     }
     exchange.credential = credential;
-    const { address, now, sentBy } = exchange;
-    const examine = () =>
-      admit(credential, route, match, { address, now, arrivedElsewhere: sentBy !== undefined });
+    const { address, now, request } = exchange;
+    // Whether or not this region believes what is said there: its clock or its secret may be the one that is wrong.
+    const arrivedElsewhere = request.headers[forwardHeader] !== undefined;
+    const examine = () => admit(credential, route, match, { address, now, arrivedElsewhere });
     return credential.support === undefined
       ? examine()
       : onRecord(
