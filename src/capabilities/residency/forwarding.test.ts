@@ -46,7 +46,11 @@ async function listen(server: Server): Promise<number> {
 }
 
 /** A server that sends whatever it gets on to `us`, as the pipeline does. */
-async function front(origin: string, bounds: SendingBounds): Promise<number> {
+async function front(
+  origin: string,
+  bounds: SendingBounds,
+  before: (request: IncomingMessage, response: ServerResponse) => Promise<unknown> = async () => undefined,
+): Promise<number> {
   const forwarding = createForwarding({
     region: 'eu',
     peers: new Map([['us', origin]]),
@@ -56,7 +60,8 @@ async function front(origin: string, bounds: SendingBounds): Promise<number> {
     bounds,
   });
   return listen(
-    createServer((request, response) => {
+    createServer(async (request, response) => {
+      await before(request, response);
       const toSend = { request, response, address: '127.0.0.1', traceId: 'a' };
       forwarding.forward('us', toSend).then(
         (reply) => sendStream(request, response, reply),
@@ -204,6 +209,25 @@ test('a client that goes away takes its request along, and makes room for anothe
   await ending;
   requests.once('one', (_, answer: ServerResponse) => answer.writeHead(200, ok).end());
   expect(await ask(port)).toMatchObject({ status: 200 });
+});
+
+test('one that has gone before its request is sent on takes no place', async () => {
+  const origin = await peer((request, response) => {
+    request.resume().once('end', () => response.writeHead(200, ok).end('done'));
+  });
+  const left = new EventEmitter();
+  const port = await front(
+    origin,
+    { underWayMax: 1, connectWithinMs: hour, silenceMs: hour },
+    (request, response) =>
+      request.method === 'POST'
+        ? once(response, 'close').finally(() => setImmediate(() => left.emit('one')))
+        : Promise.resolve(),
+  );
+  const leaving = open(port, 'POST', { 'content-length': 10 }).on('error', () => undefined);
+  leaving.write('half', () => leaving.destroy());
+  await once(left, 'one');
+  expect(await ask(port)).toMatchObject({ status: 200, text: 'done' });
 });
 
 test('as many as may be under way are, none waits for a connection of another', async () => {

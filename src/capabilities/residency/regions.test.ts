@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { checkAnswer } from '../../../test/support/contract-check.ts';
+import { exchange } from '../../../test/support/raw-socket.ts';
 import { type PeerSecrets, sign, signatureGoodForMs, verify } from './signatures.ts';
 
 const secret = 'a secret that all of the regions share'.replaceAll(' ', '-');
@@ -217,6 +218,19 @@ describe('forwarding', () => {
     const { status } = await answerOf(tooLarge);
     tooLarge.destroy();
     expect([status, invited]).toEqual([413, false]);
+  });
+
+  test('a body that cannot be read is refused here, also where that shows before the request is sent on', async () => {
+    const { port } = await eu.listen();
+    const head = [
+      'POST /v1/runs HTTP/1.1\r\nhost: eu',
+      `authorization: Bearer ${org.ownerKey}`,
+      'content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    ].join('\r\n');
+    const codesOf = async (body: string) =>
+      (await exchange(port, head, body)).map(({ status, text }) => [status, JSON.parse(text).error.code]);
+    expect(await codesOf('zz\r\n')).toEqual([[400, 'bad_request']]);
+    expect(await codesOf('2\r\n{"\r\n')).toEqual([[422, 'validation_failed']]);
   });
 
   test('an answer while the client is still sending arrives', async () => {

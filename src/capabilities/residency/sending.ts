@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
-import { breakageOf, onBroken } from '../../platform/http/body.ts';
+import { breakageOf, isBroken, onBroken } from '../../platform/http/body.ts';
 import { headStartOf } from '../../platform/http/head-start.ts';
 import { forwardHeader } from '../../platform/http/regions.ts';
 
@@ -79,8 +79,14 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
         outgoing.destroy();
       }
     });
-    onBroken(request, () => giveUp(breakageOf(request) ?? new Error('the body broke off')));
-    passBody(passage, outgoing);
+    const breakOff = () => giveUp(breakageOf(request) ?? new Error('the body broke off'));
+    onBroken(request, breakOff);
+    // Either may have happened while it was found out where the request belongs.
+    if (isBroken(request) || response.destroyed) {
+      breakOff();
+    } else {
+      passBody(passage, outgoing);
+    }
   });
 }
 
