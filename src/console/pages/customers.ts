@@ -9,7 +9,7 @@ import { type Html, html, link, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../views.ts';
 import { limitTable } from './limits.ts';
-import { spendPerDay } from './overview-charts.ts';
+import { type AskUsage, spendPerDay, usageByDayAndModel } from './overview-charts.ts';
 
 const listPath = '/console/customers';
 const erasuresPath = `${listPath}/erased`;
@@ -103,13 +103,13 @@ function ownLimits({ customer_id, limits }: CustomerView): Part {
 async function one({ api, org, params, now }: ScreenVisit) {
   const { customer_id = '' } = params;
   const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
-  const usage = (group_by: string) =>
-    api.tryGet<UsageView>(link(`${org.path}/usage`, { customer_id, group_by, from, limit: '200' }));
+  const usage: AskUsage = (query) =>
+    api.tryGet<UsageView>(link(`${org.path}/usage`, { limit: '200', ...query, customer_id, from }));
   const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
     api.get<Listed<CustomerView>>(link(`${org.path}/customers`, { customer_id })),
-    usage('day'),
-    usage('day,model'),
-    usage('model'),
+    usage({ group_by: 'day' }),
+    usageByDayAndModel(usage),
+    usage({ group_by: 'model' }),
     api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
     api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
   ]);
@@ -117,14 +117,13 @@ async function one({ api, org, params, now }: ScreenVisit) {
   if (customer === undefined) {
     throw new Refused(404, 'not_found', 'There is no such customer.', {});
   }
-  const isWhole = !(byDayAndModel instanceof Refused) && byDayAndModel.next_cursor === null;
   return view(
     customer_id,
     html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a><a class="button" href="${link('/console/limits/customers/new', { customer_id })}">New limit</a><a class="button" href="${link('/console/limits/credits/new', { customer_id })}">New credit pack</a>`, 'An end customer.')}
 <div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${byDay instanceof Refused ? false : stat(`Last ${usageDays} days`, usd(byDay.total.cost_usd), `${count(byDay.total.runs)} runs`)}
 ${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : 'In its live packs')}</div>
-<div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, isWhole ? byDayAndModel.data : [])}</section>`}
+<div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof Refused ? [] : byDayAndModel)}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
 ${card('Forget it', html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p><div class="form-end">${askFirst({ path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`)}</div>`)}`,

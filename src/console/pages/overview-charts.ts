@@ -1,9 +1,10 @@
 /** The two pictures of the overview: the month so far with what is to come, and each day by model. */
+import { Refused } from '../api.ts';
 import { barChart } from '../charts/bars.ts';
 import { lineChart } from '../charts/line.ts';
 import { shortDate, shortUsd, usd } from '../format.ts';
 import type { Html } from '../html.ts';
-import type { UsageRow } from '../views.ts';
+import type { UsageRow, UsageView } from '../views.ts';
 
 export interface CapacityView {
   readonly quality: string;
@@ -78,52 +79,88 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Html 
 }
 
 const shownModels = 5;
+const rowsMax = 200;
 
-/** By model where that is known for every day, the dearest at the bottom. */
+/** Asks for usage of some runs of some time, grouped as it says. */
+export type AskUsage = (query: Readonly<Record<string, string>>) => Promise<UsageView | Refused>;
+
+/** What each day has cost for each model; where those are too many for a list, for the dearest ones. */
+export async function usageByDayAndModel(usage: AskUsage): Promise<readonly UsageRow[] | Refused> {
+  const all = await usage({ group_by: 'day,model', limit: String(rowsMax) });
+  if (all instanceof Refused) {
+    return all;
+  }
+  if (all.next_cursor === null) {
+    return all.data;
+  }
+  const dearest = await usage({ group_by: 'model', limit: String(shownModels) });
+  if (dearest instanceof Refused) {
+    return dearest;
+  }
+  const rows: UsageRow[] = [];
+  for (const { model } of dearest.data) {
+    const days = await usage({ group_by: 'day', model: model ?? '', limit: String(rowsMax) });
+    if (days instanceof Refused) {
+      return days;
+    }
+    rows.push(...days.data.map((row) => ({ ...row, model: model ?? '' })));
+  }
+  return rows;
+}
+
+/** The dearest models of `byModel`, the first at the bottom, and on top what the days have cost beside them. */
 export function spendPerDay(byDay: readonly UsageRow[], byModel: readonly UsageRow[]): Html {
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
   const dates = first === undefined || last === undefined ? [] : datesBetween(first, last);
-  const valuesOf = (rows: readonly UsageRow[]) =>
-    dates.map((date) =>
-      rows.filter(({ day }) => day === date).reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0),
-    );
+  const valuesOf = (rows: readonly UsageRow[]) => {
+    const costs = new Map<string, number>();
+    for (const { day = '', cost_usd } of rows) {
+      costs.set(day, (costs.get(day) ?? 0) + Number(cost_usd));
+    }
+    return dates.map((date) => costs.get(date) ?? 0);
+  };
   const costs = new Map<string, number>();
   for (const { model, cost_usd } of byModel) {
     costs.set(model ?? '', (costs.get(model ?? '') ?? 0) + Number(cost_usd));
   }
-  const models = [...costs].sort((a, b) => b[1] - a[1]).map(([model]) => model);
-  const top = models.slice(0, shownModels);
-  const parts =
-    models.length === 0
-      ? [{ name: 'Cost', className: 'series-1', values: valuesOf(byDay) }]
-      : [
-          ...top.map((model, index) => ({
-            name: model,
-            className: `series-${index + 1}`,
-            values: valuesOf(byModel.filter((row) => row.model === model)),
-          })),
-          ...(models.length > shownModels
-            ? [
-                {
-                  name: 'Others',
-                  className: 'series-6',
-                  values: valuesOf(byModel.filter((row) => !top.includes(row.model ?? ''))),
-                },
-              ]
-            : []),
-        ];
+  const top = [...costs]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, shownModels)
+    .map(([model]) => model);
+  const parts = top.map((model, index) => ({
+    name: model,
+    className: `series-${index + 1}`,
+    values: valuesOf(byModel.filter((row) => row.model === model)),
+  }));
+  const others = valuesOf(byDay).map((sum, index) =>
+    parts.reduce((rest, { values }) => rest - (values[index] ?? 0), sum),
+  );
   const total = byDay.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
   return barChart({
     id: 'days',
     title: 'Spend per day',
     summary: `${usd(total)} in ${dates.length} days${top.length > 0 ? `, most of it for ${top[0]}` : ''}.`,
     labels: dates.map(shortDate),
-    parts,
+    parts: [
+      ...parts,
+      // Less than can be charged is what is left of adding up, and stands for nothing.
+      ...(parts.length === 0 || others.some((cost) => cost >= nanodollar)
+        ? [
+            {
+              name: parts.length === 0 ? 'Cost' : 'Others',
+              className: parts.length === 0 ? 'series-1' : 'series-6',
+              values: others.map((cost) => (cost < nanodollar ? 0 : cost)),
+            },
+          ]
+        : []),
+    ],
     formatTick: shortUsd,
     format: usd,
   });
 }
+
+const nanodollar = 1e-9;
 
 /** Both included, as `YYYY-MM-DD`. */
 function datesBetween(first: string, last: string): string[] {

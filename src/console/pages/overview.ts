@@ -10,7 +10,13 @@ import { leftOf, limitName, standingMeter, usedShare } from '../limit-names.ts';
 import { refusalReason, refusalTitle } from '../refusal-words.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import type { LimitView, RefusalView, UsageRow, UsageView } from '../views.ts';
-import { type CapacityView, monthChart, spendPerDay } from './overview-charts.ts';
+import {
+  type AskUsage,
+  type CapacityView,
+  monthChart,
+  spendPerDay,
+  usageByDayAndModel,
+} from './overview-charts.ts';
 
 const dayMs = 86_400_000;
 const spendDays = 30;
@@ -34,21 +40,16 @@ async function overview({ api, org, now }: ScreenVisit) {
     month.startMs,
     calendarWindow('day', org.timezone, nowMs - (spendDays - 1) * dayMs).startMs,
   );
-  const usage = (groupBy: string, limit: number, since: number) =>
-    api.tryGet<UsageView>(
-      link(`${org.path}/usage`, {
-        group_by: groupBy,
-        limit: String(limit),
-        from: new Date(since).toISOString(),
-      }),
-    );
+  const from = new Date(fromMs).toISOString();
+  const usage: AskUsage = (query) => api.tryGet<UsageView>(link(`${org.path}/usage`, { ...query, from }));
+  const top = (group_by: string) => usage({ group_by, limit: String(shownTop) });
   const [byDay, byDayAndModel, byModel, byWorkflow, byCustomer, limits, forecast, refusals, approvals] =
     await Promise.all([
-      usage('day', 200, fromMs),
-      usage('day,model', 200, fromMs),
-      usage('model', shownTop, fromMs),
-      usage('workflow', shownTop, fromMs),
-      usage('customer_id', shownTop, fromMs),
+      usage({ group_by: 'day', limit: '200' }),
+      usageByDayAndModel(usage),
+      top('model'),
+      top('workflow'),
+      top('customer_id'),
       api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
       api.tryGet<CapacityView>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
       api.tryGet<Listed<RefusalView>>(`${org.path}/refusals?limit=8`),
@@ -86,7 +87,7 @@ ${!(byDay instanceof Refused) && days.length === 0 && firstSteps()}
   ]}</div>
 <div class="grid wide">
 ${byDay instanceof Refused || forecast instanceof Refused ? cardOf('This month', byDay instanceof Refused ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days, forecast, budget: budget && Number(budget.limit), month: { start: monthStart, today } })}</section>`}
-${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel.next_cursor === null ? byDayAndModel.data : [])}</section>`}
+${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
 </div>
 <div class="grid wide">
 ${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data))}
