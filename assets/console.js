@@ -72,6 +72,9 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+/** On a small screen the menu is a line that is pushed about: it begins where one is. */
+document.querySelector('.menu [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 /** Filters apply as soon as one is chosen. */
 document.addEventListener('change', (event) => {
   if (event.target.matches?.('form[data-submit-on-change] select')) {

@@ -52,7 +52,7 @@ interface Shown {
 export function formScreens<Answer>(page: FormPage<Answer>): readonly Screen[] {
   const { path, audience = 'org', title, intro, submit, back, attempt } = page;
   async function shown(visit: ScreenVisit, { values, refused, result }: Shown): Promise<ScreenAnswer> {
-    const body = html`${heading(title, undefined, intro)}
+    const body = html`${heading(title, undefined, subject(visit, intro))}
 ${panel(
   form({
     action: pathOf(path, visit.params),
@@ -94,6 +94,14 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?
     },
     { method: 'POST', path, audience, handler: sent, ...(attempt !== undefined && { longWork: title }) },
   ];
+}
+
+/** What a form changes stands in its address, and need not be among its fields. */
+function subject({ params }: ScreenVisit, intro: Part): Part {
+  const names = Object.values(params);
+  return names.length === 0
+    ? intro
+    : html`${names.map((name) => html`<code>${name}</code> `)}${intro !== undefined && html`<br>${intro}`}`;
 }
 
 /** A link may fill in a form for something new. */

@@ -13,9 +13,8 @@ export interface Filter {
 }
 
 export function filterBar(path: string, filters: readonly Filter[], query: URLSearchParams): Html {
-  const isFiltered = filters.some(({ name }) => (query.get(name) ?? '') !== '');
   return html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${filters.map((filter) => html`<div class="field"><label for="filter-${filter.name}">${filter.label}</label>${control(filter, query.get(filter.name) ?? '')}</div>`)}
-<button class="button">Apply</button>${isFiltered && html`<a class="button" href="${path}">Show all</a>`}</form>`;
+<button class="button">Apply</button>${isFiltered(filters, query) && html`<a class="button" href="${path}">Show all</a>`}</form>`;
 }
 
 function control({ name, options, all = 'All' }: Filter, value: string): Html {
@@ -35,4 +34,8 @@ export function filterQuery(
       query.get(name)?.trim() || undefined,
     ]),
   );
+}
+
+export function isFiltered(filters: readonly Filter[], query: URLSearchParams): boolean {
+  return filters.some(({ name }) => (query.get(name) ?? '') !== '');
 }

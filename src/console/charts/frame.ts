@@ -1,6 +1,9 @@
 /** What every chart has around it: a name, a sentence for those who do not see it, and its numbers as a table. */
 import { type Html, html, type Part } from '../html.ts';
 
+/** As wide as a page; others stand beside one another. */
+const fullWidth = 1_000;
+
 export interface Frame {
   /** Unique on its page. */
   readonly id: string;
@@ -36,7 +39,7 @@ export function chart({
   return html`<figure class="chart" aria-labelledby="${id}-name">
 <figcaption id="${id}-name">${title}</figcaption>
 ${legend.length > 0 && html`<ul class="legend">${legend.map((entry) => html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${entry.className}" width="10" height="10" rx="2"/></svg>${entry.name}</li>`)}</ul>`}
-<div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title ${id}-desc">
+<div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="img" aria-labelledby="${id}-title ${id}-desc">
 <title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${drawing}</svg></div>
 <details class="as-table"><summary>Show as a table</summary><div class="scroll"><table>
 <thead><tr>${columns.map((column, index) => html`<th scope="col"${index > 0 && html` class="number"`}>${column}</th>`)}</tr></thead>

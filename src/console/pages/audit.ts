@@ -1,11 +1,12 @@
 /** The audit log: searched, exported, verified. */
 import { type Listed, Refused } from '../api.ts';
-import { actionButton, badge, card, empty, facts, heading, nextPage, panel, table } from '../components.ts';
+import { actionButton, badge, card, empty, facts, heading, panel, table } from '../components.ts';
 import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, words } from '../format.ts';
 import { instantOf, localTime } from '../forms.ts';
 import { type Html, html, link, type Part } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/audit';
@@ -66,42 +67,42 @@ export const auditScreens: readonly Screen[] = [
 ];
 
 async function list({ api, org, query, now }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<EntryView>>(
+  const listed = await api.get<Listed<EntryView>>(
     link(`${org.path}/audit-log`, { ...filterQuery(filters, query), sort: '-seq', limit: '50' }),
   );
-  const body =
-    data.length === 0
-      ? empty(
-          'No entry is like this',
-          'Every change, and who made it, is written here in the transaction that makes it.',
-        )
-      : html`${table({
-          caption: 'Audit log',
-          rows: data,
-          columns: [
-            {
-              title: 'When',
-              cell: (entry) => html`<span class="nowrap">${time(entry.at, org.timezone)}</span>`,
-            },
-            {
-              title: 'Who',
-              cell: (entry) =>
-                html`${words(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
-            },
-            {
-              title: 'Did',
-              cell: (entry) =>
-                html`${entry.action}${entry.code !== null && html` ${badge(entry.code, 'bad')}`}`,
-            },
-            {
-              title: 'To',
-              cell: (entry) =>
-                html`${words(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
-            },
-            { title: 'From', cell: (entry) => entry.address ?? '–' },
-            { title: 'Details', cell: details },
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty(
+      'Nothing yet',
+      'Every change, and who made it, is written here in the transaction that makes it.',
+    ),
+    caption: 'Audit log',
+    columns: [
+      {
+        title: 'When',
+        cell: (entry) => html`<span class="nowrap">${time(entry.at, org.timezone)}</span>`,
+      },
+      {
+        title: 'Who',
+        cell: (entry) =>
+          html`${words(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
+      },
+      {
+        title: 'Did',
+        cell: (entry) => html`${entry.action}${entry.code !== null && html` ${badge(entry.code, 'bad')}`}`,
+      },
+      {
+        title: 'To',
+        cell: (entry) =>
+          html`${words(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
+      },
+      { title: 'From', cell: (entry) => entry.address ?? '–' },
+      { title: 'Details', cell: details },
+    ],
+  });
   return view(
     'Audit log',
     html`${heading('Audit log', actionButton({ path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}

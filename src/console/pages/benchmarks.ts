@@ -4,12 +4,12 @@ import { quartileBar } from '../charts/quartiles.ts';
 import {
   askFirst,
   badge,
+  type Column,
   card,
   cardOf,
   empty,
   facts,
   heading,
-  nextPage,
   notice,
   panel,
   table,
@@ -18,6 +18,7 @@ import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { count, day, milliseconds, percent, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/benchmarks';
@@ -119,7 +120,7 @@ async function overview({ api, org, query }: ScreenVisit) {
     'Benchmarks',
     html`${heading('Benchmarks', html`<a class="button primary" href="${listPath}/new">New cohort</a><a class="button" href="${listPath}/participation">Take part or leave</a>`, 'What others pay for the same work. Nobody can be told apart in it, and neither can you.')}
 ${cardOf('Taking part', participation, takesPart)}
-${cardOf('Cohorts', cohorts, ({ data, next_cursor }) => (data.length === 0 ? empty('No cohorts yet', 'A cohort says whom you want to be compared with.', html`<a class="button primary" href="${listPath}/new">Define the first one</a>`) : html`${cohortTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`))}`,
+${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'A cohort says whom you want to be compared with.', html`<a class="button primary" href="${listPath}/new">Define the first one</a>`), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
   );
 }
 
@@ -132,19 +133,15 @@ function criteriaText({ criteria }: CohortView): string {
   return parts.length === 0 ? 'everybody who takes part' : parts.join(', ');
 }
 
-function cohortTable(cohorts: readonly CohortView[], timezone: string): Html {
-  return table({
-    caption: 'Cohorts',
-    rows: cohorts,
-    columns: [
-      {
-        title: 'Cohort',
-        cell: (one) => html`<a href="${path`/console/benchmarks/${one.id}`}">${one.name}</a>`,
-      },
-      { title: 'Of', cell: criteriaText },
-      { title: 'Made', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
-    ],
-  });
+function cohortColumns(timezone: string): Column<CohortView>[] {
+  return [
+    {
+      title: 'Cohort',
+      cell: (one) => html`<a href="${path`/console/benchmarks/${one.id}`}">${one.name}</a>`,
+    },
+    { title: 'Of', cell: criteriaText },
+    { title: 'Made', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
+  ];
 }
 
 const small = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });

@@ -1,11 +1,12 @@
 /** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
 import { type Listed, Refused } from '../api.ts';
 import { meter } from '../charts/meter.ts';
-import { askFirst, badge, card, cardOf, empty, heading, nextPage, stat, table } from '../components.ts';
+import { askFirst, badge, card, cardOf, empty, heading, stat, table } from '../components.ts';
 import { actionScreen, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, usd } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../views.ts';
 import { limitTable } from './limits.ts';
@@ -53,31 +54,31 @@ export const customerScreens: readonly Screen[] = [
 ];
 
 async function list({ api, org, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<CustomerView>>(
+  const listed = await api.get<Listed<CustomerView>>(
     link(`${org.path}/customers`, { ...filterQuery(filters, query), limit: '50' }),
   );
-  const body =
-    data.length === 0
-      ? empty(
-          'No customer is like this',
-          html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
-          html`<a class="button primary" href="/console/limits/customers/new">Limit a customer</a>`,
-        )
-      : html`${table({
-          caption: 'Customers',
-          rows: data,
-          columns: [
-            {
-              title: 'Customer',
-              cell: (one) =>
-                html`<a href="${path`/console/customers/of/${one.customer_id}`}">${one.customer_id}</a>`,
-            },
-            { title: 'Cost so far', isNumber: true, cell: (one) => usd(one.cost_usd) },
-            { title: 'Runs', isNumber: true, cell: (one) => count(one.runs) },
-            { title: 'Limits of its own', cell: ownLimits },
-            { title: 'Credits left', isNumber: true, cell: (one) => usd(one.credits_usd) },
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'No customers yet',
+      html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
+      html`<a class="button primary" href="/console/limits/customers/new">Limit a customer</a>`,
+    ),
+    caption: 'Customers',
+    columns: [
+      {
+        title: 'Customer',
+        cell: (one) =>
+          html`<a href="${path`/console/customers/of/${one.customer_id}`}">${one.customer_id}</a>`,
+      },
+      { title: 'Cost so far', isNumber: true, cell: (one) => usd(one.cost_usd) },
+      { title: 'Runs', isNumber: true, cell: (one) => count(one.runs) },
+      { title: 'Limits of its own', cell: ownLimits },
+      { title: 'Credits left', isNumber: true, cell: (one) => usd(one.credits_usd) },
+    ],
+  });
   return view(
     'Customers',
     html`${heading('Customers', html`<a class="button" href="/console/limits/customers/new">New limit</a><a class="button" href="/console/limits/credits/new">New credit pack</a><a class="button" href="${erasuresPath}">Erased</a>`, 'Whom the runs are for: what they cost, and what they may.')}
@@ -151,34 +152,35 @@ function limitForAll(found: Listed<LimitView> | Refused): Html | false {
 }
 
 async function erasures({ api, org, query, now }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<ErasureView>>(
+  const listed = await api.get<Listed<ErasureView>>(
     link(`${org.path}/customer-erasures`, {
       sort: '-requested_at',
       cursor: query.get('cursor') ?? undefined,
     }),
   );
   // One that takes longer waits for something: a legal hold, or a fault that somebody has to see to.
-  const goesOn = data.some(
+  const goesOn = listed.data.some(
     ({ state, requested_at }) =>
       state === 'erasing' && now.getTime() - new Date(requested_at).getTime() < usuallyErasedWithinMs,
   );
-  const body =
-    data.length === 0
-      ? empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.')
-      : html`${table({
-          caption: 'Erased customers',
-          rows: data,
-          columns: [
-            { title: 'Asked for', cell: (one) => time(one.requested_at, org.timezone) },
-            { title: 'Called since', cell: (one) => html`<code>${one.pseudonym}</code>` },
-            {
-              title: 'State',
-              cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good'),
-            },
-            { title: 'Rows changed', isNumber: true, cell: (one) => count(one.changed) },
-            { title: 'Done', cell: (one) => time(one.finished_at, org.timezone) },
-          ],
-        })}${nextPage(erasuresPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: erasuresPath,
+    query,
+    filters,
+    none: empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.'),
+    caption: 'Erased customers',
+    columns: [
+      { title: 'Asked for', cell: (one) => time(one.requested_at, org.timezone) },
+      { title: 'Called since', cell: (one) => html`<code>${one.pseudonym}</code>` },
+      {
+        title: 'State',
+        cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good'),
+      },
+      { title: 'Rows changed', isNumber: true, cell: (one) => count(one.changed) },
+      { title: 'Done', cell: (one) => time(one.finished_at, org.timezone) },
+    ],
+  });
   return {
     ...view(
       'Erased customers',

@@ -8,15 +8,14 @@ import {
   empty,
   facts,
   heading,
-  nextPage,
   secretBox,
   type Tone,
-  table,
 } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { ago, time, words } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, type Part } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const roles = ['viewer', 'member', 'admin', 'owner'];
@@ -178,7 +177,7 @@ async function list(
   { api, org, query, now, credential }: ScreenVisit,
   { audience, listPath, intro }: KeyPages,
 ) {
-  const { data, next_cursor } = await api.get<Listed<KeyView>>(
+  const listed = await api.get<Listed<KeyView>>(
     link(`${org.path}/keys`, { cursor: query.get('cursor') ?? undefined, limit: '50' }),
   );
   const columns: Column<KeyView>[] = [
@@ -198,14 +197,14 @@ async function list(
     { title: 'Minted', cell: (key) => time(key.created_at, org.timezone) },
     { title: '', cell: (key) => actions(key, listPath) },
   ];
-  const body =
-    data.length === 0
-      ? empty('No keys', 'Mint one for your gateway.')
-      : html`${table({
-          caption: 'Keys',
-          rows: data,
-          columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes/.test(title)),
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty('No keys', 'Mint one for your gateway.'),
+    caption: 'Keys',
+    columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes/.test(title)),
+  });
   return view(
     'Keys',
     html`${heading('Keys', html`<a class="button primary" href="${listPath}/new">Mint a key</a>`, intro)}

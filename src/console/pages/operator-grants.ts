@@ -4,17 +4,17 @@ import {
   actionButton,
   askFirst,
   badge,
+  type Column,
   card,
   empty,
   heading,
-  nextPage,
   secretBox,
-  table,
 } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { time } from '../format.ts';
 import { type Html, html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { grantableScopes } from './operator-scopes.ts';
 import { type GrantView, grantTones } from './settings-support.ts';
@@ -87,13 +87,18 @@ export const operatorGrantScreens: readonly Screen[] = [
 ];
 
 async function list({ api, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<GrantView>>(
+  const listed = await api.get<Listed<GrantView>>(
     link('/v1/admin/support/grants', { ...filterQuery(filters, query), sort: '-created_at', limit: '50' }),
   );
-  const body =
-    data.length === 0
-      ? empty('No grants', 'To see into an organization, say which one, why, what for and how long.')
-      : html`${grantTable(data)}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty('No grants', 'To see into an organization, say which one, why, what for and how long.'),
+    caption: 'Support grants',
+    columns: grantColumns,
+  });
   return view(
     'Support grants',
     html`${heading('Support grants', html`<a class="button primary" href="${listPath}/new">Ask for access</a>`, 'Narrow, short, and on record at the organization.')}
@@ -101,26 +106,20 @@ ${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
   );
 }
 
-function grantTable(grants: readonly GrantView[]): Html {
-  return table({
-    caption: 'Support grants',
-    rows: grants,
-    columns: [
-      {
-        title: 'Organization',
-        cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
-      },
-      {
-        title: 'Why',
-        cell: (one) => html`${one.reason}<span class="sub">by <code>${one.created_by}</code></span>`,
-      },
-      { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
-      { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
-      { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
-      { title: '', cell: actions },
-    ],
-  });
-}
+const grantColumns: readonly Column<GrantView>[] = [
+  {
+    title: 'Organization',
+    cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
+  },
+  {
+    title: 'Why',
+    cell: (one) => html`${one.reason}<span class="sub">by <code>${one.created_by}</code></span>`,
+  },
+  { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
+  { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
+  { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
+  { title: '', cell: actions },
+];
 
 function actions({ id, status, reason }: GrantView): Html | false {
   const at = path`/console/grants/${id}`;

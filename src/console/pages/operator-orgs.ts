@@ -9,15 +9,14 @@ import {
   empty,
   facts,
   heading,
-  nextPage,
   secretBox,
-  table,
 } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, day, exactUsd, time } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { PlanView } from './operator-plans.ts';
 import type { RateLimitsView, ResidencyView } from './operator-rates.ts';
@@ -57,7 +56,7 @@ const orgFields: readonly Field[] = [
   { name: 'name', label: 'Name', kind: 'text', required: true },
   { name: 'slug', label: 'Short name', kind: 'text', help: 'Empty: made from the name.' },
   { name: 'timezone', label: 'Time zone', kind: 'text', placeholder: 'UTC', help: 'Such as Europe/Lisbon.' },
-  { name: 'home_region', label: 'Home region', kind: 'text', help: 'Empty: the region of this service.' },
+  { name: 'home_region', label: 'Home region', kind: 'text', help: 'Empty: at home everywhere.' },
 ];
 
 export const operatorOrgScreens: readonly Screen[] = [
@@ -209,35 +208,36 @@ function stateBadge({ status }: OrgView): Html {
 }
 
 async function list({ api, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<OrgView>>(
+  const listed = await api.get<Listed<OrgView>>(
     link('/v1/admin/orgs', { ...filterQuery(filters, query), sort: '-created_at', limit: '50' }),
   );
-  const body =
-    data.length === 0
-      ? empty(
-          'No organization is like this',
-          'An organization has its own keys, runs and limits.',
-          html`<a class="button primary" href="${listPath}/new">Create one</a>`,
-        )
-      : html`${table({
-          caption: 'Organizations',
-          rows: data,
-          columns: [
-            {
-              title: 'Name',
-              cell: (org) =>
-                html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub"><code>${org.id}</code></span>`,
-            },
-            { title: 'Short name', cell: (org) => org.slug },
-            { title: 'Home', cell: (org) => org.home_region ?? 'here' },
-            { title: 'Time zone', cell: (org) => org.timezone },
-            {
-              title: 'Since',
-              cell: (org) => html`<span class="nowrap">${day(org.created_at, 'UTC')}</span>`,
-            },
-            { title: 'State', cell: stateBadge },
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty(
+      'No organization yet',
+      'An organization has its own keys, runs and limits.',
+      html`<a class="button primary" href="${listPath}/new">Create one</a>`,
+    ),
+    caption: 'Organizations',
+    columns: [
+      {
+        title: 'Name',
+        cell: (org) =>
+          html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub"><code>${org.id}</code></span>`,
+      },
+      { title: 'Short name', cell: (org) => org.slug },
+      { title: 'Home', cell: (org) => org.home_region ?? 'everywhere' },
+      { title: 'Time zone', cell: (org) => org.timezone },
+      {
+        title: 'Since',
+        cell: (org) => html`<span class="nowrap">${day(org.created_at, 'UTC')}</span>`,
+      },
+      { title: 'State', cell: stateBadge },
+    ],
+  });
   return view(
     'Organizations',
     html`${heading('Organizations', html`<a class="button primary" href="${listPath}/new">New organization</a>`)}

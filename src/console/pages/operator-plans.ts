@@ -1,9 +1,10 @@
 /** For operators: plans, which limit an organization's runs and tokens a month. */
 import type { Listed } from '../api.ts';
-import { badge, card, empty, heading, nextPage, table } from '../components.ts';
+import { badge, card, empty, heading } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { count, day } from '../format.ts';
 import { html, link } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/plans';
@@ -47,34 +48,38 @@ export const operatorPlanScreens: readonly Screen[] = [
 ];
 
 async function list({ api, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<PlanView>>(
+  const listed = await api.get<Listed<PlanView>>(
     link('/v1/admin/plans', { sort: 'name', limit: '50', cursor: query.get('cursor') ?? undefined }),
   );
   const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));
-  const body =
-    data.length === 0
-      ? empty('No plans yet', 'A plan limits what an organization may use in a month.')
-      : html`${table({
-          caption: 'Plans',
-          rows: data,
-          columns: [
-            {
-              title: 'Plan',
-              cell: (plan) => html`${plan.name}<span class="sub"><code>${plan.id}</code></span>`,
-            },
-            { title: 'Runs a month', isNumber: true, cell: (plan) => upTo(plan.monthly_runs) },
-            { title: 'Tokens a month', isNumber: true, cell: (plan) => upTo(plan.monthly_tokens) },
-            {
-              title: 'Beyond',
-              cell: (plan) =>
-                plan.overage_policy === 'block' ? badge('refused', 'bad') : badge('allowed', 'warn'),
-            },
-            {
-              title: 'Made',
-              cell: (plan) => html`<span class="nowrap">${day(plan.created_at, 'UTC')}</span>`,
-            },
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'No plans yet',
+      'A plan limits what an organization may use in a month.',
+      html`<a class="button primary" href="${listPath}/new">New plan</a>`,
+    ),
+    caption: 'Plans',
+    columns: [
+      {
+        title: 'Plan',
+        cell: (plan) => html`${plan.name}<span class="sub"><code>${plan.id}</code></span>`,
+      },
+      { title: 'Runs a month', isNumber: true, cell: (plan) => upTo(plan.monthly_runs) },
+      { title: 'Tokens a month', isNumber: true, cell: (plan) => upTo(plan.monthly_tokens) },
+      {
+        title: 'Beyond',
+        cell: (plan) =>
+          plan.overage_policy === 'block' ? badge('refused', 'bad') : badge('allowed', 'warn'),
+      },
+      {
+        title: 'Made',
+        cell: (plan) => html`<span class="nowrap">${day(plan.created_at, 'UTC')}</span>`,
+      },
+    ],
+  });
   return view(
     'Plans',
     html`${heading('Plans', html`<a class="button primary" href="${listPath}/new">New plan</a>`)}${card('By name', body)}`,

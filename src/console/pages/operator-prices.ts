@@ -1,11 +1,12 @@
 /** For operators: what models cost, for everybody and for one organization. */
 import type { Listed } from '../api.ts';
-import { askFirst, badge, card, empty, heading, nextPage, type Tone, table } from '../components.ts';
+import { askFirst, badge, card, empty, heading, type Tone, table } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { exactUsd, time, words } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/prices';
@@ -167,26 +168,27 @@ const state = {
 };
 
 async function list({ api, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<ModelPriceView>>(
+  const listed = await api.get<Listed<ModelPriceView>>(
     link('/v1/admin/models', { ...filterQuery(filters, query), sort: 'model', limit: '50' }),
   );
-  const body =
-    data.length === 0
-      ? empty('No model is like this', 'Runs that name no cost are priced by what stands here.')
-      : html`${table<ModelPriceView>({
-          caption: 'Prices of models, in dollars for a million tokens',
-          rows: data,
-          columns: [
-            {
-              title: 'Model',
-              cell: (one) => html`<a href="${path`/console/prices/${one.model}`}">${one.model}</a>`,
-            },
-            { title: 'Provider', cell: (one) => one.provider ?? '–' },
-            ...inAndOut,
-            from,
-            state,
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing<ModelPriceView>({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty('No models yet', 'Runs that name no cost are priced by what stands here.'),
+    caption: 'Prices of models, in dollars for a million tokens',
+    columns: [
+      {
+        title: 'Model',
+        cell: (one) => html`<a href="${path`/console/prices/${one.model}`}">${one.model}</a>`,
+      },
+      { title: 'Provider', cell: (one) => one.provider ?? '–' },
+      ...inAndOut,
+      from,
+      state,
+    ],
+  });
   return view(
     'Prices',
     html`${heading('Prices', html`<a class="button primary" href="${listPath}/new">New model</a>`, 'For a million tokens, for everybody. An organization may have its own.')}
@@ -207,7 +209,7 @@ ${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: 
 
 async function ofOrg({ api, params, query }: ScreenVisit) {
   const here = pathOf(orgPricesPath, params);
-  const { data, next_cursor } = await api.get<Listed<OrgPriceView>>(
+  const listed = await api.get<Listed<OrgPriceView>>(
     link(pathOf('/v1/admin/orgs/{org_id}/prices', params), { cursor: query.get('cursor') ?? undefined }),
   );
   const remove = (one: OrgPriceView): Html =>
@@ -215,9 +217,28 @@ async function ofOrg({ api, params, query }: ScreenVisit) {
       { path: `${here}/${encodeURIComponent(one.model)}/remove`, label: 'Remove', about: one.model },
       'It pays what everybody pays, from now on.',
     );
+  const body = listing<OrgPriceView>({
+    listed,
+    path: here,
+    query,
+    none: empty('It pays what everybody pays', 'Give it a discount, or amounts of its own.'),
+    caption: 'Prices of one organization',
+    columns: [
+      { title: 'Model', cell: (one) => one.model },
+      {
+        title: 'Discount',
+        isNumber: true,
+        cell: (one) => (one.discount_percent === null ? '–' : `${one.discount_percent} %`),
+      },
+      ...inAndOut,
+      from,
+      state,
+      { title: '', cell: remove },
+    ],
+  });
   return view(
     'Prices of one organization',
     html`${heading('Prices of one organization', html`<a class="button primary" href="${here}/new">New price</a><a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to the organization</a>`)}
-${card('Its own', data.length === 0 ? empty('It pays what everybody pays', 'Give it a discount, or amounts of its own.') : html`${table<OrgPriceView>({ caption: 'Prices of one organization', rows: data, columns: [{ title: 'Model', cell: (one) => one.model }, { title: 'Discount', isNumber: true, cell: (one) => (one.discount_percent === null ? '–' : `${one.discount_percent} %`) }, ...inAndOut, from, state, { title: '', cell: remove }] })}${nextPage(here, query, next_cursor)}`)}`,
+${card('Its own', body)}`,
   );
 }

@@ -1,10 +1,11 @@
 /** Rules on models and actions: listed in the order they are looked at, written with a look at what they would change. */
 import { type Listed, Refused } from '../api.ts';
-import { askFirst, badge, card, empty, facts, heading, nextPage, table } from '../components.ts';
+import { askFirst, badge, card, empty, facts, heading, nextPage } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { count, time } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { simulated } from './policy-simulation.ts';
 import { conditions, effectBadge, type PolicyView } from './policy-words.ts';
@@ -124,40 +125,40 @@ function valuesOf(rule: PolicyView): Values {
 }
 
 async function list({ api, org, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<PolicyView>>(
+  const listed = await api.get<Listed<PolicyView>>(
     link(`${org.path}/policies`, {
       sort: 'priority',
       limit: String(pageOfRules),
       cursor: query.get('cursor') ?? undefined,
     }),
   );
-  const body =
-    data.length === 0
-      ? empty(
-          'Everything is allowed',
-          'A rule blocks models or actions, or wants somebody to approve first.',
-          html`<a class="button primary" href="${listPath}/new">Write the first rule</a>`,
-        )
-      : html`${table({
-          caption: 'Rules',
-          rows: data,
-          columns: [
-            { title: 'Priority', isNumber: true, cell: (rule) => count(rule.priority) },
-            {
-              title: 'Effect',
-              cell: (rule) => html`${effectBadge(rule.effect)}${!rule.enabled && html` ${badge('off')}`}`,
-            },
-            { title: 'For', cell: conditions },
-            {
-              title: 'Reason',
-              cell: (rule) => html`<a href="${path`/console/policies/${rule.id}`}">${rule.reason}</a>`,
-            },
-            {
-              title: 'Changed',
-              cell: (rule) => html`<span class="nowrap">${time(rule.updated_at, org.timezone)}</span>`,
-            },
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'Everything is allowed',
+      'A rule blocks models or actions, or wants somebody to approve first.',
+      html`<a class="button primary" href="${listPath}/new">Write the first rule</a>`,
+    ),
+    caption: 'Rules',
+    columns: [
+      { title: 'Priority', isNumber: true, cell: (rule) => count(rule.priority) },
+      {
+        title: 'Effect',
+        cell: (rule) => html`${effectBadge(rule.effect)}${!rule.enabled && html` ${badge('off')}`}`,
+      },
+      { title: 'For', cell: conditions },
+      {
+        title: 'Reason',
+        cell: (rule) => html`<a href="${path`/console/policies/${rule.id}`}">${rule.reason}</a>`,
+      },
+      {
+        title: 'Changed',
+        cell: (rule) => html`<span class="nowrap">${time(rule.updated_at, org.timezone)}</span>`,
+      },
+    ],
+  });
   return view(
     'Policies',
     html`${heading('Policies', html`<a class="button primary" href="${listPath}/new">New rule</a><a class="button" href="${listPath}/try">Try a request</a>`, 'Rules on models and actions, in the order in which they are looked at.')}

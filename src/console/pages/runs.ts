@@ -1,10 +1,11 @@
 /** Runs: a list with filters, and one run with its chain. */
 import { type Listed, Refused } from '../api.ts';
-import { badge, card, cardOf, empty, facts, heading, nextPage, type Tone, table } from '../components.ts';
+import { badge, card, cardOf, empty, facts, heading, type Tone } from '../components.ts';
 import { formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, exactUsd, milliseconds, time, usd, words } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { type RunView, runTree } from './run-tree.ts';
 
@@ -67,22 +68,17 @@ function wrongFilters({ fields }: Refused): Html {
   return html`<div class="alert" role="alert"><p>The filters are not right.</p><ul>${fields.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul></div>`;
 }
 
-function rows({ data, next_cursor }: Listed<RunView>, timezone: string, query: URLSearchParams): Part {
-  if (data.length === 0) {
-    return filters.some(({ name }) => query.has(name) && query.get(name) !== '')
-      ? empty(
-          'No run is like this',
-          'Try fewer filters.',
-          html`<a class="button" href="${listPath}">Show all runs</a>`,
-        )
-      : empty(
-          'No runs yet',
-          html`Post one with <code>POST /v1/runs</code> after each call to a model. The <a href="/docs#runs.create">API reference</a> shows how.`,
-        );
-  }
-  return html`${table({
+function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams): Html {
+  return listing({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty(
+      'No runs yet',
+      html`Post one with <code>POST /v1/runs</code> after each call to a model. The <a href="/docs#runs.create">API reference</a> shows how.`,
+    ),
     caption: 'Runs',
-    rows: data,
     columns: [
       {
         title: 'Charged',
@@ -99,13 +95,9 @@ function rows({ data, next_cursor }: Listed<RunView>, timezone: string, query: U
       { title: 'Customer', cell: (run) => run.customer_id ?? '–' },
       { title: 'Tokens in', isNumber: true, cell: (run) => count(run.input_tokens) },
       { title: 'out', isNumber: true, cell: (run) => count(run.output_tokens) },
-      {
-        title: 'Cost',
-        isNumber: true,
-        cell: (run) => usd(run.cost_usd),
-      },
+      { title: 'Cost', isNumber: true, cell: (run) => usd(run.cost_usd) },
     ],
-  })}${nextPage(listPath, query, next_cursor)}`;
+  });
 }
 
 const tones: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', running: 'info' };

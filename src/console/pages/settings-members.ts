@@ -4,20 +4,20 @@ import {
   actionButton,
   askFirst,
   badge,
+  type Column,
   card,
   empty,
   heading,
-  nextPage,
   panel,
   secretBox,
   type Tone,
-  table,
 } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { ago } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -116,44 +116,45 @@ ${sign_in_url === null ? panel(html`<p>${name} is a member now, and signs in by 
 }
 
 async function list({ api, org, query, now }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<MemberView>>(
+  const listed = await api.get<Listed<MemberView>>(
     link(`${org.path}/members`, { ...filterQuery(filters, query), sort: 'name', limit: '50' }),
   );
   const invite = html`<a class="button primary" href="${listPath}/new">Invite somebody</a>`;
-  const body =
-    data.length === 0
-      ? empty(
-          'Nobody is like this',
-          'Members sign in to the console as themselves, with a role each.',
-          invite,
-        )
-      : html`${memberTable(data, now)}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty(
+      'Nobody was invited yet',
+      'Members sign in to the console as themselves, with a role each.',
+      invite,
+    ),
+    caption: 'Members',
+    columns: memberColumns(now),
+  });
   return view(
     'Members',
     html`${heading('Members', invite)}${settingsTabs('/members')}${filterBar(listPath, filters, query)}${card('By name', body)}`,
   );
 }
 
-function memberTable(members: readonly MemberView[], now: Date): Html {
-  return table({
-    caption: 'Members',
-    rows: members,
-    columns: [
-      {
-        title: 'Who',
-        cell: (one) =>
-          html`${one.status === 'removed' ? one.name : html`<a href="${path`/console/settings/members/${one.id}`}">${one.name}</a>`}<span class="sub">${one.email}</span>`,
-      },
-      { title: 'Role', cell: (one) => one.role },
-      { title: 'State', cell: (one) => badge(one.status, tones[one.status]) },
-      {
-        title: 'Last sign-in',
-        cell: (one) =>
-          html`${ago(one.last_sign_in_at, now)}${one.issuer !== null && html`<span class="sub">${one.issuer}</span>`}`,
-      },
-      { title: '', cell: actions },
-    ],
-  });
+function memberColumns(now: Date): Column<MemberView>[] {
+  return [
+    {
+      title: 'Who',
+      cell: (one) =>
+        html`${one.status === 'removed' ? one.name : html`<a href="${path`/console/settings/members/${one.id}`}">${one.name}</a>`}<span class="sub">${one.email}</span>`,
+    },
+    { title: 'Role', cell: (one) => one.role },
+    { title: 'State', cell: (one) => badge(one.status, tones[one.status]) },
+    {
+      title: 'Last sign-in',
+      cell: (one) =>
+        html`${ago(one.last_sign_in_at, now)}${one.issuer !== null && html`<span class="sub">${one.issuer}</span>`}`,
+    },
+    { title: '', cell: actions },
+  ];
 }
 
 function actions({ id, name, status }: MemberView): Html | false {

@@ -1,10 +1,11 @@
 /** How long things are kept, and what was deleted because of it. */
 import { type Listed, Refused } from '../api.ts';
-import { badge, cardOf, empty, facts, heading, nextPage, table } from '../components.ts';
+import { badge, type Column, cardOf, empty, facts, heading } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { count, time } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, link } from '../html.ts';
+import { html, link } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -84,7 +85,7 @@ async function overview({ api, org, query }: ScreenVisit) {
     'Retention',
     html`${heading('Retention', html`<a class="button" href="${here}/edit">Change</a>`)}${settingsTabs('/retention')}
 ${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html`, of: ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
-${cardOf('What was deleted', runs, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.') : html`${runTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
+${cardOf('What was deleted', runs, (listed) => listing({ listed, path: here, query, none: empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.'), caption: 'What was deleted', columns: runColumns(org.timezone) }))}`,
   );
   // A hold or a failure keeps a deletion unfinished for as long as it lasts.
   const isStopped = policy instanceof Refused || policy.legal_hold || policy.failing_since !== null;
@@ -101,18 +102,14 @@ function kept(days: number | null): string {
       : `${count(days)} ${days === 1 ? 'day' : 'days'}`;
 }
 
-function runTable(runs: readonly RetentionRunView[], timezone: string): Html {
-  return table({
-    caption: 'What was deleted',
-    rows: runs,
-    columns: [
-      { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
-      { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },
-      { title: 'Contents', isNumber: true, cell: ({ deleted }) => count(deleted.contents) },
-      { title: 'Audit entries', isNumber: true, cell: ({ deleted }) => count(deleted.audit_entries) },
-      { title: 'Support access', isNumber: true, cell: ({ deleted }) => count(deleted.support_access) },
-      { title: 'Deliveries', isNumber: true, cell: ({ deleted }) => count(deleted.deliveries) },
-      { title: '', cell: (one) => one.finished_at === null && badge('goes on', 'info') },
-    ],
-  });
+function runColumns(timezone: string): Column<RetentionRunView>[] {
+  return [
+    { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
+    { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },
+    { title: 'Contents', isNumber: true, cell: ({ deleted }) => count(deleted.contents) },
+    { title: 'Audit entries', isNumber: true, cell: ({ deleted }) => count(deleted.audit_entries) },
+    { title: 'Support access', isNumber: true, cell: ({ deleted }) => count(deleted.support_access) },
+    { title: 'Deliveries', isNumber: true, cell: ({ deleted }) => count(deleted.deliveries) },
+    { title: '', cell: (one) => one.finished_at === null && badge('goes on', 'info') },
+  ];
 }

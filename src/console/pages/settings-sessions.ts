@@ -1,10 +1,11 @@
 /** Who is signed in to the console, and from where; and how to end it. */
 import type { Listed } from '../api.ts';
-import { askFirst, badge, card, empty, heading, nextPage, type Tone, table } from '../components.ts';
+import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../components.ts';
 import { actionScreen, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { ago, time } from '../format.ts';
-import { type Html, html, link } from '../html.ts';
+import { html, link } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -58,13 +59,18 @@ export const sessionScreens: readonly Screen[] = (
 ]);
 
 async function list({ api, org, query, now }: ScreenVisit, listPath: string) {
-  const { data, next_cursor } = await api.get<Listed<SessionView>>(
+  const listed = await api.get<Listed<SessionView>>(
     link(`${org.path}/sessions`, { ...filterQuery(filters, query), sort: '-last_seen_at', limit: '50' }),
   );
-  const body =
-    data.length === 0
-      ? empty('No session is like this', 'Whoever signs in to the console has one.')
-      : html`${sessionTable(data, listPath, org.timezone, now)}${nextPage(listPath, query, next_cursor)}`;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    filters,
+    none: empty('No sessions', 'Whoever signs in to the console has one.'),
+    caption: 'Sessions',
+    columns: sessionColumns(listPath, org.timezone, now),
+  });
   return view(
     'Sessions',
     html`${heading('Sessions', undefined, 'Your own; an admin sees those of everybody. Ending one holds everywhere within a second.')}
@@ -72,42 +78,37 @@ ${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filter
   );
 }
 
-function sessionTable(sessions: readonly SessionView[], listPath: string, timezone: string, now: Date): Html {
-  return table({
-    caption: 'Sessions',
-    rows: sessions,
-    columns: [
-      {
-        title: 'Who',
-        cell: (one) =>
-          html`${one.name}${one.current && html` ${badge('this one', 'info')}`}<span class="sub">${one.role}, by ${methods[one.method] ?? one.method}</span>`,
-      },
-      {
-        title: 'From',
-        cell: (one) =>
-          html`<code>${one.address}</code><span class="sub">${browserName(one.user_agent)}</span>`,
-      },
-      {
-        title: 'Signed in',
-        cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>`,
-      },
-      { title: 'Last seen', cell: (one) => ago(one.last_seen_at, now) },
-      { title: 'State', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
-      {
-        title: '',
-        cell: (one) =>
-          one.status === 'active' &&
-          askFirst(
-            {
-              path: pathOf(`${listPath}/{session_id}/end`, { session_id: one.id }),
-              label: one.current ? 'End it and sign out' : 'End it',
-              about: `session of ${one.name}`,
-            },
-            one.current ? 'You will have to sign in again.' : `${one.name} will have to sign in again.`,
-          ),
-      },
-    ],
-  });
+function sessionColumns(listPath: string, timezone: string, now: Date): Column<SessionView>[] {
+  return [
+    {
+      title: 'Who',
+      cell: (one) =>
+        html`${one.name}${one.current && html` ${badge('this one', 'info')}`}<span class="sub">${one.role}, by ${methods[one.method] ?? one.method}</span>`,
+    },
+    {
+      title: 'From',
+      cell: (one) => html`<code>${one.address}</code><span class="sub">${browserName(one.user_agent)}</span>`,
+    },
+    {
+      title: 'Signed in',
+      cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>`,
+    },
+    { title: 'Last seen', cell: (one) => ago(one.last_seen_at, now) },
+    { title: 'State', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
+    {
+      title: '',
+      cell: (one) =>
+        one.status === 'active' &&
+        askFirst(
+          {
+            path: pathOf(`${listPath}/{session_id}/end`, { session_id: one.id }),
+            label: one.current ? 'End it and sign out' : 'End it',
+            about: `session of ${one.name}`,
+          },
+          one.current ? 'You will have to sign in again.' : `${one.name} will have to sign in again.`,
+        ),
+    },
+  ];
 }
 
 /** Enough of what a browser calls itself to know one's own again. */

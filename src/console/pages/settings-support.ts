@@ -4,16 +4,17 @@ import {
   actionButton,
   askFirst,
   badge,
+  type Column,
   cardOf,
   empty,
   heading,
-  nextPage,
   type Tone,
   table,
 } from '../components.ts';
 import { actionScreen, formScreens, pathOf } from '../editing.ts';
 import { time, words } from '../format.ts';
 import { type Html, html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -110,7 +111,7 @@ async function overview({ api, org, query }: ScreenVisit) {
     html`${heading('Support access', html`<a class="button" href="${here}/settings">Change</a>`)}${settingsTabs('/support')}
 ${cardOf('What is allowed', settings, ({ allowed, approval_required }) => html`<p>${allowed ? badge('allowed', 'good') : badge('not allowed', 'bad')} ${!allowed ? 'Nobody of support can be granted access.' : approval_required ? 'Each grant waits until an admin of yours approves it.' : 'Operators make grants without your approval; you see each one here.'}</p>`)}
 ${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Nobody of support has asked to see into your organization.') : grantTable(data, org.timezone)))}
-${cardOf('What was done under them', accesses, ({ data, next_cursor }) => (data.length === 0 ? empty('Nothing', 'Every request of support stands here, allowed or not, before it is served.') : html`${accessTable(data, org.timezone)}${nextPage(here, query, next_cursor)}`))}`,
+${cardOf('What was done under them', accesses, (listed) => listing({ listed, path: here, query, none: empty('Nothing', 'Every request of support stands here, allowed or not, before it is served.'), caption: 'Support access', columns: accessColumns(org.timezone) }))}`,
   );
 }
 
@@ -143,23 +144,19 @@ function decisions({ id, status, reason }: GrantView): Html | false {
   );
 }
 
-function accessTable(accesses: readonly AccessView[], timezone: string): Html {
-  return table({
-    caption: 'Support access',
-    rows: accesses,
-    columns: [
-      { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
-      { title: 'Who', cell: (one) => html`<code>${one.actor_id}</code>` },
-      {
-        title: 'What',
-        cell: (one) => (one.path === null ? words(one.kind) : html`<code>${one.method} ${one.path}</code>`),
-      },
-      {
-        title: 'Outcome',
-        cell: (one) =>
-          one.outcome !== null &&
-          html`${badge(one.outcome, one.outcome === 'allowed' ? 'good' : 'bad')} ${one.code}`,
-      },
-    ],
-  });
+function accessColumns(timezone: string): Column<AccessView>[] {
+  return [
+    { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
+    { title: 'Who', cell: (one) => html`<code>${one.actor_id}</code>` },
+    {
+      title: 'What',
+      cell: (one) => (one.path === null ? words(one.kind) : html`<code>${one.method} ${one.path}</code>`),
+    },
+    {
+      title: 'Outcome',
+      cell: (one) =>
+        one.outcome !== null &&
+        html`${badge(one.outcome, one.outcome === 'allowed' ? 'good' : 'bad')} ${one.code}`,
+    },
+  ];
 }

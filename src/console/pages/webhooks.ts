@@ -1,9 +1,10 @@
 /** Webhook subscriptions: who gets which events, signed how. */
 import type { Listed } from '../api.ts';
-import { badge, card, empty, heading, nextPage, type Tone, table } from '../components.ts';
+import { badge, card, empty, heading, type Tone } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
+import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/webhooks';
@@ -65,31 +66,31 @@ export function signingBadge({ event_version }: SubscriptionView): Html {
 }
 
 async function list({ api, org, query }: ScreenVisit) {
-  const { data, next_cursor } = await api.get<Listed<SubscriptionView>>(
+  const listed = await api.get<Listed<SubscriptionView>>(
     link(`${org.path}/webhooks`, { cursor: query.get('cursor') ?? undefined, limit: '50' }),
   );
-  const onV1 = data.filter(({ event_version }) => event_version === 1).length;
-  const body =
-    data.length === 0
-      ? empty(
-          'Nobody is told yet',
-          'Subscribe an address to hear of thresholds, exhausted limits, approvals and more.',
-          html`<a class="button primary" href="${listPath}/new">New webhook</a>`,
-        )
-      : html`${table({
-          caption: 'Webhooks',
-          rows: data,
-          columns: [
-            {
-              title: 'Address',
-              cell: (sub) =>
-                html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${sub.description !== null && html`<span class="sub">${sub.description}</span>`}`,
-            },
-            { title: 'Events', cell: (sub) => sub.events.map((event) => html`<code>${event}</code> `) },
-            { title: 'Status', cell: subscriptionStatus },
-            { title: 'Signed with', cell: signingBadge },
-          ],
-        })}${nextPage(listPath, query, next_cursor)}`;
+  const onV1 = listed.data.filter(({ event_version }) => event_version === 1).length;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'Nobody is told yet',
+      'Subscribe an address to hear of thresholds, exhausted limits, approvals and more.',
+      html`<a class="button primary" href="${listPath}/new">New webhook</a>`,
+    ),
+    caption: 'Webhooks',
+    columns: [
+      {
+        title: 'Address',
+        cell: (sub) =>
+          html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${sub.description !== null && html`<span class="sub">${sub.description}</span>`}`,
+      },
+      { title: 'Events', cell: (sub) => sub.events.map((event) => html`<code>${event}</code> `) },
+      { title: 'Status', cell: subscriptionStatus },
+      { title: 'Signed with', cell: signingBadge },
+    ],
+  });
   return view(
     'Webhooks',
     html`${heading('Webhooks', html`<a class="button primary" href="${listPath}/new">New webhook</a>`, 'Who is told of events, and whether they arrive.')}
