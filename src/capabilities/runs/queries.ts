@@ -48,12 +48,26 @@ export interface RunRow {
   readonly created_at: Date;
 }
 
-/** A run as its caller describes it; what the books decide is filled in when it is written. */
+/** What the books decide, and whom they charge: known when a run is written. */
+type FromTheBooks =
+  | 'org_id'
+  | 'charged_at'
+  | 'uncovered_nanos'
+  | 'marks'
+  | 'created_at'
+  | 'adjusted_nanos'
+  | 'provider'
+  | 'action'
+  | 'workflow'
+  | 'deployment'
+  | 'department'
+  | 'team'
+  | 'customer_id'
+  | 'chain_id';
+
+/** The rest of a run, as its caller describes it. */
 export interface RunDraft {
-  readonly row: Omit<
-    RunRow,
-    'org_id' | 'charged_at' | 'uncovered_nanos' | 'marks' | 'created_at' | 'adjusted_nanos'
-  >;
+  readonly row: Omit<RunRow, FromTheBooks>;
 }
 
 const columns = {
