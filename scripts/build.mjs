@@ -64,9 +64,21 @@ function compile(changed) {
   return faults.length === 0;
 }
 
+/** Not where only what runs was kept: a build before that is all there is then. */
+function hasCompiler() {
+  try {
+    createRequire(import.meta.url).resolve('typescript');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const startedAt = new Date();
 const builtMs = changedAtMs(built);
-const isAnew = means.some((path) => changedAtMs(join(root, path)) >= builtMs);
+const canCompile = hasCompiler();
+// Without the compiler none of its means counts: removing it has changed one of them.
+const isAnew = canCompile && means.some((path) => changedAtMs(join(root, path)) >= builtMs);
 const all = filesIn(sources).filter((path) => !path.endsWith('.test.ts') && /\.[jt]s$/.test(path));
 const changed = all.filter(
   (path) => isAnew || changedAtMs(path) >= builtMs || changedAtMs(targetOf(path)) === 0,
@@ -76,7 +88,12 @@ mkdirSync(dist, { recursive: true });
 for (const file of filesIn(dist).filter((path) => !wanted.has(path))) {
   rmSync(file);
 }
-if (changed.length > 0) {
+if (changed.length > 0 && !canCompile) {
+  process.stderr.write(
+    'The compiler is not installed, and there is something to build: run `npm ci` first.\n',
+  );
+  process.exitCode = 1;
+} else if (changed.length > 0) {
   if (compile(changed)) {
     writeFileSync(built, '');
     utimesSync(built, startedAt, startedAt);
