@@ -48,7 +48,7 @@ export async function passSafety(
 function flagged(booking: Booking<RunDraft>, inspected: Inspected | undefined): Booking<RunDraft> {
   return inspected === undefined || inspected.flaggedBy.length === 0
     ? booking
-    : { ...booking, run: { row: { ...booking.run.row, flagged_by: inspected.flaggedBy } } };
+    : { ...booking, run: { ...booking.run, flagged_by: inspected.flaggedBy } };
 }
 
 /** Where contents are kept, if they are. */
@@ -74,7 +74,7 @@ export async function keepContents(
       ? booking
       : {
           ...booking,
-          run: { row: { ...booking.run.row, content: kept.seal(orgId, booking.runId, content) } },
+          run: { ...booking.run, content: kept.seal(orgId, booking.runId, content) },
         };
   });
 }

@@ -56,12 +56,6 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
   if (running && context.record) {
     faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
   }
-  if (body.decision_id !== undefined && context.record) {
-    // Booked past the hold it would count beside it, and once more when the decision is settled.
-    faults.push(
-      fault('decision_id', 'invalid_value', 'History settles no decision: post this without `enforcement`.'),
-    );
-  }
   const cost = running ? estimateOf(body, context.price) : costIn(body, body.model, context.price);
   if (typeof cost !== 'bigint') {
     faults.push(cost);
@@ -75,7 +69,6 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
   const chainId = body.chain_id ?? (parent === undefined ? own : (parent.chain_id ?? parent.id));
   const scope = sharedScope(scopeOf(body, keyId, chainId));
   const counts = countsOf(body);
-  const measured = measuredColumns(body, counts);
   const priceVersion = needsPrice(body) ? (context.price?.versionId ?? null) : null;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
   const depth = (parent?.depth ?? 0) + 1;
@@ -92,34 +85,19 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
     priceVersion,
-    usage: usageOf(measured, body.status ?? 'succeeded', body.tags ?? null),
+    usage: usageOf(body, counts, body.status ?? 'succeeded', body.tags ?? null),
     run: {
-      row: {
-        // Written out: spreading makes it larger, and takes longer than all the rest.
-        id: runId,
-        external_id: body.external_id ?? null,
-        status: body.status ?? 'succeeded',
-        key_id: scope.key_id,
-        model: body.model,
-        tags: body.tags ?? null,
-        parent_run_id: body.parent_run_id ?? null,
-        depth,
-        input_tokens: measured.input_tokens,
-        cached_input_tokens: measured.cached_input_tokens,
-        cache_write_tokens: measured.cache_write_tokens,
-        output_tokens: measured.output_tokens,
-        value_nanos: measured.value_nanos,
-        latency_ms: measured.latency_ms,
-        cost_nanos: running ? null : cost,
-        price_version: priceVersion,
-        started_at: startedAt,
-        finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
-        // Kept only where a retention policy says so, and there is none yet.
-        content: null,
-        flagged_by: null,
-        metadata: body.metadata ?? null,
-        decision_id: decisionId,
-      },
+      external_id: body.external_id ?? null,
+      status: body.status ?? 'succeeded',
+      key_id: keyId,
+      model: body.model,
+      parent_run_id: body.parent_run_id ?? null,
+      started_at: startedAt,
+      finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
+      // Kept only where a retention policy says so, and there is none yet.
+      content: null,
+      flagged_by: null,
+      metadata: body.metadata ?? null,
     },
   };
 }
@@ -147,10 +125,9 @@ export function draftCompletion(
   if (faults.length > 0 || typeof cost !== 'bigint') {
     return faults;
   }
-  const counts = countsOf(said);
   const status = body.status ?? 'succeeded';
-  const columns = measuredColumns(said, counts);
-  const measured = { ...columns, value_nanos: columns.value_nanos ?? run.value_nanos };
+  const counts = countsOf(said);
+  const usage = usageOf(said, counts, status, run.tags);
   return {
     kind: 'complete',
     runId: run.id,
@@ -162,18 +139,13 @@ export function draftCompletion(
     decisionId: run.decision_id,
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    priceVersion: null,
-    usage: usageOf(measured, status, run.tags),
+    priceVersion: body.cost_usd === undefined ? (price?.versionId ?? null) : null,
+    usage: { ...usage, valueNanos: usage.valueNanos ?? run.value_nanos },
     run: {
-      row: {
-        ...run,
-        status,
-        ...measured,
-        cost_nanos: cost,
-        price_version: body.cost_usd === undefined ? (price?.versionId ?? null) : null,
-        finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
-        metadata: body.metadata ?? run.metadata,
-      },
+      ...run,
+      status,
+      finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
+      metadata: body.metadata ?? run.metadata,
     },
   };
 }
@@ -202,11 +174,11 @@ export function draftAdjustment(
       cachedInputTokens: 0n,
       cacheWriteTokens: 0n,
       outputTokens: 0n,
-      valueNanos: 0n,
+      valueNanos: null,
       latencyMs: null,
       tags: run.tags,
     },
-    run: { row: run },
+    run,
   };
 }
 
@@ -293,30 +265,20 @@ function countOf(tokens: number | undefined): bigint {
   return tokens === undefined ? 0n : BigInt(tokens);
 }
 
-function measuredColumns(body: Measured, counts: TokenCounts) {
-  return {
-    input_tokens: counts.inputTokens,
-    cached_input_tokens: counts.cachedInputTokens,
-    cache_write_tokens: counts.cacheWriteTokens,
-    output_tokens: counts.outputTokens,
-    value_nanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
-    latency_ms: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
-  };
-}
-
 function usageOf(
-  measured: ReturnType<typeof measuredColumns>,
+  body: Measured,
+  counts: TokenCounts,
   status: string,
   tags: RunRow['tags'],
 ): Booking['usage'] {
   return {
     status,
-    inputTokens: measured.input_tokens,
-    cachedInputTokens: measured.cached_input_tokens,
-    cacheWriteTokens: measured.cache_write_tokens,
-    outputTokens: measured.output_tokens,
-    valueNanos: measured.value_nanos ?? 0n,
-    latencyMs: measured.latency_ms,
+    inputTokens: counts.inputTokens,
+    cachedInputTokens: counts.cachedInputTokens,
+    cacheWriteTokens: counts.cacheWriteTokens,
+    outputTokens: counts.outputTokens,
+    valueNanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
+    latencyMs: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
     tags,
   };
 }

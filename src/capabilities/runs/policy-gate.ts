@@ -60,18 +60,17 @@ function counted(refusal: Refusal): Refusal {
   return refusal;
 }
 
-function attemptOf({ scope, amounts, run }: Booking<RunDraft>, caller: Caller, now: Date): Attempt {
-  const { row } = run;
+function attemptOf({ scope, amounts, usage, run }: Booking<RunDraft>, caller: Caller, now: Date): Attempt {
   return attemptFrom(scope, {
-    model: row.model,
+    model: run.model,
     key_id: caller.keyId,
     role: caller.role,
     costNanos: amounts.usd,
-    inputTokens: row.input_tokens,
+    inputTokens: usage.inputTokens,
     // Of a run that goes on: at most.
-    outputTokens: amounts.tokens - row.input_tokens,
-    tags: row.tags,
-    metadata: row.metadata,
+    outputTokens: amounts.tokens - usage.inputTokens,
+    tags: usage.tags,
+    metadata: run.metadata,
     atMs: now.getTime(),
   });
 }

@@ -48,27 +48,20 @@ export interface RunRow {
   readonly created_at: Date;
 }
 
-/** What the books decide, and whom they charge: known when a run is written. */
-type FromTheBooks =
-  | 'org_id'
-  | 'charged_at'
-  | 'uncovered_nanos'
-  | 'marks'
-  | 'created_at'
-  | 'adjusted_nanos'
-  | 'provider'
-  | 'action'
-  | 'workflow'
-  | 'deployment'
-  | 'department'
-  | 'team'
-  | 'customer_id'
-  | 'chain_id';
-
-/** The rest of a run, as its caller describes it. */
-export interface RunDraft {
-  readonly row: Omit<RunRow, FromTheBooks>;
-}
+/** What only the run's row says, and nothing that is booked. A bulk request makes thousands of these at once. */
+export type RunDraft = Pick<
+  RunRow,
+  | 'external_id'
+  | 'status'
+  | 'key_id'
+  | 'model'
+  | 'parent_run_id'
+  | 'started_at'
+  | 'finished_at'
+  | 'content'
+  | 'flagged_by'
+  | 'metadata'
+>;
 
 const columns = {
   org_id: 'text',
@@ -114,16 +107,16 @@ const columnNames = Object.keys(columns).join(', ');
 /** The run as it is once it is booked. */
 export function bookedRow(booked: Booked<RunDraft>): RunRow {
   const { booking, scope, charged } = booked;
-  const said = booking.run.row;
+  const { run, usage } = booking;
   // Written out: spreading an object of this size costs more than all the rest of a booking.
   return {
     org_id: booked.orgId,
     charged_at: new Date(booked.chargedAtMs),
-    id: said.id,
-    external_id: said.external_id,
-    status: said.status,
-    key_id: said.key_id,
-    model: scope.model ?? said.model,
+    id: booking.runId,
+    external_id: run.external_id,
+    status: run.status,
+    key_id: run.key_id,
+    model: scope.model ?? run.model,
     provider: scope.provider,
     action: scope.action,
     workflow: scope.workflow,
@@ -131,27 +124,27 @@ export function bookedRow(booked: Booked<RunDraft>): RunRow {
     department: scope.department,
     team: scope.team,
     customer_id: scope.customer_id,
-    tags: said.tags,
+    tags: usage.tags,
     chain_id: scope.chain_id,
-    parent_run_id: said.parent_run_id,
-    depth: said.depth,
-    input_tokens: said.input_tokens,
-    cached_input_tokens: said.cached_input_tokens,
-    cache_write_tokens: said.cache_write_tokens,
-    output_tokens: said.output_tokens,
-    cost_nanos: said.cost_nanos,
+    parent_run_id: run.parent_run_id,
+    depth: booking.depth,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    cost_nanos: run.status === 'running' ? null : booking.amounts.usd,
     adjusted_nanos: 0n,
     uncovered_nanos: charged?.uncovered ?? 0n,
-    value_nanos: said.value_nanos,
-    latency_ms: said.latency_ms,
-    price_version: said.price_version,
-    started_at: said.started_at,
-    finished_at: said.finished_at,
-    content: said.content,
-    metadata: said.metadata,
-    decision_id: said.decision_id,
+    value_nanos: usage.valueNanos,
+    latency_ms: usage.latencyMs,
+    price_version: booking.priceVersion,
+    started_at: run.started_at,
+    finished_at: run.finished_at,
+    content: run.content,
+    metadata: run.metadata,
+    decision_id: booking.decisionId,
     marks: booked.marks,
-    flagged_by: said.flagged_by,
+    flagged_by: run.flagged_by,
     created_at: new Date(booked.bookedAtMs),
   };
 }
@@ -169,8 +162,7 @@ export async function writeRuns(tx: Transaction, booked: readonly Booked<RunDraf
 }
 
 async function completeRun(tx: Transaction, booked: Booked<RunDraft>): Promise<void> {
-  const { booking, charged } = booked;
-  const { row } = booking.run;
+  const row = bookedRow(booked);
   const completed = await tx.query(
     `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
@@ -178,7 +170,7 @@ async function completeRun(tx: Transaction, booked: Booked<RunDraft>): Promise<v
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND status = 'running' RETURNING 1 AS one`,
     [
-      booked.orgId,
+      row.org_id,
       row.id,
       row.status,
       row.input_tokens,
@@ -191,8 +183,8 @@ async function completeRun(tx: Transaction, booked: Booked<RunDraft>): Promise<v
       row.price_version,
       row.finished_at,
       row.metadata === null ? null : JSON.stringify(row.metadata),
-      booked.marks,
-      charged?.uncovered ?? 0n,
+      row.marks,
+      row.uncovered_nanos,
     ],
   );
   if (completed.length === 0) {

@@ -6,14 +6,15 @@ import type { Transaction } from '../db/database.ts';
 import type { Hold } from './hold.ts';
 import type { Tags } from './usage-tags.ts';
 
-/** Numbers of a run that only usage shows. */
+/** What a run has measured, for its row and for usage. */
 export interface UsageFacts {
   readonly status: string;
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;
   readonly cacheWriteTokens: bigint;
   readonly outputTokens: bigint;
-  readonly valueNanos: bigint;
+  /** Null where nobody said. */
+  readonly valueNanos: bigint | null;
   /** Null where nobody said. */
   readonly latencyMs: bigint | null;
   readonly tags: Tags | null;

@@ -133,7 +133,7 @@ function rollupOf({ orgId, booking, scope, chargedAtMs }: Booked): Rollup {
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
     usd_nanos: amounts.usd,
-    value_nanos: usage.valueNanos,
+    value_nanos: usage.valueNanos ?? 0n,
     latency_ms: usage.latencyMs ?? 0n,
   };
 }
