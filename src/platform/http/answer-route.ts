@@ -2,7 +2,7 @@
 import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
-import type { JsonLines } from './json.ts';
+import type { JsonList } from './json-survey.ts';
 import { parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
@@ -121,7 +121,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 }
 
 /** As many lines as there may be items. */
-function linesOf({ lines: field, body }: Route): JsonLines | undefined {
+function linesOf({ lines: field, body }: Route): JsonList | undefined {
   const items: { maxItems?: number } | undefined = field === undefined ? undefined : body?.properties[field];
   return field === undefined ? undefined : { field, max: items?.maxItems ?? 0 };
 }

@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import { headStartOf } from './head-start.ts';
-import { isStorable, type JsonLines, parseJsonLines, parseJsonObject } from './json.ts';
+import { isStorable, parseJsonLines, parseJsonObject } from './json.ts';
+import type { JsonList } from './json-survey.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
@@ -21,7 +22,7 @@ export interface BodyRules {
   readonly limitBytes: number;
   readonly optional: boolean;
   /** Lines of JSON are taken too, as the items of this field. */
-  readonly lines?: JsonLines | undefined;
+  readonly lines?: JsonList | undefined;
 }
 
 /** Returns the body as an object; `{}` when it may be left out and was. */
@@ -46,7 +47,7 @@ export async function readJsonBody(
       'The content type has to be application/json in UTF-8.',
     );
   }
-  return parseJsonObject(bytes);
+  return parseJsonObject(bytes, rules.lines);
 }
 
 /** A form is filled in by a person, or is a signed assertion: a small part of what an ingest may send. */
@@ -149,12 +150,18 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
 /** Of all bodies that are being read at this moment. */
 let bytesBeingRead = 0;
 const bytesBeingReadMax = 1_073_741_824;
+const noBytes = Buffer.alloc(0);
 
 /** `stream` is the request itself or what decompresses it. */
 function collect(request: IncomingMessage, stream: Readable, limitBytes: number): Promise<Buffer> {
   // One buffer that grows: a list of chunks would cost hundreds of bytes for each that a client sends one byte of.
-  let bytes = Buffer.alloc(0);
+  let bytes: Buffer = noBytes;
   let size = 0;
+  const hold = (others: Buffer) => {
+    bytesBeingRead += others.length - bytes.length;
+    bytes = others;
+  };
+  const declared = stream === request ? declaredBytes(request) : 0;
   const reading = new Promise<Buffer>((resolve, reject) => {
     const fail = (error: Error) => {
       // The rest is read and thrown away by the server, so that the client gets to read the answer.
@@ -179,10 +186,9 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
         return;
       }
       if (end > bytes.length) {
-        const larger = Buffer.allocUnsafe(Math.min(Math.max(2 * end, 4_096), limitBytes));
-        bytesBeingRead += larger.length - bytes.length;
+        const larger = Buffer.allocUnsafe(roomFor(end, declared, limitBytes));
         bytes.copy(larger, 0, 0, size);
-        bytes = larger;
+        hold(larger);
       }
       if (bytesBeingRead > bytesBeingReadMax) {
         fail(refuse('service_unavailable', 'Too many large bodies are being read at once.'));
@@ -191,7 +197,12 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       chunk.copy(bytes, size);
       size = end;
     });
-    stream.on('end', () => resolve(bytes.subarray(0, size)));
+    stream.on('end', () => {
+      const whole = bytes.subarray(0, size);
+      // The request keeps its listeners, and with them what they hold, until it is answered.
+      hold(noBytes);
+      resolve(whole);
+    });
     const damaged = () => fail(refuseField('body', 'invalid_body', 'The body ended early or is damaged.'));
     stream.on('error', damaged);
     request.on('error', damaged);
@@ -199,9 +210,16 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
     onBroken(request, brokenOff);
     brokenOff();
   });
-  return reading.finally(() => {
-    bytesBeingRead -= bytes.length;
-  });
+  return reading.finally(() => hold(noBytes));
+}
+
+/** What is only declared gets no room; but once a part of it has come, the rest is believed. */
+const believedFrom = 1 / 8;
+
+function roomFor(bytes: number, declared: number, limitBytes: number): number {
+  return bytes <= declared && bytes >= declared * believedFrom
+    ? declared
+    : Math.min(Math.max(2 * bytes, 4_096), limitBytes);
 }
 
 function tooLarge(limitBytes: number): Refusal {

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FieldError } from '../../contract/errors.ts';
 import { refuseField, refuseFields } from '../../contract/refusal.ts';
+import { type JsonList, parseByItems, surveyJson } from './json-survey.ts';
 
 const nestingMax = 64;
 /** Objects and lists of one body. Some megabytes of empty ones would keep the parser, and so everyone, for many seconds. */
@@ -9,8 +10,9 @@ const containersMax = 1_000_000;
 /** So that a body full of faults is not answered by one many times its size. */
 const faultsMax = 10_000;
 
-export function parseJsonObject(bytes: Buffer): object {
-  return parseObject(bytes, { whole: 'body', path: '', containersLeft: containersMax }).value;
+/** Where nearly all of it is one list, `list` says which. */
+export function parseJsonObject(bytes: Buffer, list?: JsonList): object {
+  return parseObject(bytes, { whole: 'body', path: '', containersLeft: containersMax, list }).value;
 }
 
 /** A small body that needs no closer look: plain text, flat. Undefined: look closer, with `parseJsonObject`. */
@@ -33,17 +35,11 @@ export function parsePlainObject(bytes: Buffer): unknown {
   }
 }
 
-export interface JsonLines {
-  /** Whose items they are. */
-  readonly field: string;
-  readonly max: number;
-}
-
 /**
  * One object a line. The lines are parsed where they lie: the body is not held a second time as text. Of too many lines only
  * one too many is parsed, which is enough for them to be refused: millions would hold up everyone else.
  */
-export function parseJsonLines(bytes: Buffer, { field, max }: JsonLines): object[] {
+export function parseJsonLines(bytes: Buffer, { field, max }: JsonList): object[] {
   const objects: object[] = [];
   let containersLeft = containersMax;
   for (let at = 0; at < bytes.length && objects.length <= max; ) {
@@ -67,6 +63,7 @@ interface ParseRules {
   /** What the names of its members start with. */
   readonly path: string;
   readonly containersLeft: number;
+  readonly list?: JsonList | undefined;
 }
 
 interface Parsed {
@@ -74,21 +71,21 @@ interface Parsed {
   readonly containers: number;
 }
 
-function parseObject(bytes: Buffer, { whole, path, containersLeft }: ParseRules): Parsed {
+function parseObject(bytes: Buffer, { whole, path, containersLeft, list }: ParseRules): Parsed {
   if (!isUtf8(bytes)) {
     throw refuseField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
-  const { deepest, containers } = shapeOf(bytes);
+  // Before parsing: a parser would build millions of arrays before anyone could object.
+  const { deepest, containers, items } = surveyJson(bytes, list);
   if (deepest > nestingMax) {
     throw refuseField(whole, 'invalid_body', `This is nested more than ${nestingMax} levels deep.`);
   }
   if (containers > containersLeft) {
     throw refuseField(whole, 'invalid_body', `There are more than ${containersMax} objects and lists.`);
   }
-  const text = bytes.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = items === undefined ? JSON.parse(bytes.toString('utf8')) : parseByItems(bytes, items);
   } catch {
     throw refuseField(
       whole,
@@ -100,7 +97,7 @@ function parseObject(bytes: Buffer, { whole, path, containersLeft }: ParseRules)
     throw refuseField(whole, 'invalid_type', 'This has to be a JSON object.');
   }
   // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
-  if (text.includes('\\u') || text.includes('__proto__')) {
+  if (bytes.includes('\\u') || bytes.includes('__proto__')) {
     const faults: FieldError[] = [];
     findUnstorable(value, path, faults);
     if (faults.length > 0) {
@@ -108,33 +105,6 @@ function parseObject(bytes: Buffer, { whole, path, containersLeft }: ParseRules)
     }
   }
   return { value, containers };
-}
-
-/** Looked up before parsing: a parser would build millions of arrays before anyone could object. */
-function shapeOf(bytes: Buffer): { deepest: number; containers: number } {
-  let depth = 0;
-  let deepest = 0;
-  let containers = 0;
-  let inString = false;
-  for (let i = 0; i < bytes.length; i += 1) {
-    const byte = bytes[i];
-    if (inString) {
-      if (byte === 0x5c) {
-        i += 1;
-      } else if (byte === 0x22) {
-        inString = false;
-      }
-    } else if (byte === 0x22) {
-      inString = true;
-    } else if (byte === 0x7b || byte === 0x5b) {
-      containers += 1;
-      depth += 1;
-      deepest = depth > deepest ? depth : deepest;
-    } else if (byte === 0x7d || byte === 0x5d) {
-      depth -= 1;
-    }
-  }
-  return { deepest, containers };
 }
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair, and a `__proto__` key is never meant well. */

@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseByItems, surveyJson } from './json-survey.ts';
+
+const list = { field: 'runs', max: 20 };
+const noJson = Symbol('no JSON');
+
+function outcome(parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch {
+    return noJson;
+  }
+}
+
+/** Undefined: the items are not found, and the whole has to be parsed at once. */
+function byItems(text: string): unknown {
+  const bytes = Buffer.from(text);
+  const { items } = surveyJson(bytes, list);
+  return items === undefined ? undefined : outcome(() => parseByItems(bytes, items));
+}
+
+describe('items that are parsed where they lie are as JSON.parse has them', () => {
+  test.each([
+    '{"runs":[]}',
+    '{"runs":[ \n\t\r]}',
+    '{ "record" : true , "runs" : [ {"a":1} , 2,"three, [4]", [5,{"runs":[6,7]}] ] , "last": null }',
+    '{"x\\"":1,"runs":[{"name":"\\"],["}]}',
+    '{"runs":[{"name":"ünï😀"},{"name":"\\ud83d\\ude00"}]}',
+    '{"runs":1,"runs":[1,2]}',
+    '{"runs":[1,2],"runs":3}',
+    '{"runs":[1,2],"\\u0072uns":[3]}',
+    '{"runs":[1,,2]}',
+    '{"runs":[,]}',
+    '{"runs":[1,]}',
+    '{"runs":[1 2]}',
+    '{"runs":[{"a":[1},{"b":2]}]}',
+    '{"runs":[1]]}',
+    '{"runs":[1]}}',
+    '["runs":[1,2]]',
+    '{"runs":[1,2]} trailing',
+    '\ufeff{"runs":[1]}',
+  ])('%s', (text) => {
+    expect(byItems(text)).toEqual(outcome(() => JSON.parse(text)));
+  });
+
+  test.each([
+    '{"runs":[1],"runs":[2]}',
+    '{"x\\"runs":[1]}',
+    '{"inner":{"runs":[1]}}',
+    '[["runs"]]',
+    '{"runs":{}}',
+    '{"runs":[1',
+    `{"runs":[${'1,'.repeat(list.max)}1]}`,
+  ])('%s is left to it', (text) => {
+    expect(byItems(text)).toBeUndefined();
+  });
+
+  test('whatever is in them, and whatever is broken', () => {
+    const member = fc.tuple(
+      fc.constantFrom('runs', 'record', 'x\\"', 'runs"'),
+      fc.jsonValue({ maxDepth: 3 }),
+    );
+    const text = fc
+      .tuple(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.array(member, { maxLength: 2 }), fc.boolean())
+      .map(([runs, others, spaced]) =>
+        JSON.stringify({ ...Object.fromEntries(others), runs }, undefined, spaced ? 1 : 0),
+      );
+    const broken = fc
+      .tuple(text, fc.nat(), fc.nat(3), fc.constantFrom('', ',', '[', ']', '{', '}', '"', '\\', ' ', '1'))
+      .map(([whole, at, cut, added]) => {
+        const place = at % (whole.length + 1);
+        return whole.slice(0, place) + added + whole.slice(place + cut);
+      });
+    fc.assert(
+      fc.property(fc.oneof(text, broken), (one) => {
+        const items = byItems(one);
+        fc.pre(items !== undefined);
+        expect(items).toEqual(outcome(() => JSON.parse(one)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+test('objects and lists are counted outside of strings alone', () => {
+  const survey = surveyJson(Buffer.from('{"a":[{"b":"[[[["},{}],"c":"\\"[["}'));
+  expect(survey).toMatchObject({ deepest: 3, containers: 4 });
+});
