@@ -6,6 +6,8 @@
  * dies, ends the worker; its callers get `DatabaseUnavailable` and a new worker opens the same directory, which
  * survives that as it survives `kill -9`.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Log } from '../log.ts';
 import {
   type Database,
@@ -76,6 +78,10 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
     };
   }
 
+  if (!existsSync(join(directory, 'PG_VERSION'))) {
+    // Making a database takes several times the memory of running it: that goes with the thread.
+    await (await Thread.start(directory)).end();
+  }
   await start();
 
   return {
