@@ -1,7 +1,11 @@
-/** Writes bytes as PostgreSQL reads them, into a buffer that is used over and over again. */
+/** Writes bytes as PostgreSQL reads them, into buffers that are used over and over again. */
 
-/** What it has grown beyond this for is given back. */
-const keptBytes = 262_144;
+const bufferBytes = 262_144;
+/** From here on a buffer is lent as it is; below, what is in it is copied. */
+const lentFromBytes = 65_536;
+/** As many as are under way at once when a large batch is written. */
+const sparesMax = 4;
+const spareBytesMax = 1_048_576;
 /** Up to here a loop is quicker than the call that encodes any text. */
 const shortText = 64;
 /** PostgreSQL counts microseconds from here. */
@@ -9,9 +13,11 @@ const epochMs = Date.UTC(2000, 0, 1);
 const twoTo32 = 2 ** 32;
 
 export class ByteWriter {
-  #bytes = Buffer.alloc(keptBytes);
+  #bytes = Buffer.alloc(bufferBytes);
   #view = new DataView(this.#bytes.buffer);
   #at = 0;
+  /** Lent before, and brought back. */
+  readonly #spares: Buffer<ArrayBuffer>[] = [];
 
   /** How much is written by now. */
   get length(): number {
@@ -97,14 +103,21 @@ export class ByteWriter {
     this.#view.setInt32(begun - 4, this.#at - begun + more);
   }
 
-  /** All of it, exactly as large as it is, so that another thread can have it without a copy. */
+  /** All of it, in a buffer that another thread can have without a copy. Large ones may be brought back. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = new Uint8Array(this.#at);
-    taken.set(this.#bytes.subarray(0, this.#at));
-    if (this.#bytes.length > keptBytes) {
-      this.#use(Buffer.alloc(keptBytes));
+    const written = this.#bytes.subarray(0, this.#at);
+    if (this.#at < lentFromBytes) {
+      return new Uint8Array(written);
     }
-    return taken;
+    this.#use(this.#spares.pop() ?? Buffer.alloc(bufferBytes));
+    return written;
+  }
+
+  bringBack(buffer: ArrayBuffer): void {
+    const { byteLength } = buffer;
+    if (this.#spares.length < sparesMax && byteLength >= bufferBytes && byteLength <= spareBytesMax) {
+      this.#spares.push(Buffer.from(buffer));
+    }
   }
 
   #room(bytes: number): void {

@@ -18,6 +18,11 @@ function composed(write: () => void): Uint8Array<ArrayBuffer> {
   return writer.take();
 }
 
+/** For rows that have been read by the database. */
+export function bringBack(buffer: ArrayBuffer): void {
+  writer.bringBack(buffer);
+}
+
 const lengthBytes = 4;
 
 function begin(code: string): number {

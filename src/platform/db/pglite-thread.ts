@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, stateMeansUnavailable } from './database.ts';
-import { boundStatement } from './frontend-messages.ts';
+import { boundStatement, bringBack } from './frontend-messages.ts';
 import { parserOf } from './values.ts';
 
 const statementTimeoutMs = 30_000;
@@ -20,6 +20,12 @@ type Answer = { readonly id: number } & (
   | { readonly result: Result; readonly error?: undefined }
   | { readonly result?: undefined; readonly error: { message: string; code?: string; constraint?: string } }
 );
+
+interface Told {
+  readonly answers: readonly Answer[];
+  /** What the rows of a `COPY` came in: large, and used again. */
+  readonly buffers: readonly ArrayBuffer[];
+}
 
 /** What is asked of the thread. Messages are those of PostgreSQL's protocol, and change threads without a copy. */
 export type Statement = { readonly id: number } & (
@@ -92,7 +98,8 @@ export class Thread {
 
   private constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on('message', (answers: readonly Answer[]) => {
+    worker.on('message', ({ answers, buffers }: Told) => {
+      buffers.forEach(bringBack);
       for (const answer of answers) {
         this.#answered(answer);
       }

@@ -44,7 +44,8 @@ port.on('message', (/** @type {Statement[] | 'close'} */ asked) => {
     for (const statement of asked) {
       answers.push(await answer(statement));
     }
-    port.postMessage(answers);
+    const buffers = asked.flatMap((one) => (one.kind === 'copy' ? one.messages.buffer : []));
+    port.postMessage({ answers, buffers }, buffers);
   });
 });
 
