@@ -61,7 +61,7 @@ export function surveyJson(bytes: Buffer, list?: JsonList): JsonSurvey {
         current = undefined;
       }
     } else if (byte === comma && depth === 2 && current !== undefined) {
-      if (current.commas.length === list?.max) {
+      if (current.commas.length + 1 === list?.max) {
         // It will be refused, and parsing millions of short items one by one would take seconds.
         current = undefined;
       } else {
