@@ -1,5 +1,5 @@
 /** The parts that pages are made of. */
-import { Refused } from './api.ts';
+import { type FieldFault, Refused } from './api.ts';
 import { type Html, html, link, type Part } from './html.ts';
 
 export function heading(title: string, actions?: Part, intro?: Part): Html {
@@ -26,6 +26,11 @@ export function cardOf<Answer>(
 
 export function notice(refused: Refused): Html {
   return html`<p class="quiet">${refused.code === 'missing_scope' ? html`What you signed in with may not see this: it lacks the scope <code>${String(refused.details.required)}</code>.` : refused.message}</p>`;
+}
+
+/** What was not right, read out at once, with the fields that do not stand beside it. */
+export function alert(text: string, faults: readonly FieldFault[] = []): Html {
+  return html`<div class="alert" role="alert"><p>${text}</p>${faults.length > 0 && html`<ul>${faults.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`;
 }
 
 /** Said when there is nothing yet: what this is for, and what to do first. */

@@ -123,10 +123,12 @@ export interface ActionPage<Answer> {
   readonly back: string;
   /** The title of what is shown, where that takes long. */
   readonly longWork?: string;
+  /** What is shown where it is refused; otherwise a page of its own. */
+  refused?(visit: ScreenVisit, refused: Refused): Promise<ScreenAnswer>;
   show?(visit: ScreenVisit, answer: Answer): Promise<ScreenAnswer>;
 }
 
-/** A button's address. What is refused is shown as a page of its own. */
+/** A button's address. */
 export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
   return {
     method: 'POST',
@@ -136,7 +138,10 @@ export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
     async handler(visit) {
       const answer = await page.send(visit);
       if (answer instanceof Refused) {
-        throw answer;
+        if (page.refused === undefined) {
+          throw answer;
+        }
+        return page.refused(visit, answer);
       }
       return page.show?.(visit, answer) ?? goOn(pathOf(page.back, visit.params), page.done);
     },

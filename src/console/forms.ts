@@ -4,6 +4,7 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { FieldFault, Refused } from './api.ts';
+import { alert } from './components.ts';
 import { type Html, html, type Part } from './html.ts';
 
 export type FieldKind =
@@ -73,7 +74,7 @@ export function form({ action, fields, state, submit, cancel, more }: FormOption
   const faults = refused?.fields ?? [];
   const others = faults.filter((fault) => !fields.some(({ name }) => isAbout(name, fault)));
   return html`<form method="post" action="${action}" class="form">
-${refused !== undefined && html`<div class="alert" role="alert"><p>${refused.fields.length > 0 ? 'Some fields are not right yet.' : refused.message}</p>${others.length > 0 && html`<ul>${others.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`}
+${refused !== undefined && alert(refused.fields.length > 0 ? 'Some fields are not right yet.' : refused.message, others)}
 ${fields.map((field) => fieldOf(field, values, faults))}
 <div class="form-end"><button class="button primary">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
 }

@@ -135,6 +135,7 @@ test('the audit log is exported to whoever looks at it, support included, and to
   const tooLong = await open('/console/audit/export?from=2026-01-01T00:00&to=2026-11-16T00:00');
   expect([tooLong.status, tooLong.headers['content-type']]).toEqual([422, 'text/html; charset=utf-8']);
   expect(tooLong.text).toContain('<code>to</code>');
+  expect(tooLong.text).toMatch(/<details class="fold" open>.*name="from" value="2026-01-01T00:00"/s);
 
   const asSupport = async (...scope: string[]) => {
     const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
@@ -147,6 +148,23 @@ test('the audit log is exported to whoever looks at it, support included, and to
   expect(granted.text.split('\n').length).toBeGreaterThan(1);
   expect(JSON.parse(granted.text.split('\n')[0] ?? '')).toMatchObject({ seq: 1 });
   expect((await asSupport('runs:read')).status).toBe(403);
+});
+
+test('a decision that is not right is asked for again, with what was typed', async () => {
+  const rule = { effect: 'require_approval', actions: ['drop'], priority: 2, reason: 'Two pairs of eyes.' };
+  await api('POST', '/policies', rule);
+  const { secret: agent } = await world.mintKey(org, 'member', ['runs:write']);
+  const body = { model: 'm', cost_usd: '1', action: 'drop' };
+  const { error } = (await world.request('POST', '/v1/runs', { key: agent, body })).json;
+  const path = `/console/approvals/${error.details.approval_id}/approve`;
+  const again = await postForm(world, path, { uses: 'many', reason: 'For "Ada"' }, { cookie });
+  expect(again.status).toBe(422);
+  expect(again.text).toMatch(/role="alert">.*<code>uses<\/code>/s);
+  expect(again.text).toContain('name="uses" value="many"');
+  expect(again.text).toContain('name="reason" value="For &quot;Ada&quot;"');
+  expect((await postForm(world, path, { uses: '2' }, { cookie })).headers.location).toMatch(/done=approved/);
+  const tooLate = await postForm(world, path, { uses: '2' }, { cookie });
+  expect([tooLate.status, tooLate.text.includes('role="alert"')]).toEqual([409, true]);
 });
 
 test('an org sees where it is at home and how much it may read, which operators set', async () => {

@@ -1,6 +1,6 @@
 /** The inbox of what a rule wants somebody to approve first. */
-import type { Listed } from '../api.ts';
-import { badge, card, empty, heading, nextPage, type Tone, table } from '../components.ts';
+import type { Listed, Refused } from '../api.ts';
+import { alert, badge, card, empty, heading, nextPage, type Tone, table } from '../components.ts';
 import { actionScreen, pathOf } from '../editing.ts';
 import { ago, time } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
@@ -27,7 +27,7 @@ interface ApprovalView {
 }
 
 export const approvalScreens: readonly Screen[] = [
-  { path: listPath, audience: 'org', handler: list },
+  { path: listPath, audience: 'org', handler: (visit) => list(visit) },
   decision('approve', 'approved'),
   decision('deny', 'denied'),
 ];
@@ -39,6 +39,8 @@ function decision(verb: 'approve' | 'deny', done: 'approved' | 'denied'): Screen
       api.send('POST', org.path + pathOf(`/approvals/{approval_id}/${verb}`, params), bodyOf(form, verb)),
     done,
     back: listPath,
+    // What was typed is not lost, and what somebody else has decided meanwhile is not in the list any more.
+    refused: list,
   });
 }
 
@@ -52,7 +54,8 @@ function bodyOf(form: URLSearchParams, verb: 'approve' | 'deny'): object {
   };
 }
 
-async function list({ api, org, query, now }: ScreenVisit) {
+async function list(visit: ScreenVisit, refused?: Refused) {
+  const { api, org, query } = visit;
   const state = states.find((name) => name === query.get('state')) ?? 'pending';
   const { data, next_cursor } = await api.get<Listed<ApprovalView>>(
     link(`${org.path}/approvals`, {
@@ -69,24 +72,26 @@ async function list({ api, org, query, now }: ScreenVisit) {
           'When a rule requires an approval and somebody is refused for want of one, the request is listed here.',
           html`<a class="button" href="/console/policies">Policies</a>`,
         )
-      : html`${state === 'pending' ? data.map((one) => request(one, now)) : decided(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`;
+      : html`${state === 'pending' ? data.map((one) => request(one, visit)) : decided(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`;
   return view(
     'Approvals',
     html`${heading('Approvals', undefined, 'What a rule wants somebody to decide first. Nobody decides about requests of the own key.')}
-<nav class="tabs" aria-label="States">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${body}`,
+<nav class="tabs" aria-label="States">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${refused !== undefined && alert(refused.message, refused.fields)}${body}`,
+    refused?.status,
   );
 }
 
-function request(approval: ApprovalView, now: Date): Html {
+function request(approval: ApprovalView, { now, params, form }: ScreenVisit): Html {
   const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
   const about = `${attempted} for ${key_id}`;
+  const typed = (name: string) => (params.approval_id === id ? form.get(name) : null);
   return card(
     attempted,
     html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">The rule</a></p>
 <p class="quiet">Key <code>${key_id}</code> asked for model <code>${model}</code>${action !== null && html`, action <code>${action}</code>`}, ${ago(requested_at, now)}. Its time is over ${ago(expires_at, now)}.</p>
 <form method="post" class="filters" action="${path`/console/approvals/${id}/approve`}">
-<div class="field"><label for="uses-${id}">For how many runs</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="1"></div>
-<div class="field"><label for="reason-${id}">Reason</label><input type="text" id="reason-${id}" name="reason"></div>
+<div class="field"><label for="uses-${id}">For how many runs</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
+<div class="field"><label for="reason-${id}">Reason</label><input type="text" id="reason-${id}" name="reason" value="${typed('reason')}"></div>
 <button class="button primary">Approve<span class="hidden"> ${about}</span></button>
 <button class="button" formaction="${path`/console/approvals/${id}/deny`}">Deny<span class="hidden"> ${about}</span></button></form>`,
   );

@@ -1,6 +1,6 @@
 /** The audit log: searched, exported, verified. */
 import { type Listed, Refused } from '../api.ts';
-import { actionButton, badge, card, empty, facts, heading, panel, table } from '../components.ts';
+import { actionButton, alert, badge, card, empty, facts, heading, panel, table } from '../components.ts';
 import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, words } from '../format.ts';
@@ -54,7 +54,7 @@ const formats = ['ndjson', 'cef', 'ocsf'];
 const weekMs = 7 * 86_400_000;
 
 export const auditScreens: readonly Screen[] = [
-  { path: listPath, audience: 'org', handler: list },
+  { path: listPath, audience: 'org', handler: (visit) => list(visit) },
   { path: `${listPath}/export`, audience: 'org', handler: exported },
   actionScreen<VerificationView>({
     path: `${listPath}/verify`,
@@ -66,7 +66,8 @@ export const auditScreens: readonly Screen[] = [
   }),
 ];
 
-async function list({ api, org, query, now }: ScreenVisit) {
+/** `refused`: the export, whose form is on this page too. */
+async function list({ api, org, query, now }: ScreenVisit, refused?: Refused) {
   const listed = await api.get<Listed<EntryView>>(
     link(`${org.path}/audit-log`, { ...filterQuery(filters, query), sort: '-seq', limit: '50' }),
   );
@@ -106,7 +107,8 @@ async function list({ api, org, query, now }: ScreenVisit) {
   return view(
     'Audit log',
     html`${heading('Audit log', actionButton({ path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
-${exportForm(org.timezone, now)}${filterBar(listPath, filters, query)}${card('Entries', body)}`,
+${refused !== undefined && alert('This cannot be exported.', refused.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query)}${card('Entries', body)}`,
+    refused?.status,
   );
 }
 
@@ -120,24 +122,29 @@ function details(entry: EntryView): Html {
   return html`<details><summary>#${entry.seq}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
 }
 
-function exportForm(timezone: string, now: Date): Html {
-  const at = (ms: number) => localTime(new Date(ms).toISOString(), timezone);
-  return html`<details class="fold"><summary>Export</summary><form method="get" action="${listPath}/export" class="filters">
-<div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at(now.getTime() - weekMs)}" required></div>
-<div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at(now.getTime())}" required></div>
-<div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option>${format}</option>`)}</select></div>
+function exportForm(timezone: string, now: Date, query: URLSearchParams): Html {
+  const at = (name: string, ms: number) => query.get(name) ?? localTime(new Date(ms).toISOString(), timezone);
+  const isTried = query.has('from');
+  return html`<details class="fold"${isTried && html` open`}><summary>Export</summary><form method="get" action="${listPath}/export" class="filters">
+<div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at('from', now.getTime() - weekMs)}" required></div>
+<div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at('to', now.getTime())}" required></div>
+<div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option${format === query.get('format') && html` selected`}>${format}</option>`)}</select></div>
 <button class="button">Export</button></form><p class="quiet">At most 90 days at a time, in the time zone of the org.</p></details>`;
 }
 
 /** By way of the console, as whoever looks at it: support is not known to the API by a cookie. */
-async function exported({ api, org, query }: ScreenVisit): Promise<ScreenAnswer> {
+async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
+  const { api, org, query } = visit;
   const instant = (name: string) => instantOf(query.get(name) ?? '', org.timezone);
   const format = formats.find((name) => name === query.get('format')) ?? 'ndjson';
   const stream = await api.open(
     link(`${org.path}/audit-log/export`, { from: instant('from'), to: instant('to'), format }),
   );
   if (stream instanceof Refused) {
-    throw stream;
+    if (stream.fields.length === 0) {
+      throw stream;
+    }
+    return list(visit, stream);
   }
   return { kind: 'download', fileName: `audit-log.${format === 'cef' ? 'cef' : 'ndjson'}`, ...stream };
 }

@@ -1,6 +1,6 @@
 /** Runs: a list with filters, and one run with its chain. */
 import { type Listed, Refused } from '../api.ts';
-import { badge, card, cardOf, empty, facts, heading, type Tone } from '../components.ts';
+import { alert, badge, card, cardOf, empty, facts, heading, type Tone } from '../components.ts';
 import { formScreens, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, exactUsd, milliseconds, time, usd, words } from '../format.ts';
@@ -55,17 +55,16 @@ async function list({ api, org, query }: ScreenVisit) {
   if (found instanceof Refused && found.code !== 'validation_failed') {
     throw found;
   }
-  const body = found instanceof Refused ? wrongFilters(found) : rows(found, org.timezone, query);
+  const body =
+    found instanceof Refused
+      ? alert('The filters are not right.', found.fields)
+      : rows(found, org.timezone, query);
   return view(
     'Runs',
     html`${heading('Runs', undefined, 'Calls to models, the latest first: what they were about and what they cost.')}
 ${filterBar(listPath, filters, query)}${card('Runs', body)}`,
     found instanceof Refused ? found.status : 200,
   );
-}
-
-function wrongFilters({ fields }: Refused): Html {
-  return html`<div class="alert" role="alert"><p>The filters are not right.</p><ul>${fields.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul></div>`;
 }
 
 function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams): Html {
