@@ -27,6 +27,10 @@ const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 const colon = 0x3a;
+const brace = 0x7b;
+const braceEnd = 0x7d;
+const bracket = 0x5b;
+const bracketEnd = 0x5d;
 
 /** What is no JSON is found when it is parsed. */
 export function surveyJson(bytes: Buffer, list?: JsonList): JsonSurvey {
@@ -47,17 +51,19 @@ export function surveyJson(bytes: Buffer, list?: JsonList): JsonSurvey {
       }
     } else if (byte === quote) {
       inString = true;
-    } else if (byte === 0x7b || byte === 0x5b) {
+    } else if (byte === brace || byte === bracket) {
       containers += 1;
       depth += 1;
       deepest = depth > deepest ? depth : deepest;
-      if (depth === 2 && byte === 0x5b && name !== undefined && isNamed(bytes, i, name)) {
+      if (depth === 2 && byte === bracket && name !== undefined && isNamed(bytes, i, name)) {
         current = { start: i + 1, commas: [] };
       }
-    } else if (byte === 0x7d || byte === 0x5d) {
+    } else if (byte === braceEnd || byte === bracketEnd) {
       depth -= 1;
       if (depth === 1 && current !== undefined) {
-        found.push({ ...current, end: i });
+        if (byte === bracketEnd) {
+          found.push({ ...current, end: i });
+        }
         current = undefined;
       }
     } else if (byte === comma && depth === 2 && current !== undefined) {
