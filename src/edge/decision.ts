@@ -24,6 +24,7 @@ export interface Question {
   /** For the clamp; undefined where the model has no price. */
   readonly price: Price | undefined;
   readonly inputTokens: bigint;
+  readonly images: bigint;
   readonly maxOutputTokens: number | undefined;
 }
 
@@ -33,7 +34,8 @@ export function questionOf(
   price: Price | undefined,
 ): Question | FieldError {
   const inputTokens = BigInt(body.input_tokens ?? 0);
-  const usd = estimateOf(body, price);
+  const images = BigInt(body.images ?? 0);
+  const usd = estimateOf(body, images, price);
   if (typeof usd !== 'bigint') {
     return usd;
   }
@@ -48,11 +50,12 @@ export function questionOf(
     },
     price,
     inputTokens,
+    images,
     maxOutputTokens: body.max_output_tokens,
   };
 }
 
-function estimateOf(body: AskDecision, price: Price | undefined): bigint | FieldError {
+function estimateOf(body: AskDecision, images: bigint, price: Price | undefined): bigint | FieldError {
   if (body.estimated_cost_usd !== undefined) {
     return parseUsd(body.estimated_cost_usd) ?? 0n;
   }
@@ -70,18 +73,18 @@ function estimateOf(body: AskDecision, price: Price | undefined): bigint | Field
         message: 'This model has no price: give the cost as `estimated_cost_usd`.',
       }
     : bookable(
-        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens)),
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), images),
         body.model,
         'max_output_tokens',
       );
 }
 
 /** The most output whose worst case stays within what is held, and never more than was asked for. */
-function clampOf({ price, inputTokens, maxOutputTokens, request }: Question): number | null {
+function clampOf({ price, inputTokens, images, maxOutputTokens, request }: Question): number | null {
   if (price === undefined) {
     return maxOutputTokens ?? null;
   }
-  const affordable = Number(affordableOutputTokens(price.rates, inputTokens, request.amounts.usd));
+  const affordable = Number(affordableOutputTokens(price.rates, inputTokens, request.amounts.usd, images));
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 

@@ -54,6 +54,19 @@ describe('an edge decision', () => {
     expect(next.json.limits[0].remaining).toBe('0');
   });
 
+  test('holds what images cost, and clamps the output to what is left beside them', async () => {
+    const org = await capped('1');
+    await world.request('PUT', '/v1/admin/models/draws', {
+      key: world.operatorKey,
+      body: { input_usd_per_million: '0', output_usd_per_million: '1', image_usd: '0.04' },
+    });
+    const asked = { model: 'draws', images: 2 };
+    const tokens = await ask(org, { ...asked, input_tokens: 10, max_output_tokens: 1_000 });
+    expect(tokens.json).toMatchObject({ held_usd: '0.081', max_output_tokens: 1_000 });
+    const given = await ask(org, { ...asked, estimated_cost_usd: '0.0801' });
+    expect(given.json).toMatchObject({ held_usd: '0.0801', max_output_tokens: 100 });
+  });
+
   test('of tokens that cost more than the books can hold is refused, as a run of them is', async () => {
     const org = await capped('1');
     await world.request('PUT', '/v1/admin/models/dearest', {

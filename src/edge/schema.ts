@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/schemas.ts';
-import { estimate, label, scopeFields, tokens } from '../platform/ledger/scope.ts';
+import { estimate, images, label, scopeFields, tokens } from '../platform/ledger/scope.ts';
 
 export const AskDecision = closed({
   model: label,
   ...scopeFields,
   input_tokens: Type.Optional(tokens),
+  images: Type.Optional(images),
   ...estimate,
 });
 export type AskDecision = Static<typeof AskDecision>;

@@ -117,6 +117,14 @@ describe('the worst case', () => {
     };
     expect(worstCaseCost(spoken, 1_000n, 100n)).toBe(32_000_000n + 6_400_000n + 1n);
   });
+
+  test('has the images in it, and leaves no tokens what they cost', () => {
+    const drawn = { ...sonnet, imageNanosEach: 40_000_000n };
+    const budget = worstCaseCost(drawn, 1_000n, 100n, 2n);
+    expect(budget).toBe(5_250_000n + 80_000_000n);
+    expect(affordableOutputTokens(drawn, 1_000n, budget, 2n)).toBe(100n);
+    expect(affordableOutputTokens(drawn, 1_000n, budget - 1n, 2n)).toBe(99n);
+  });
 });
 
 describe('the clamp', () => {

@@ -55,26 +55,39 @@ export function costOf(rates: Rates, counts: TokenCounts): bigint {
     audioInputTokens * (rates.audioInputNanosPerMillion ?? input) +
     rest(outputTokens, audioOutputTokens) * output +
     audioOutputTokens * (rates.audioOutputNanosPerMillion ?? output);
-  const images = (counts.images ?? 0n) * (rates.imageNanosEach ?? 0n);
-  return divideUp(millionths, million) + images + (rates.requestNanosEach ?? 0n);
+  return divideUp(millionths, million) + apartFromTokens(rates, counts.images ?? 0n);
 }
 
 /**
- * The most that a run of so many tokens can cost, whatever they turn out to be: cached, written to a cache, spoken.
- * Images are not foreseen by tokens; a caller who makes them has to estimate their cost.
+ * The most that a run of so many tokens and images can cost, whatever the tokens turn out to be: cached, written to a
+ * cache, spoken.
  */
-export function worstCaseCost(rates: Rates, inputTokens: bigint, maxOutputTokens: bigint): bigint {
+export function worstCaseCost(
+  rates: Rates,
+  inputTokens: bigint,
+  maxOutputTokens: bigint,
+  images = 0n,
+): bigint {
   const millionths = inputTokens * dearestInput(rates) + maxOutputTokens * dearestOutput(rates);
-  return divideUp(millionths, million) + (rates.requestNanosEach ?? 0n);
+  return divideUp(millionths, million) + apartFromTokens(rates, images);
+}
+
+function apartFromTokens({ imageNanosEach, requestNanosEach }: Rates, images: bigint): bigint {
+  return images * (imageNanosEach ?? 0n) + (requestNanosEach ?? 0n);
 }
 
 /**
  * The largest number of output tokens whose worst case stays within the budget, at most `maxTokens`. Zero too where the
  * budget does not even cover the input: `worstCaseCost` with no output tells these apart.
  */
-export function affordableOutputTokens(rates: Rates, inputTokens: bigint, budgetNanos: bigint): bigint {
+export function affordableOutputTokens(
+  rates: Rates,
+  inputTokens: bigint,
+  budgetNanos: bigint,
+  images = 0n,
+): bigint {
   // A sum of millionths rounds up to at most the budget exactly when it is at most the budget's millionths.
-  const left = (budgetNanos - (rates.requestNanosEach ?? 0n)) * million - inputTokens * dearestInput(rates);
+  const left = (budgetNanos - apartFromTokens(rates, images)) * million - inputTokens * dearestInput(rates);
   if (left < 0n) {
     return 0n;
   }

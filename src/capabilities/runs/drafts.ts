@@ -202,19 +202,24 @@ function timeFaults(body: { finished_at?: string }, startedAt: Date, now: Date):
   return faults;
 }
 
-function tokenFaults(
-  body: Pick<CreateRun, 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens'>,
-): FieldError[] {
-  const parts = (body.cached_input_tokens ?? 0) + (body.cache_write_tokens ?? 0);
-  return parts > (body.input_tokens ?? 0)
-    ? [
-        fault(
-          body.cached_input_tokens ? 'cached_input_tokens' : 'cache_write_tokens',
-          'out_of_range',
-          'Cached and cache-write tokens are part of `input_tokens`, so together at most that many.',
-        ),
-      ]
-    : [];
+const partsOfInput = ['cached_input_tokens', 'cache_write_tokens', 'audio_input_tokens'] as const;
+
+function tokenFaults(body: Measured): FieldError[] {
+  const faults: FieldError[] = [];
+  const parts = partsOfInput.reduce((sum, name) => sum + (body[name] ?? 0), 0);
+  if (parts > (body.input_tokens ?? 0)) {
+    faults.push(
+      fault(
+        partsOfInput.find((name) => body[name]) ?? 'input_tokens',
+        'out_of_range',
+        'Cached, cache-write and audio tokens are part of `input_tokens`, so together at most that many.',
+      ),
+    );
+  }
+  if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
+    faults.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
+  }
+  return faults;
 }
 
 const unpriced = fault('model', 'invalid_value', 'This model has no price: give the cost as `cost_usd`.');
@@ -246,7 +251,7 @@ function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | 
   return price === undefined
     ? unpriced
     : bookable(
-        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput)),
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput), countOf(body.images)),
         body.model,
         body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
       );
@@ -258,6 +263,9 @@ function countsOf(body: Measured): TokenCounts {
     cachedInputTokens: countOf(body.cached_input_tokens),
     cacheWriteTokens: countOf(body.cache_write_tokens),
     outputTokens: countOf(body.output_tokens),
+    audioInputTokens: countOf(body.audio_input_tokens),
+    audioOutputTokens: countOf(body.audio_output_tokens),
+    images: countOf(body.images),
   };
 }
 

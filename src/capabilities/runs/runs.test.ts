@@ -34,6 +34,30 @@ describe('a finished run', () => {
   });
 
   test.each([
+    // 200 × 2.5 + 800 × 32 + 100 × 10 + 400 × 64, by the million
+    [
+      'audio',
+      {
+        model: 'gpt-audio',
+        input_tokens: 1_000,
+        audio_input_tokens: 800,
+        output_tokens: 500,
+        audio_output_tokens: 400,
+      },
+      '0.0527',
+    ],
+    ['images', { model: 'dall-e-3', images: 2 }, '0.08'],
+  ])('is charged for its %s, when it is posted and when it is completed', async (_, said, cost_usd) => {
+    expect((await send('POST', '/v1/runs', said)).json).toMatchObject({ cost_usd, marks: [] });
+    const { model, ...measured } = said;
+    const asked = { model, status: 'running', input_tokens: 1_000, max_output_tokens: 500, ...measured };
+    const { json: run } = await send('POST', '/v1/runs', asked);
+    const completed = await send('POST', `/v1/runs/${run.id}/complete`, measured);
+    // What was held for it was enough.
+    expect(completed.json).toMatchObject({ cost_usd, marks: [] });
+  });
+
+  test.each([
     ['an unknown model without a cost', { model: 'nobody-knows' }, ['model invalid_value']],
     ['a cost below zero', { model: 'm', cost_usd: '-1' }, ['cost_usd invalid_format']],
     ['a cost with an exponent', { model: 'm', cost_usd: '1e3' }, ['cost_usd invalid_format']],
@@ -42,6 +66,11 @@ describe('a finished run', () => {
       'more cached than input tokens',
       { ...priced, cached_input_tokens: 1_000_001 },
       ['cached_input_tokens out_of_range'],
+    ],
+    [
+      'more audio than tokens',
+      { ...priced, cached_input_tokens: 1, audio_input_tokens: 1_000_000, audio_output_tokens: 1 },
+      ['cached_input_tokens out_of_range', 'audio_output_tokens out_of_range'],
     ],
     ['a start in the future', { ...priced, started_at: '2026-11-15T12:30:00Z' }, ['started_at out_of_range']],
     [

@@ -10,7 +10,7 @@ import {
   timestamp,
   usd,
 } from '../../platform/http/schemas.ts';
-import { estimate, label, scopeFields, tagCondition, tokens } from '../../platform/ledger/scope.ts';
+import { estimate, images, label, scopeFields, tagCondition, tokens } from '../../platform/ledger/scope.ts';
 import { contentCharactersMax } from '../safety/index.ts';
 
 const tags = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 200 }), {
@@ -23,6 +23,13 @@ export const finishedStatuses = ['succeeded', 'failed', 'cancelled'] as const;
 export const runStatuses = ['running', ...finishedStatuses] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
+const audioTokens = (whole: string) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000_000,
+    description: `Part of \`${whole}\`, for models that charge audio by itself. Counts for the cost, and is not kept.`,
+  });
+
 /** What a run turns out to be; of one that goes on, as far as it is known. */
 const measured = {
   input_tokens: Type.Optional(tokens),
@@ -33,6 +40,9 @@ const measured = {
     Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, description: 'Part of `input_tokens`.' }),
   ),
   output_tokens: Type.Optional(tokens),
+  audio_input_tokens: Type.Optional(audioTokens('input_tokens')),
+  audio_output_tokens: Type.Optional(audioTokens('output_tokens')),
+  images: Type.Optional(images),
   cost_usd: Type.Optional(usd),
   value_usd: Type.Optional(usd),
   latency_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000_000 })),

@@ -7,6 +7,12 @@ import { holdSecondsMax } from './ledger.ts';
 /** What a limit or a report can be about: short enough to be indexed. */
 export const label = Type.String({ minLength: 1, maxLength: 200 });
 export const tokens = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
+export const images = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  description:
+    'How many are made, for models that charge by the image. Counts for the cost, and is not kept.',
+});
 
 /** A condition on a tag, in a query string. */
 export const tagCondition = Type.String({
