@@ -59,6 +59,7 @@ export interface Stream {
 
 export interface Visitor {
   readonly credential: Credential;
+  readonly findAgain: Question['findAgain'];
   readonly address: string;
   readonly traceId: string;
   /** Told how far long work is that was asked for. */

@@ -57,7 +57,11 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
   async function show(screen: Screen, visit: Visit, credential: Credential): Promise<PageAnswer> {
     const following = followProgress();
     const { address, traceId } = visit;
-    const api = apiFor(ask, { credential, address, traceId, onProgress: following.tell });
+    const findAgain = async (now: Date) => {
+      const visitor = await visitorOf({ ...visit, now });
+      return 'credential' in visitor ? visitor.credential : undefined;
+    };
+    const api = apiFor(ask, { credential, findAgain, address, traceId, onProgress: following.tell });
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = await visitedOrg(api, credential);

@@ -3,6 +3,7 @@
  * documented order, before the body is looked at.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grantableScopes } from '../../src/capabilities/support/schema.ts';
 import { orgRoles, type Scope, scopes } from '../../src/platform/http/access.ts';
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import type { Route } from '../../src/platform/http/route.ts';
@@ -84,11 +85,11 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
   };
 }
 
-async function supportGrantOf({ id }: TestOrg): Promise<string> {
+async function supportGrantOf({ id }: TestOrg, scope: readonly Scope[] = ['runs:read']): Promise<string> {
   const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
   const { json } = await world.request('POST', '/v1/admin/support/grants', {
     key: world.operatorKey,
-    body: { org_id: id, scope: ['runs:read'], reason: 'a', expires_at },
+    body: { org_id: id, scope, reason: 'a', expires_at },
   });
   return json.id;
 }
@@ -206,6 +207,54 @@ describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
     });
   },
 );
+
+describe('a support session with everything that can be granted, but for what a route needs', () => {
+  const sessions = new Map<string, Promise<string>>();
+  async function sessionWith(scope: readonly Scope[]): Promise<string> {
+    const path = `/v1/admin/support/grants/${await supportGrantOf(home, scope)}/sessions`;
+    return (await world.request('POST', path, { key: world.operatorKey })).json.token;
+  }
+  function sessionWithout(needed: Scope | undefined): Promise<string> {
+    const name = needed ?? 'nothing';
+    const found = sessions.get(name) ?? sessionWith(grantableScopes.filter((scope) => scope !== needed));
+    sessions.set(name, found);
+    return found;
+  }
+  let denied = 0;
+
+  test.each(guarded.map((route) => [name(route), route] as const))('%s', async (_, route) => {
+    const { access, method } = route;
+    const needed = access.kind === 'org' ? access.scope : undefined;
+    const expectDenied = async (token: string, reason: string) => {
+      const [status, code, details] = await refusal(route, token);
+      expect([status, code, details.reason, details.method]).toEqual([
+        403,
+        'support_scope_denied',
+        reason,
+        method,
+      ]);
+      denied += 1;
+    };
+    await expectDenied(
+      await sessionWithout(needed),
+      access.kind === 'org' ? 'scope_not_granted' : 'operator_only',
+    );
+    if (access.kind === 'org' && access.role === 'owner' && grantableScopes.includes(access.scope)) {
+      await expectDenied(await sessionWithout(undefined), 'owner_only');
+    }
+  });
+
+  test('and every one of them is on record', async () => {
+    expect(denied).toBeGreaterThanOrEqual(guarded.length);
+    const [row] = await world.db.query<{ logged: bigint; audited: bigint }>(
+      `SELECT (SELECT count(*) FROM support_access_log WHERE org_id = $1 AND code = 'support_scope_denied') AS logged,
+              (SELECT count(*) FROM audit_log
+                WHERE tenant_id = $1 AND actor_kind = 'support' AND code = 'support_scope_denied') AS audited`,
+      [home.id],
+    );
+    expect([Number(row?.logged), Number(row?.audited)]).toEqual([denied, denied]);
+  });
+});
 
 describe.each(
   guarded.filter(({ access }) => access.kind === 'operator').map((route) => [name(route), route] as const),

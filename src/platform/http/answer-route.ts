@@ -3,10 +3,11 @@ import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
 import type { JsonList } from './json-survey.ts';
+import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
 import { parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
-import { type Call, isStream, type Progress, type Route } from './route.ts';
+import { type Call, isStream, type Progress, type Route, type StreamAnswer } from './route.ts';
 import type { Endpoint, Match } from './router.ts';
 import { onePerField } from './validation.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
@@ -31,6 +32,8 @@ export interface Asked {
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
   readonly outcome?: Promise<unknown> | undefined;
+  /** For answers that last. */
+  readonly stillAdmitted?: StillAdmitted | undefined;
   /** Whoever wants to see how far long work is. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -42,12 +45,26 @@ type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   const answerWrite = createWriter(deps);
 
-  async function answerRead(route: Route, handler: ReadHandler, call: Call): Promise<Reply | StreamedReply> {
+  async function answerRead(
+    route: Route,
+    handler: ReadHandler,
+    call: Call,
+    asked: Asked,
+  ): Promise<Reply | StreamedReply> {
     await deps.faults('handler', route.id);
     const answer = await handler(call);
     return route.contentTypes !== undefined && isStream(answer)
-      ? streamReply(route.success, answer)
+      ? answerStream(route, answer, asked)
       : jsonReply(route.success, JSON.stringify(answer));
+  }
+
+  function answerStream(
+    route: Route,
+    answer: StreamAnswer,
+    { stillAdmitted }: Asked,
+  ): Promise<StreamedReply> {
+    const lasting = stillAdmitted === undefined ? answer : whileAdmitted(answer, stillAdmitted);
+    return streamReply(route.success, lasting);
   }
 
   /** Its rate, its query and its body: what the handler is called with. */
@@ -89,19 +106,15 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     } as Call;
   }
 
-  async function answerCall(
-    route: Route,
-    call: Call,
-    keyLines: readonly string[],
-  ): Promise<Reply | StreamedReply> {
+  async function answerCall(route: Route, call: Call, asked: Asked): Promise<Reply | StreamedReply> {
     switch (route.run.kind) {
       case 'read':
-        return answerRead(route, route.run.handler, call);
+        return answerRead(route, route.run.handler, call, asked);
       case 'stream':
         await deps.faults('handler', route.id);
-        return streamReply(route.success, await route.run.handler(call));
+        return answerStream(route, await route.run.handler(call), asked);
       default:
-        return answerWrite(route, route.run, call, keyLines);
+        return answerWrite(route, route.run, call, asked.keyLines);
     }
   }
 
@@ -110,7 +123,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     let call: Call | undefined;
     try {
       call = await understand(endpoint, asked);
-      return await answerCall(route, call, asked.keyLines);
+      return await answerCall(route, call, asked);
     } catch (error) {
       if (error instanceof Refusal && asked.caller !== undefined) {
         deps.noteRefusal(error, route, asked.caller, call?.body as object | undefined);

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import type { Credential } from './access.ts';
 import { type AnswerRoute, type Asked, admit } from './answer-route.ts';
 import { parseJsonObject } from './json.ts';
+import { stillAdmitted } from './long-stream.ts';
 import type { TellRefused } from './refused-call.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import type { Route } from './route.ts';
@@ -16,6 +17,8 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 
 export interface Question {
   readonly credential: Credential;
+  /** Looks for it anew, while the answer lasts. */
+  findAgain(now: Date): Promise<Credential | undefined>;
   readonly address: string;
   readonly traceId: string;
   readonly method: Route['method'];
@@ -39,7 +42,7 @@ export interface AskDependencies {
 
 export function createAsk(deps: AskDependencies): Ask {
   const { router, clock, log, answerRoute, tellRefused } = deps;
-  return async ({ credential, address, traceId, method, path, body, onProgress }) => {
+  return async ({ credential, findAgain, address, traceId, method, path, body, onProgress }) => {
     const match = router.find(method, path);
     try {
       if (match instanceof Refusal) {
@@ -51,7 +54,7 @@ export function createAsk(deps: AskDependencies): Ask {
       }
       const now = clock.now();
       const { route } = endpoint;
-      const examine = () => admit(credential, route, match, { address, now });
+      const examine = (found: Credential, at: Date) => admit(found, route, match, { address, now: at });
       const reply = await answerRoute(endpoint, {
         address,
         traceId,
@@ -59,13 +62,14 @@ export function createAsk(deps: AskDependencies): Ask {
         match,
         caller:
           credential.support === undefined
-            ? examine()
+            ? examine(credential, now)
             : await onRecord(
                 deps.recordImpersonated,
                 credential,
                 { route, url: path, address, traceId, now },
-                examine,
+                () => examine(credential, now),
               ),
+        stillAdmitted: stillAdmitted({ clock, find: findAgain, examine }),
         // By way of its text, so that it is held against the same rules.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],

@@ -27,6 +27,7 @@ import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
 import { headStartOf } from './head-start.ts';
+import { stillAdmitted } from './long-stream.ts';
 import type { Page, PageAnswer, Visit } from './page.ts';
 import type { TellRefused } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
@@ -227,6 +228,13 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       caller,
       readBody: (rules) => readJsonBody(request, exchange.response, rules),
       keyLines: headerLines(request, 'idempotency-key'),
+      ...(endpoint.route.contentTypes !== undefined && {
+        stillAdmitted: stillAdmitted({
+          clock,
+          find: (now) => findCredential({ ...exchange, now }),
+          examine: (credential, now) => examine(exchange, credential, endpoint.route, match, now),
+        }),
+      }),
       outcome: headStartOf(request)?.outcome,
     });
   }
@@ -260,18 +268,28 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
           );
     }
     exchange.credential = credential;
-    const { address, now, request } = exchange;
-    // Whether or not this region believes what is said there: its clock or its secret may be the one that is wrong.
-    const arrivedElsewhere = request.headers[forwardHeader] !== undefined;
-    const examine = () => admit(credential, route, match, { address, now, arrivedElsewhere });
+    const { address, now, traceId } = exchange;
+    const examined = () => examine(exchange, credential, route, match, now);
     return credential.support === undefined
-      ? examine()
+      ? examined()
       : onRecord(
           deps.recordImpersonated,
           credential,
-          { route, url: exchange.request.url ?? '', address, traceId: exchange.traceId, now },
-          examine,
+          { route, url: exchange.request.url ?? '', address, traceId, now },
+          examined,
         );
+  }
+
+  function examine(
+    { request, address }: Exchange,
+    credential: Credential,
+    route: Route,
+    match: Match,
+    now: Date,
+  ): Caller | undefined {
+    // Whether or not this region believes what is said there: its clock or its secret may be the one that is wrong.
+    const arrivedElsewhere = request.headers[forwardHeader] !== undefined;
+    return admit(credential, route, match, { address, now, arrivedElsewhere });
   }
 
   /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */
