@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, seededBytes, type TestOrg, type World } from '../../../test/harness.ts';
 import { createIds } from '../../platform/ids.ts';
-import { appendAudit } from '../audit/audit.ts';
+import { appendAudit } from './audit.ts';
 
 let world: World;
 let org: TestOrg;
