@@ -68,6 +68,21 @@ test.each<Side>(['org', 'operator'])('every page of the side “%s” is linked 
   expect(pageTemplates(side).filter((template) => !seen.includes(template))).toEqual([]);
 });
 
+test('a list that filters have emptied offers all of it, an empty one says what to do', async () => {
+  for (const path of [
+    '/console/runs?model=none',
+    '/console/customers?customer_id=none',
+    '/console/refusals?model=none',
+    '/console/audit?action=none',
+    '/console/settings/members?email=none%40example.com',
+  ]) {
+    const { text } = await open(path);
+    expect([path, text.includes('Nothing is like this')]).toEqual([path, true]);
+    expect(text).toContain(`<a class="button" href="${path.replace(/\?.*/, '')}">Show all</a>`);
+  }
+  expect((await open('/console/customers/erased?cursor=')).text).toContain('Nobody was erased');
+});
+
 test('no form is taken from another site, and none leads to another site', async () => {
   const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
   const refused = await postForm(world, '/console/theme', { theme: 'dark', back: '/console' }, foreign);

@@ -61,6 +61,7 @@ async function list({ api, org, query }: ScreenVisit) {
     listed,
     path: listPath,
     query,
+    filters,
     none: empty(
       'No customers yet',
       html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
@@ -167,7 +168,6 @@ async function erasures({ api, org, query, now }: ScreenVisit) {
     listed,
     path: erasuresPath,
     query,
-    filters,
     none: empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.'),
     caption: 'Erased customers',
     columns: [

@@ -104,10 +104,12 @@ ${filterBar(listPath, filters, query)}
       stat(
         'Goes by',
         `${count(capacity.history.days)} days`,
-        `${words(capacity.method)}, ${words(capacity.quality)} quality`,
+        capacity.quality === 'none'
+          ? 'No history yet'
+          : `${words(capacity.method)}, ${words(capacity.quality)} quality`,
       ),
     ]}</div>
-${spend instanceof Refused ? cardOf('Spend', spend, () => '') : spendChart(spend, capacity)}
+${spend instanceof Refused ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('Nothing to go by yet', 'What days will cost is told by those that were: come back when there are runs.')) : spendChart(spend, capacity)}
 ${cardOf('Scenarios side by side', scenarios, () => comparison(capacity, compared))}
 ${spend instanceof Refused ? '' : outlook(spend)}
 ${teamChart(capacity)}`,

@@ -197,17 +197,18 @@ async function list(
     { title: 'Minted', cell: (key) => time(key.created_at, org.timezone) },
     { title: '', cell: (key) => actions(key, listPath) },
   ];
+  const mint = html`<a class="button primary" href="${listPath}/new">Mint a key</a>`;
   const body = listing({
     listed,
     path: listPath,
     query,
-    none: empty('No keys', 'Mint one for your gateway.'),
+    none: empty('No keys', 'Mint one for your gateway.', mint),
     caption: 'Keys',
     columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes/.test(title)),
   });
   return view(
     'Keys',
-    html`${heading('Keys', html`<a class="button primary" href="${listPath}/new">Mint a key</a>`, intro)}
+    html`${heading('Keys', mint, intro)}
 ${card('Latest first', body)}`,
   );
 }
