@@ -56,6 +56,12 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
   if (running && context.record) {
     faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
   }
+  if (body.decision_id !== undefined && context.record) {
+    // Booked past the hold it would count beside it, and once more when the decision is settled.
+    faults.push(
+      fault('decision_id', 'invalid_value', 'History settles no decision: post this without `enforcement`.'),
+    );
+  }
   const cost = running ? estimateOf(body, context.price) : costIn(body, body.model, context.price);
   if (typeof cost !== 'bigint') {
     faults.push(cost);
