@@ -9,30 +9,22 @@
  */
 import { admit, meetingOf } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import { conclude } from '../../kernel/settlement.ts';
 import type { Clock } from '../clock.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { Log } from '../log.ts';
-import {
-  addCounters,
-  type Batch,
-  type BatchDependencies,
-  type BookAlerts,
-  decideBatch,
-  markAllAlerted,
-  writeBatch,
-} from './batch.ts';
-import type { Book, OpenHold } from './book.ts';
+import { addCounters, type BatchDependencies } from './batch.ts';
+import type { OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
-import { BookingQueue, type WaitingGroup } from './booking-queue.ts';
-import { type Prepared, undoAll } from './decider.ts';
-import { EndInDoubt, EndsInDoubt } from './ends-in-doubt.ts';
+import { DurableHolds } from './durable-holds.ts';
+import { EmbeddedBookings } from './embedded-bookings.ts';
+import { EmbeddedEnds } from './embedded-ends.ts';
+import { EndsInDoubt } from './ends-in-doubt.ts';
 import { isCounterOf, type Renaming, renamedHold } from './erased.ts';
-import { advanceClock, findEnds, type HoldEnd, insertEnds } from './facts.ts';
+import { findEnds } from './facts.ts';
 import type { Hold, HoldKey } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
-import { type HoldLog, HoldsNotDurable, type LoggedHold, type LogPlace, openHoldLog } from './hold-log.ts';
-import { adopted, denialFor, extendedTo, holdFor, keyName, replayOf } from './holding.ts';
+import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
+import { adopted, denialFor, holdFor, keyName, replayOf } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger, Look, Replay } from './ledger.ts';
 import { MemoryBooks } from './memory-books.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
@@ -49,22 +41,17 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits?: OrgLimitsCache;
 }
 
-const expiriesPerBatch = 1_000;
-
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: EmbeddedLedgerOptions<Run>;
-  readonly #holdLog: HoldLog;
   readonly #books: MemoryBooks;
+  readonly #durable: DurableHolds;
+  readonly #doubts = new EndsInDoubt();
+  readonly #bookings: EmbeddedBookings<Run>;
+  readonly #ends: EmbeddedEnds;
   /** Keys whose hold is not durable yet: its answer must not be told, not even again. */
   readonly #keysInFlight = new Map<string, Promise<void>>();
   readonly #warming = new Map<string, Promise<void>>();
-  #nowMs = 0;
-  readonly #bookings = new BookingQueue<Run>((waiting) => this.#bookBatch(waiting));
-  /** Holds of this turn of the event loop that are not durable yet. */
-  #fresh: OpenHold[] = [];
-  #flushing: Promise<void> | undefined;
-  readonly #doubts = new EndsInDoubt();
-  #closed = false;
+  #nowMs: number;
 
   static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
     const holdLog = openHoldLog(options.directory);
@@ -93,13 +80,23 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     floorMs: number,
   ) {
     this.#options = options;
-    this.#holdLog = holdLog;
     this.#nowMs = floorMs;
-    this.#books = new MemoryBooks({
+    const now = () => this.#now();
+    const books = new MemoryBooks({
       orgLimits: options.orgLimits ?? createOrgLimits(options.db),
       restored,
-      now: () => this.#now(),
+      now,
     });
+    this.#books = books;
+    this.#durable = new DurableHolds(holdLog, (lost, error) => {
+      options.log.error({ err: error }, 'holds could not be made durable');
+      for (const open of lost) {
+        books.release(open);
+      }
+    });
+    const shared = { books, durable: this.#durable, doubts: this.#doubts, now };
+    this.#bookings = new EmbeddedBookings({ ...options, ...shared });
+    this.#ends = new EmbeddedEnds({ db: options.db, ...shared });
   }
 
   /** Never behind what it was, in this life of the process and those before. */
@@ -184,7 +181,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
     const open = book.keep(held.hold);
     this.#books.remember(open);
-    const durable = this.#makeDurable(open);
+    const durable = this.#durable.addSoon(open);
     if (keyed !== undefined) {
       this.#keysInFlight.set(keyed, durable);
       const landed = () => void this.#keysInFlight.delete(keyed);
@@ -211,47 +208,6 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     await addCounters(this.#options.db, book, book.missing(counters, scope));
   }
 
-  /** All holds of one turn of the event loop become durable together. */
-  #makeDurable(open: OpenHold): Promise<void> {
-    this.#fresh.push(open);
-    this.#flushing ??= new Promise((resolve, reject) => {
-      setImmediate(() => {
-        const fresh = this.#fresh;
-        this.#fresh = [];
-        this.#flushing = undefined;
-        try {
-          this.#toLog(fresh);
-        } catch (error) {
-          this.#options.log.error({ err: error }, 'holds could not be made durable');
-          for (const lost of fresh) {
-            this.#books.release(lost);
-          }
-          reject(error);
-          return;
-        }
-        resolve();
-      });
-    });
-    return this.#flushing;
-  }
-
-  #toLog(opens: readonly OpenHold[]): void {
-    this.#moveTo(this.#holdLog.append(opens.map(({ hold }) => hold)), opens);
-  }
-
-  #outOfLog(opens: readonly OpenHold[]): void {
-    this.#moveTo(undefined, opens);
-  }
-
-  /** A place is left once: the log only counts who is there. */
-  #moveTo(place: LogPlace | undefined, opens: readonly OpenHold[]): void {
-    const left = opens.map((open) => open.place);
-    for (const open of opens) {
-      open.place = place;
-    }
-    this.#holdLog.forget(left);
-  }
-
   async adopt(given: Hold): Promise<void> {
     const book = await this.#books.open(given.orgId);
     const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
@@ -262,244 +218,23 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     const open = adopted(book, given, meeting);
     this.#books.remember(open);
-    await this.#makeDurable(open);
+    await this.#durable.addSoon(open);
   }
 
   book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
     return this.#bookings.add(group);
   }
 
-  async #bookBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
-    const { db } = this.#options;
-    const groups = waiting.map(({ group }) => group);
-    const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
-    let batch: Batch<Run> | undefined;
-    let alerts: BookAlerts[] = [];
-    try {
-      await Promise.all(orgIds.map((orgId) => this.#books.open(orgId)));
-      const nowMs = this.#now();
-      await db.transaction(async (tx) => {
-        this.#doubts.refuse(groups.flatMap(({ bookings }) => bookings.map(({ decisionId }) => decisionId)));
-        batch = await decideBatch(tx, this.#options, {
-          groups,
-          nowMs,
-          bookOf: (orgId) => this.#books.get(orgId) as Book,
-          makeCounters: async (book, missing) => {
-            await addCounters(tx, book, missing);
-          },
-        });
-        [alerts] = await Promise.all([
-          writeBatch(tx, this.#options, batch, nowMs),
-          batch.prepared.length > 0 ? advanceClock(tx, orgIds, nowMs) : undefined,
-        ]);
-        if (batch.newHolds.length > 0) {
-          // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
-          this.#toLog(batch.newHolds);
-        }
-      });
-    } catch (error) {
-      this.#bookingFailed(batch, error);
-      await this.#retryApart(waiting, error);
-      return;
-    }
-    this.#conclude(batch?.prepared ?? []);
-    markAllAlerted(alerts);
-    for (const open of batch?.newHolds ?? []) {
-      this.#books.remember(open);
-    }
-    for (const { group, resolve } of waiting) {
-      resolve(batch?.results.get(group) as GroupResult<Run>);
-    }
+  void(orgId: string, holdId: string): Promise<HoldChange> {
+    return this.#ends.void(orgId, holdId);
   }
 
-  #conclude(prepared: readonly Prepared<Run>[]): void {
-    const ended: OpenHold[] = [];
-    for (const { book, booked, ends } of prepared) {
-      if (booked.charged !== null) {
-        // The hold as it is: while its end was in doubt it may have come to take a counter more, or another.
-        conclude(book.counters, ends === null ? booked.charged : { ...booked.charged, taken: ends.hold });
-      }
-      if (ends !== null) {
-        this.#books.drop(ends);
-        ended.push(ends);
-      }
-    }
-    this.#outOfLog(ended);
+  extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
+    return this.#ends.extend(orgId, holdId, seconds);
   }
 
-  /** Rolled back for sure: undone at once. Not known: it stays held until the database can be asked. */
-  #bookingFailed(batch: Batch<Run> | undefined, error: unknown): void {
-    if (batch === undefined) {
-      return;
-    }
-    if (isUnknown(error)) {
-      void this.#resolveLater(batch.prepared);
-    } else {
-      this.#outOfLog(batch.newHolds);
-      undoAll(batch.prepared);
-    }
-  }
-
-  /** One group's fault is not to be the others'. */
-  async #retryApart(waiting: readonly WaitingGroup<Run>[], error: unknown): Promise<void> {
-    if (waiting.length === 1 || isUnknown(error)) {
-      for (const { reject } of waiting) {
-        reject(error);
-      }
-      return;
-    }
-    for (const one of waiting) {
-      await this.#bookBatch([one]);
-    }
-  }
-
-  /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
-  async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
-    const { db, log } = this.#options;
-    const doubtful = prepared.flatMap(({ ends: open, booked: { booking, hold } }) =>
-      open !== null ? open.hold.id : booking.kind === 'open' && hold !== null ? hold.id : [],
-    );
-    this.#doubts.add(doubtful);
-    while (!this.#closed) {
-      try {
-        const written = new Set(
-          (
-            await db.query<{ id: string }>(
-              'SELECT run_id AS id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2) UNION ALL SELECT id FROM ledger_entries WHERE org_id = ANY($1) AND charged_at = ANY($3::timestamptz[]) AND id = ANY($4)',
-              [
-                prepared.map(({ book }) => book.orgId),
-                prepared.map(({ booked }) => booked.booking.runId),
-                prepared.map(({ booked }) => new Date(booked.chargedAtMs)),
-                prepared.map(({ booked }) => booked.booking.entryId),
-              ],
-            )
-          ).map(({ id }) => id),
-        );
-        const isNewRun = ({ booked: { booking } }: Prepared<Run>) =>
-          booking.kind !== 'complete' && booking.kind !== 'adjust';
-        for (const one of prepared) {
-          const { booking, charged, hold } = one.booked;
-          const committed = written.has(isNewRun(one) && charged === null ? booking.runId : booking.entryId);
-          const opened = booking.kind === 'open' ? one.book.holds.get(hold?.id ?? '') : undefined;
-          if (committed) {
-            this.#conclude([one]);
-            if (opened !== undefined) {
-              // It is in the log, where it was put before the commit.
-              this.#books.remember(opened);
-            }
-          } else {
-            one.undo();
-            this.#outOfLog(opened === undefined ? [] : [opened]);
-          }
-        }
-        this.#doubts.delete(doubtful);
-        log.info({ bookings: prepared.length }, 'bookings whose outcome was not known are resolved');
-        return;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 250).unref());
-      }
-    }
-  }
-
-  async void(orgId: string, holdId: string): Promise<HoldChange> {
-    const book = await this.#books.open(orgId);
-    const open = book.holds.get(holdId);
-    if (open === undefined) {
-      return this.#endedOrUnknown(orgId, holdId);
-    }
-    this.#doubts.refuse([holdId]);
-    const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
-    this.#doubts.refuse([holdId]);
-    return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
-  }
-
-  async #endedOrUnknown(orgId: string, holdId: string): Promise<HoldChange> {
-    const ends = await findEnds(this.#options.db, [orgId], [holdId]);
-    return { kind: ends.length > 0 ? 'ended' : 'unknown' };
-  }
-
-  /**
-   * Ends those that are still open, and expire by then; returns them. Decided in a turn of the database, in which no
-   * settle is under way: one that came before has ended its hold, one that comes after finds the end and is late. The
-   * end is in the database, then memory changes, then the log forgets.
-   */
-  async #end(holds: readonly OpenHold[], endedAs: 'voided' | 'expired', dueMs: number): Promise<Hold[]> {
-    let ending: OpenHold[] = [];
-    try {
-      await this.#options.db.transaction(async (tx) => {
-        setEnding(ending, false);
-        ending = holds.filter(
-          (open) =>
-            this.#books.isOpen(open) &&
-            !open.ending &&
-            (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
-        );
-        setEnding(ending, true);
-        await insertEnds(
-          tx,
-          ending.map(({ hold }): HoldEnd => ({ hold, endedAs, runId: null })),
-          this.#now(),
-        );
-      });
-    } catch (error) {
-      if (error instanceof DatabaseUnavailable) {
-        void this.#resolveEndsLater(ending);
-      } else {
-        setEnding(ending, false);
-      }
-      throw error;
-    }
-    return this.#ended(ending);
-  }
-
-  #ended(ending: readonly OpenHold[]): Hold[] {
-    const holds = ending.map(({ hold }) => hold);
-    for (const open of ending) {
-      this.#books.release(open);
-    }
-    this.#outOfLog(ending);
-    return holds;
-  }
-
-  /** The answer to COMMIT was lost. They stay as they are until their ends, or that they have none, can be read. */
-  async #resolveEndsLater(ending: readonly OpenHold[]): Promise<void> {
-    const ids = ending.map(({ hold }) => hold.id);
-    this.#doubts.add(ids);
-    while (!this.#closed) {
-      try {
-        const ends = await findEnds(
-          this.#options.db,
-          ending.map(({ hold }) => hold.orgId),
-          ending.map(({ hold }) => hold.id),
-        );
-        const ended = new Set(ends.map(({ hold_id }) => hold_id));
-        this.#ended(ending.filter(({ hold }) => ended.has(hold.id)));
-        setEnding(
-          ending.filter(({ hold }) => !ended.has(hold.id)),
-          false,
-        );
-        this.#doubts.delete(ids);
-        return;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 250).unref());
-      }
-    }
-  }
-
-  async extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
-    const book = await this.#books.open(orgId);
-    const open = book.holds.get(holdId);
-    if (open === undefined) {
-      return this.#endedOrUnknown(orgId, holdId);
-    }
-    this.#doubts.refuse([holdId]);
-    if (open.ending) {
-      return { kind: 'ended' };
-    }
-    const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#now(), seconds) };
-    this.#moveTo(this.#holdLog.append([hold]), [open]);
-    this.#books.prolong(open, hold);
-    return { kind: 'changed', hold };
+  expireDue(): Promise<boolean> {
+    return this.#ends.expireDue();
   }
 
   async holds(
@@ -563,38 +298,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       }
     }
     if (renamed.length > 0) {
-      this.#toLog(renamed);
+      this.#durable.add(renamed);
     }
-  }
-
-  async expireDue(): Promise<boolean> {
-    const nowMs = this.#now();
-    const due = this.#books.expiries.takeDue(nowMs, expiriesPerBatch);
-    const expired: OpenHold[] = [];
-    try {
-      for (const open of due) {
-        await this.#books.open(open.hold.orgId);
-        if (this.#books.isOpen(open)) {
-          if (open.hold.expiresAtMs <= nowMs) {
-            expired.push(open);
-          } else {
-            // It was put back, and prolonged since.
-            this.#books.expiries.add(open);
-          }
-        }
-      }
-      if (expired.length > 0) {
-        await this.#end(expired, 'expired', nowMs);
-      }
-    } catch (error) {
-      this.#books.expiries.putBack(due, nowMs);
-      throw error;
-    }
-    this.#books.expiries.putBack(
-      expired.filter((open) => this.#books.isOpen(open)),
-      nowMs,
-    );
-    return due.length === expiriesPerBatch;
   }
 
   /** What memory can do without, because the database knows it. */
@@ -608,27 +313,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return {
       openHolds: this.#books.openHolds,
       oldestHoldMs: this.#books.expiries.oldestMs(this.#now()),
-      waiting: this.#bookings.size,
+      waiting: this.#bookings.waiting,
     };
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#doubts.close();
     await this.#bookings.idle();
-    await this.#flushing?.catch(() => undefined);
-    this.#holdLog.close();
-  }
-}
-
-/** Whether it is not known what became of a transaction that failed with this. */
-function isUnknown(error: unknown): boolean {
-  return (
-    error instanceof DatabaseUnavailable && !(error instanceof HoldsNotDurable || error instanceof EndInDoubt)
-  );
-}
-
-function setEnding(holds: readonly OpenHold[], ending: boolean): void {
-  for (const open of holds) {
-    open.ending = ending;
+    await this.#durable.close();
   }
 }

@@ -1,4 +1,5 @@
 /** Holds whose end was sent to the database, and nobody knows yet whether it is there. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../db/database.ts';
 
 export class EndInDoubt extends DatabaseUnavailable {
@@ -8,18 +9,27 @@ export class EndInDoubt extends DatabaseUnavailable {
   }
 }
 
+const askAgainAfterMs = 250;
+
 export class EndsInDoubt {
   readonly #holdIds = new Set<string>();
+  #closed = false;
 
-  add(holdIds: readonly string[]): void {
+  /** They are in doubt until `find` has found out, and done what follows from it. Nobody asks any more after `close`. */
+  async resolve(holdIds: readonly string[], find: () => Promise<void>): Promise<void> {
     for (const id of holdIds) {
       this.#holdIds.add(id);
     }
-  }
-
-  delete(holdIds: readonly string[]): void {
-    for (const id of holdIds) {
-      this.#holdIds.delete(id);
+    while (!this.#closed) {
+      try {
+        await find();
+        for (const id of holdIds) {
+          this.#holdIds.delete(id);
+        }
+        return;
+      } catch {
+        await pause(askAgainAfterMs, undefined, { ref: false });
+      }
     }
   }
 
@@ -28,5 +38,9 @@ export class EndsInDoubt {
     if (holdIds.some((id) => id !== null && this.#holdIds.has(id))) {
       throw new EndInDoubt();
     }
+  }
+
+  close(): void {
+    this.#closed = true;
   }
 }
