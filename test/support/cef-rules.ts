@@ -45,6 +45,9 @@ export function parseCef(line: string): CefEvent {
   if (/[\r\n]/.test(line)) {
     throw new Error('an event is one line');
   }
+  if (/\p{Surrogate}/u.test(line)) {
+    throw new Error('half of a character cannot be written in UTF-8');
+  }
   const fields: string[] = [];
   let field = '';
   let at = 0;

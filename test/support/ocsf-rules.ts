@@ -164,6 +164,9 @@ export function ocsfFaults(event: Record<string, unknown>): string[] {
   if (!rule.activities.includes(event.activity_id as number)) {
     faults.push(`class ${event.class_uid} has no activity ${event.activity_id}`);
   }
+  if (event.activity_id === 99 && event.type_name !== `${event.class_name}: Other`) {
+    faults.push(`${event.type_name} is not what the schema calls an activity without a number`);
+  }
   if (event.type_uid !== (event.class_uid as number) * 100 + (event.activity_id as number)) {
     faults.push(`${event.type_uid} is not the type of the class and the activity`);
   }

@@ -19,7 +19,7 @@ export function cefLine(entry: AuditEntry, version: string): string {
     String(severities[entry.outcome]),
   ];
   const extension = extensionOf(entry).flatMap(([key, value, lengthMax]) =>
-    value === null ? [] : [`${key}=${extensionText(value.slice(0, lengthMax))}`],
+    value === null ? [] : [`${key}=${extensionText(cut(value, lengthMax))}`],
   );
   return `${header.map(headerText).join('|')}|${extension.join(' ')}`;
 }
@@ -63,6 +63,11 @@ function changeText({ before, after, detail }: AuditEntry): string | null {
   return before === null && after === null && detail === null
     ? null
     : JSON.stringify({ before, after, detail });
+}
+
+/** No longer than that, and never within a character. */
+function cut(value: string, lengthMax: number): string {
+  return value.slice(0, lengthMax).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** Bars and backslashes are escaped; there is no way to write a line break. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { cefFaults, parseCef } from '../../../test/support/cef-rules.ts';
 import { ocsfFaults } from '../../../test/support/ocsf-rules.ts';
+import { postForm, signIn } from '../../../test/support/sign-in.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { appendDated } from './audit.ts';
 import type { DatedDraft } from './chain.ts';
@@ -81,6 +82,34 @@ test('in the formats of SIEMs, each line by the published rules', async () => {
   const ocsf = (await exported(`${whole()}&format=ocsf`)).map((line) => JSON.parse(line));
   expect(ocsf.flatMap(ocsfFaults)).toEqual([]);
   expect(ocsf.at(-1).metadata.sequence).toBe(entries);
+});
+
+test('signing in and out, and trying to, are authentications', async () => {
+  const other = await world.createOrg();
+  const { cookie } = await signIn(world, other.ownerKey, other.id);
+  await postForm(world, '/console/logout', {}, { cookie });
+  const put = (cidrs: string[]) =>
+    world.request('PUT', `/v1/orgs/${other.id}/ip-allow-list`, {
+      key: other.ownerKey,
+      body: { cidrs, force: true },
+    });
+  await put(['192.0.2.1']);
+  expect((await postForm(world, '/console/login', { key: other.ownerKey })).status).toBe(403);
+  await world.app.finish();
+  await world.request('DELETE', `/v1/admin/orgs/${other.id}/ip-allow-list`, { key: world.operatorKey });
+  const path = `/v1/orgs/${other.id}/audit-log/export?${whole()}&format=ocsf`;
+  const { text } = await world.request('GET', path, { key: other.ownerKey });
+  const events = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(events.flatMap(ocsfFaults)).toEqual([]);
+  const seen = events.map(({ type_uid, status }) => `${type_uid} ${status}`);
+  expect(seen.filter((one) => one.startsWith('3002'))).toEqual([
+    '300201 Success',
+    '300202 Success',
+    '300201 Failure',
+  ]);
 });
 
 test('with checkpoints where they were made, and one of the last line', async () => {

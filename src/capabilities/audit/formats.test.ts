@@ -38,8 +38,11 @@ const drafts: [string, Partial<DatedDraft>][] = [
   ['the service creating', { actorKind: 'service', traceId: null, address: null, before: null }],
   [
     'a failed login',
-    { action: 'console.login', outcome: 'failure', actorKind: 'anonymous', before: null, after: null },
+    { action: 'sessions.open', outcome: 'denied', actorKind: 'anonymous', before: null, after: null },
   ],
+  ['a login', { action: 'sessions.open', before: null, after: { method: 'key' } }],
+  ['a logout', { action: 'sessions.close' }],
+  ['a look of support', { actorKind: 'support', targetId: 'GET /v1/runs', before: null, after: null }],
   ['an operator', { actorKind: 'operator' }],
   [
     'hostile text',
@@ -52,7 +55,7 @@ const drafts: [string, Partial<DatedDraft>][] = [
   ],
   [
     'what is longer than any field may be',
-    { targetId: 'ü'.repeat(5_000), actorId: '\\'.repeat(3_000), after: { text: '='.repeat(9_000) } },
+    { targetId: `a${'😀'.repeat(5_000)}`, actorId: '\\'.repeat(3_000), after: { text: '='.repeat(9_000) } },
   ],
 ];
 
@@ -99,6 +102,9 @@ describe('OCSF', () => {
     ['a refusal', 6_003, 600_303, 'Failure'],
     ['the service', 3_004, 300_403, 'Success'],
     ['a failed login', 3_002, 300_201, 'Failure'],
+    ['a login', 3_002, 300_201, 'Success'],
+    ['a logout', 3_002, 300_202, 'Success'],
+    ['a look of support', 6_003, 600_302, 'Success'],
   ])('%s is of class %i', (name, class_uid, type_uid, status) => {
     const draft = drafts.find(([one]) => one === name)?.[1] ?? {};
     expect(eventOf(draft)).toMatchObject({ class_uid, type_uid, status });

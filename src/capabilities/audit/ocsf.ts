@@ -1,6 +1,6 @@
 /**
  * An entry as an event of the Open Cybersecurity Schema Framework, 1.3.0. What came in over the API is an API Activity
- * (6003), a login an Authentication (3002), and what the service or the command line did an Entity Management (3004).
+ * (6003), signing in or out an Authentication (3002), and what the service or the command line did an Entity Management (3004).
  */
 import { isIP } from 'node:net';
 import type { AuditEntry, AuditOutcome } from './chain.ts';
@@ -20,12 +20,21 @@ const activities = {
   delete: [4, 'Delete'],
 } as const;
 type Activity = readonly [number, string];
+/** Whatever the schema has no number for. */
+const other = 99;
+
+/** By the name of the action: those of the console, whoever signs in and by whatever way. */
+const authentications: Readonly<Record<string, Activity>> = {
+  'sessions.open': [1, 'Logon'],
+  'sessions.close': [2, 'Logoff'],
+};
 
 export function ocsfEvent(entry: AuditEntry, version: string): object {
   const { action, traceId } = entry;
-  if (/(^|[._])login$/.test(action)) {
+  const authentication = authentications[action];
+  if (authentication !== undefined) {
     return {
-      ...common(entry, version, { classUid: 3_002, className: 'Authentication', activity: [1, 'Logon'] }),
+      ...common(entry, version, { classUid: 3_002, className: 'Authentication', activity: authentication }),
       user: userOf(entry),
       service: { name: 'Purser' },
       src_endpoint: endpointOf(entry),
@@ -79,7 +88,8 @@ function common(entry: AuditEntry, version: string, { classUid, className, activ
     activity_id: activityId,
     activity_name: activityName,
     type_uid: classUid * 100 + activityId,
-    type_name: `${className}: ${activityName}`,
+    // The activity may have a name of its own; the type is named by the schema.
+    type_name: `${className}: ${activityId === other ? 'Other' : activityName}`,
     time: Date.parse(entry.at),
     severity_id: severityId,
     severity,
@@ -109,7 +119,7 @@ function userOf({ actorKind, actorId }: AuditEntry): object {
     service: [3, 'System'],
     command_line: [2, 'Admin'],
   };
-  const [typeId, type] = types[actorKind] ?? [99, actorKind];
+  const [typeId, type] = types[actorKind] ?? [other, actorKind];
   return { uid: actorId, type_id: typeId, type };
 }
 
@@ -122,19 +132,19 @@ function entityOf({ targetId, targetKind }: AuditEntry, data: object | null): ob
   return { uid: targetId, type: targetKind, ...(data !== null && { data }) };
 }
 
-/** By what was there before and after; of a refused call by what it asked for. */
+/** By what was there before and after; of a call that was refused, or that changed nothing, by what it asked for. */
 function activityOf({ action, before, after, outcome, targetId }: AuditEntry): Activity {
   if (/(^|[._])(delete|revoke|remove|redact|void)$/.test(action)) {
     return activities.delete;
   }
-  if (outcome !== 'success') {
+  if (outcome !== 'success' || (before === null && after === null)) {
     const method = /^[A-Z]+(?= )/.exec(targetId)?.[0] ?? '';
-    return byMethod[method] ?? [99, action];
+    return byMethod[method] ?? [other, action];
   }
-  if (after !== null) {
-    return before === null ? activities.create : activities.update;
+  if (before === null) {
+    return activities.create;
   }
-  return before === null ? [99, action] : activities.delete;
+  return after === null ? activities.delete : activities.update;
 }
 
 const byMethod: Readonly<Record<string, Activity>> = {
