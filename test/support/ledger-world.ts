@@ -6,9 +6,9 @@ import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/ke
 import type { Database, Transaction } from '../../src/platform/db/database.ts';
 import { createIds, type Ids } from '../../src/platform/ids.ts';
 import type { Booked, Booking, GroupResult } from '../../src/platform/ledger/booking.ts';
-import type { PaidSoFar } from '../../src/platform/ledger/decider.ts';
 import { EmbeddedLedger } from '../../src/platform/ledger/embedded.ts';
 import type { Hold } from '../../src/platform/ledger/hold.ts';
+import type { PaidSoFar } from '../../src/platform/ledger/known.ts';
 import type { Held, HoldRequest, HoldResult, Ledger } from '../../src/platform/ledger/ledger.ts';
 import { endLimit, insertLimit, type LimitRow, updateLimit } from '../../src/platform/ledger/limits.ts';
 import { announceLimits } from '../../src/platform/ledger/notices.ts';

@@ -4,7 +4,7 @@ import type { Take } from '../../kernel/credits.ts';
 import { insertEach, type Queryable, type Transaction } from '../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Booked } from '../../platform/ledger/booking.ts';
-import type { PaidSoFar } from '../../platform/ledger/decider.ts';
+import type { PaidSoFar } from '../../platform/ledger/known.ts';
 import { tagsWith } from '../../platform/ledger/scope.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 

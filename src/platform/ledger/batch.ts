@@ -10,16 +10,7 @@ import type { Ids } from '../ids.ts';
 import type { Book, MissingCounter, OpenHold } from './book.ts';
 import type { Booked, BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
-import {
-  Decider,
-  type Known,
-  KnownRuns,
-  nameOf,
-  type PaidSoFar,
-  type Prepared,
-  undoAll,
-  whereItCounts,
-} from './decider.ts';
+import { Decider } from './decider.ts';
 import {
   addToTallies,
   claimEnded,
@@ -32,6 +23,9 @@ import {
   raiseAlerts,
 } from './facts.ts';
 import type { Hold } from './hold.ts';
+import { type Known, KnownRuns, nameOf, type PaidSoFar } from './known.ts';
+import { type Prepared, undoAll } from './prepared.ts';
+import { whereItCounts } from './settled-scope.ts';
 import { addToUsage } from './usage-rollups.ts';
 
 export interface BatchDependencies<Run> {

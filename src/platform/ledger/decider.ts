@@ -4,167 +4,17 @@
  */
 import { admit, type Charge, meetingOf, releaseAll, type Taken, takeAll } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
-import {
-  correct,
-  lower,
-  nothingTaken,
-  type Paid,
-  paidWith,
-  type Raised,
-  raise,
-} from '../../kernel/settlement.ts';
+import { correct, nothingTaken, paidWith, type Raised, raise } from '../../kernel/settlement.ts';
 import type { Book, OpenHold } from './book.ts';
 import type { Booked, Booking, BookingGroup, GroupResult, Mark, Outcome, Refused } from './booking.ts';
-import { isErased } from './erased.ts';
-import type { HoldEndRow } from './facts.ts';
 import { type Hold, restoredHold } from './hold.ts';
-
-export interface PaidSoFar extends Paid {
-  /** It is history, which burns neither credits nor a prepaid balance. */
-  readonly recorded: boolean;
-}
-
-/** One accepted booking and how to undo it in memory. A batch may have thousands: a plain charge keeps nothing more. */
-export class Prepared<Run> {
-  readonly book: Book;
-  readonly booked: Booked<Run>;
-  /** The hold that this ends. */
-  readonly ends: OpenHold | null;
-  /** What that took, as it was; a charge without a hold leaves nothing behind. */
-  readonly #before: Taken;
-  /** What else is to be undone. */
-  #alsoUndo: (() => void) | undefined;
-
-  constructor(book: Book, booked: Booked<Run>, ends: OpenHold | null, alsoUndo: (() => void) | undefined) {
-    this.book = book;
-    this.booked = booked;
-    this.ends = ends;
-    this.#before = ends?.hold ?? nothingTaken;
-    this.#alsoUndo = alsoUndo;
-  }
-
-  undo(): void {
-    const { charged } = this.booked;
-    if (charged !== null) {
-      lower(this.book.counters, charged, this.#before);
-    }
-    this.#alsoUndo?.();
-  }
-
-  alsoUndo(more: () => void): void {
-    const before = this.#alsoUndo;
-    this.#alsoUndo =
-      before === undefined
-        ? more
-        : () => {
-            more();
-            before();
-          };
-  }
-}
-
-/** In memory, nothing came of them. */
-export function undoAll(prepared: readonly Prepared<unknown>[]): void {
-  for (let at = prepared.length - 1; at >= 0; at -= 1) {
-    prepared[at]?.undo();
-  }
-}
-
-/** What the books already say about the bookings. */
-export interface Known {
-  readonly runs: KnownRuns;
-  readonly ends: Map<string, HoldEndRow>;
-  /** Of each run that is corrected; what one correction gives back is not there for the next. */
-  readonly paid: Map<string, PaidSoFar>;
-  /** How often each permit may still be used; one that is missing may not. */
-  readonly permits: Map<string, number>;
-}
-
-/** The runs that have these ids of their callers. By org, so that none needs a name put together for it. */
-export class KnownRuns {
-  readonly #byOrg = new Map<string, Map<string, string>>();
-
-  get(orgId: string, externalId: string): string | undefined {
-    return this.#byOrg.get(orgId)?.get(externalId);
-  }
-
-  set(orgId: string, externalId: string, runId: string): void {
-    const there = this.#byOrg.get(orgId);
-    if (there === undefined) {
-      this.#byOrg.set(orgId, new Map([[externalId, runId]]));
-    } else {
-      there.set(externalId, runId);
-    }
-  }
-
-  delete(orgId: string, externalId: string): void {
-    this.#byOrg.get(orgId)?.delete(externalId);
-  }
-}
-
-export const nameOf = (orgId: string, id: string) => `${orgId} ${id}`;
-
-const nothingPaid: PaidSoFar = { burned: [], uncovered: 0n, prepaid: 0n, recorded: false };
+import { type Known, nameOf, nothingPaid } from './known.ts';
+import { Prepared, undoAll } from './prepared.ts';
+import { contradiction, settledScope } from './settled-scope.ts';
 
 export interface DeciderRequest {
   readonly bookOf: (orgId: string) => Book;
   readonly nowMs: number;
-}
-
-/** What a booking is about, and the instant that it belongs to: its hold's, where it has one. */
-export function whereItCounts(
-  book: Book,
-  booking: Booking,
-  { ends }: Known,
-  nowMs: number,
-): { scope: Scope; atMs: number } {
-  const hold = holdOf(book, booking) ?? endedHold(ends, book.orgId, booking);
-  return {
-    scope: hold === undefined ? booking.scope : settledScope(hold, booking),
-    atMs: hold?.admittedAtMs ?? booking.atMs ?? nowMs,
-  };
-}
-
-function holdOf(book: Book, { kind, decisionId }: Booking): Hold | undefined {
-  return decisionId === null || kind === 'open' ? undefined : book.holds.get(decisionId)?.hold;
-}
-
-function endedHold(ends: Known['ends'], orgId: string, { kind, decisionId }: Booking): Hold | undefined {
-  const end = decisionId === null || kind === 'open' ? undefined : ends.get(nameOf(orgId, decisionId));
-  return end === undefined ? undefined : restoredHold(end.body);
-}
-
-/** What a limit can count by is the hold's to say; the rest is the run's, where the hold left it open. */
-function settledScope({ scope: held }: Hold, { scope: said }: Booking): Scope {
-  return {
-    ...held,
-    provider: held.provider ?? said.provider,
-    action: held.action ?? said.action,
-    team: held.team ?? said.team,
-    chain_id: held.chain_id ?? said.chain_id,
-  };
-}
-
-const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
-const fixedIfSaid = ['provider', 'action', 'team', 'chain_id'] as const;
-
-function contradiction({ scope: held }: Hold, { scope: said }: Booking): string | undefined {
-  return (
-    fixedByHold.find(
-      (field) =>
-        said[field] !== null &&
-        said[field] !== held[field] &&
-        // Whoever settles it does not know that the customer was erased meanwhile, and what it cost is a fact.
-        !(field === 'customer_id' && isErased(held.customer_id)),
-    ) ??
-    fixedIfSaid.find(
-      (field) =>
-        said[field] !== null &&
-        held[field] !== null &&
-        said[field] !== held[field] &&
-        !(field === 'chain_id' && isErased(held.customer_id)),
-    )
-  );
 }
 
 type Decided<Run> = Prepared<Run> | Refused;

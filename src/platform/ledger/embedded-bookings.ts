@@ -17,12 +17,12 @@ import {
 import type { Book, OpenHold } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { BookingQueue, type WaitingGroup } from './booking-queue.ts';
-import { type Prepared, undoAll } from './decider.ts';
 import type { DurableHolds } from './durable-holds.ts';
 import { EndInDoubt, type EndsInDoubt } from './ends-in-doubt.ts';
 import { advanceClock } from './facts.ts';
 import { HoldsNotDurable } from './hold-log.ts';
 import type { MemoryBooks } from './memory-books.ts';
+import { type Prepared, undoAll } from './prepared.ts';
 
 export interface EmbeddedBookingsParts<Run> extends BatchDependencies<Run> {
   readonly db: Database;
