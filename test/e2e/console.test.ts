@@ -81,6 +81,21 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/runs/run_none', 'There is no such page', 404);
   });
 
+  test('has room for names of one very long word, on small screens too', async () => {
+    const long = 'x'.repeat(120);
+    const { look, api } = await walk.owner(long);
+    const run = { model: long, workflow: long, customer_id: long, chain_id: long, tags: { team: long } };
+    const { id } = (await api('POST', '/v1/runs', { ...run, cost_usd: '1' })).json;
+    await api('POST', '/budgets', { name: long, scope_kind: 'org', period: 'month', limit_usd: '5' });
+    const rule = { effect: 'require_approval', actions: [long], priority: 1, reason: long };
+    await api('POST', '/policies', rule);
+    await api('POST', '/v1/runs', { model: long, action: long, cost_usd: '1' });
+    await look('/console', 'Overview');
+    await look(`/console/runs/${id}`, 'Run of');
+    await look('/console/approvals', 'Approvals');
+    await look('/console/forecasts', 'Forecasts');
+  });
+
   test('makes a budget, says beside the field what is wrong with it, changes and deletes it', async () => {
     const { page, look, press, confirm, arrived, api } = await walk.owner();
     await api('POST', '/v1/runs', { model: 'm', workflow: 'research', cost_usd: '0.75' });
