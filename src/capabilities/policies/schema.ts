@@ -12,7 +12,7 @@ import {
   timestamp,
   usd,
 } from '../../platform/http/schemas.ts';
-import { label, scopeFields, tokens } from '../../platform/ledger/scope.ts';
+import { label, metadata, scopeFields, tags, tokens } from '../../platform/ledger/scope.ts';
 
 export const rulesPerOrgMax = 500;
 export const expressionLengthMax = 2_000;
@@ -99,14 +99,6 @@ export const PolicyFilters = listParameters(policySorts, {
 });
 export type PolicyFilters = Static<typeof PolicyFilters>;
 
-export const tags = Type.Record(
-  Type.String({ minLength: 1, maxLength: 64 }),
-  Type.String({ maxLength: 200 }),
-  {
-    maxProperties: 20,
-  },
-);
-export const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 const { chain_id: _, ...labels } = scopeFields;
 
 export const EvaluatePolicies = closed({

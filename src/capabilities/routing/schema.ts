@@ -2,9 +2,8 @@ import { type Static, Type } from 'typebox';
 import { objectives } from '../../kernel/routing.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
-import { estimate, label, scopeFields, tokens } from '../../platform/ledger/scope.ts';
+import { estimate, label, metadata, scopeFields, tags, tokens } from '../../platform/ledger/scope.ts';
 import { capabilityWords, regionWords, word } from '../models/index.ts';
-import { metadata, tags } from '../policies/index.ts';
 
 const score = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
 const source = Type.String({

@@ -36,6 +36,8 @@ export function isDecided({ kind, decisionId }: Booking): boolean {
 }
 
 const futureToleranceMs = 5 * 60_000;
+/** A page of runs holds that of each. */
+const metadataCharactersMax = 65_536;
 
 type Measured = Omit<CompleteRun, 'status'>;
 
@@ -51,7 +53,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
     faults.push(fault('parent_run_id', 'invalid_value', 'There is no such run.'));
   }
   const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
-  faults.push(...timeFaults(body, startedAt, now), ...tokenFaults(body));
+  faults.push(...timeFaults(body, startedAt, now), ...tokenFaults(body), ...metadataFaults(body));
   const running = body.status === 'running';
   if (running && context.record) {
     faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
@@ -123,7 +125,7 @@ export function draftCompletion(
     cache_write_tokens: body.cache_write_tokens ?? Number(run.cache_write_tokens),
     output_tokens: body.output_tokens ?? Number(run.output_tokens),
   };
-  const faults = [...timeFaults(said, run.started_at, now), ...tokenFaults(said)];
+  const faults = [...timeFaults(said, run.started_at, now), ...tokenFaults(said), ...metadataFaults(said)];
   const cost = costIn(said, run.model, price);
   if (typeof cost !== 'bigint') {
     faults.push(cost);
@@ -226,6 +228,12 @@ function tokenFaults(body: Measured): FieldError[] {
     faults.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
   }
   return faults;
+}
+
+function metadataFaults({ metadata }: Measured): FieldError[] {
+  return metadata !== undefined && JSON.stringify(metadata).length > metadataCharactersMax
+    ? [fault('metadata', 'out_of_range', `At most ${metadataCharactersMax} characters as JSON.`)]
+    : [];
 }
 
 const unpriced = fault('model', 'invalid_value', 'This model has no price: give the cost as `cost_usd`.');

@@ -72,6 +72,18 @@ describe('a finished run', () => {
       { ...priced, cached_input_tokens: 1, audio_input_tokens: 1_000_000, audio_output_tokens: 1 },
       ['cached_input_tokens out_of_range', 'audio_output_tokens out_of_range'],
     ],
+    ['a tag without a name', { ...priced, tags: { '': 'x' } }, ['tags empty']],
+    ['a tag with a long name', { ...priced, tags: { ['n'.repeat(65)]: 'x' } }, ['tags out_of_range']],
+    [
+      'a tag that is no text, however it is named',
+      { ...priced, tags: { 'a\nb': 1 } },
+      ['tags.a\nb invalid_type'],
+    ],
+    [
+      'more metadata than a page has room for',
+      { ...priced, metadata: { x: 'x'.repeat(65_536) } },
+      ['metadata out_of_range'],
+    ],
     ['a start in the future', { ...priced, started_at: '2026-11-15T12:30:00Z' }, ['started_at out_of_range']],
     [
       'an end before its start',

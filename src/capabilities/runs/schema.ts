@@ -10,14 +10,17 @@ import {
   timestamp,
   usd,
 } from '../../platform/http/schemas.ts';
-import { estimate, images, label, scopeFields, tagCondition, tokens } from '../../platform/ledger/scope.ts';
+import {
+  estimate,
+  images,
+  label,
+  metadata,
+  scopeFields,
+  tagCondition,
+  tags,
+  tokens,
+} from '../../platform/ledger/scope.ts';
 import { contentCharactersMax } from '../safety/index.ts';
-
-const tags = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 200 }), {
-  maxProperties: 20,
-  description: 'Up to 20 names and values of your own.',
-});
-const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 
 export const finishedStatuses = ['succeeded', 'failed', 'cancelled'] as const;
 export const runStatuses = ['running', ...finishedStatuses] as const;

@@ -112,13 +112,19 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
     const field = fieldName(error);
     // The first finding is the most basic one (the type before the range); the rest would repeat it.
     if (!byField.has(field)) {
-      byField.set(field, { field, ...explain(error) });
+      const { code, message } = explain(error);
+      byField.set(field, { field, code, message: isOfName(error) ? `Of a name in it: ${message}` : message });
     }
     if (byField.size === findingsMax) {
       break;
     }
   }
   return [...byField.values()];
+}
+
+/** Names may be of any length, so a wrong one is not told. */
+function isOfName({ propertyName }: ErrorObject): boolean {
+  return propertyName !== undefined;
 }
 
 function fieldName({ instancePath, keyword, params }: ErrorObject): string {

@@ -14,6 +14,16 @@ export const images = Type.Integer({
     'How many are made, for models that charge by the image. Counts for the cost, and is not kept.',
 });
 
+/** Not a `Type.Record`: that holds to nothing the values of names with a line break in them, and no name to its length. */
+export const tags = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
+  additionalProperties: { type: 'string', maxLength: 200 },
+  maxProperties: 20,
+  description: 'Up to 20 names and values of your own.',
+});
+export const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
+
 /** A condition on a tag, in a query string. */
 export const tagCondition = Type.String({
   minLength: 3,
