@@ -60,16 +60,13 @@ import {
   visitorOf,
 } from './capabilities/sessions/index.ts';
 import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
-
 import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from './capabilities/sso/index.ts';
-
 import {
   admitsUnasked,
   createConsoleEntry,
   createImpersonation,
   supportRoutes,
 } from './capabilities/support/index.ts';
-
 import { usageRoutes } from './capabilities/usage/index.ts';
 import {
   createDeliveryCounts,
@@ -89,7 +86,7 @@ import type { Faults } from './platform/faults.ts';
 import type { Caller } from './platform/http/access.ts';
 import { AuthBackoff } from './platform/http/auth-backoff.ts';
 import { healthPages } from './platform/http/health.ts';
-import { deleteExpired } from './platform/http/idempotency.ts';
+import { expiredKeysJob } from './platform/http/idempotency.ts';
 import type { Shortcut } from './platform/http/lane.ts';
 import { buildOpenApi } from './platform/http/openapi.ts';
 import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
@@ -100,9 +97,8 @@ import type { WriterDependencies } from './platform/http/write.ts';
 import type { Ids } from './platform/ids.ts';
 import type { Job } from './platform/jobs.ts';
 import { createExhaustions } from './platform/ledger/exhaustion.ts';
-import { deleteOldEnds } from './platform/ledger/facts.ts';
+import { ledgerJobs } from './platform/ledger/jobs.ts';
 import { createDriftGauge, registerLedgerMetrics } from './platform/ledger/metrics.ts';
-import { ensureMonths } from './platform/ledger/partitions.ts';
 import type { Log } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { createOutboundFetch } from './platform/outbound/fetch.ts';
@@ -366,34 +362,9 @@ export function createApp(deps: AppDependencies): App {
         });
 
   const jobs: Job[] = [
-    {
-      name: 'delete expired idempotency keys',
-      everyMs: 60_000,
-      runOnce: async () => (await deleteExpired(db, expiredBatch)) === expiredBatch,
-    },
+    expiredKeysJob(db),
     emptyRemovedOrgs(db, clock),
-    { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
-    {
-      name: 'forget counters of windows that are over',
-      everyMs: 600_000,
-      async runOnce() {
-        await ledger.tidy();
-        return false;
-      },
-    },
-    {
-      name: 'delete the ends of holds after a week',
-      everyMs: 60_000,
-      runOnce: async () => (await deleteOldEnds(db, expiredBatch)) === expiredBatch,
-    },
-    {
-      name: 'make the months to come',
-      everyMs: 3_600_000,
-      async runOnce() {
-        await ensureMonths(db, clock.now());
-        return false;
-      },
-    },
+    ...ledgerJobs({ db, clock, ledger }),
     driftWatch({ db, ledger, clock, log, drift }),
     ...(degraded === undefined ? [] : [degraded.job]),
     exhaustions.job,
@@ -438,8 +409,6 @@ export function createApp(deps: AppDependencies): App {
     },
   };
 }
-
-const expiredBatch = 500;
 
 function actorOf({ keyId, role, session, support }: Caller): Pick<Actor, 'kind' | 'id'> {
   if (support !== undefined) {

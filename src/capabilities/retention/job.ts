@@ -15,7 +15,6 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Faults } from '../../platform/faults.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
-
 import { createDecisionPace } from '../../platform/ledger/decision-pace.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';

@@ -14,6 +14,7 @@ import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { refuse, refuseField } from '../../contract/refusal.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import type { Queryable } from '../db/database.ts';
+import type { Job } from '../jobs.ts';
 import { seal, unseal } from '../sealing.ts';
 import type { Caller } from './access.ts';
 
@@ -155,16 +156,23 @@ export async function release(db: Queryable, { tenantId, keyDigest, fence }: Res
   );
 }
 
-/** Removes some keys that are past their time; returns how many. */
-export async function deleteExpired(db: Queryable, limit: number): Promise<number> {
-  const deleted = await db.query(
-    // The age is asked twice: a key that is reserved anew while this waits for its row must stay.
-    `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (tenant_id, key_digest) IN (
-       SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
-     ) RETURNING 1 AS one`,
-    [limit],
-  );
-  return deleted.length;
+const expiredPerBatch = 500;
+
+export function expiredKeysJob(db: Queryable): Job {
+  return {
+    name: 'delete expired idempotency keys',
+    everyMs: 60_000,
+    async runOnce() {
+      const deleted = await db.query(
+        // The age is asked twice: a key that is reserved anew while this waits for its row must stay.
+        `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (tenant_id, key_digest) IN (
+           SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
+         ) RETURNING 1 AS one`,
+        [expiredPerBatch],
+      );
+      return deleted.length === expiredPerBatch;
+    },
+  };
 }
 
 async function insertReservation(

@@ -1,0 +1,42 @@
+/** What the books do by themselves from time to time. */
+import type { Clock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import type { Job } from '../jobs.ts';
+import { deleteOldEnds } from './facts.ts';
+import type { Ledger } from './ledger.ts';
+import { ensureMonths } from './partitions.ts';
+
+export interface LedgerJobsDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ledger: Pick<Ledger, 'expireDue' | 'tidy'>;
+}
+
+const endsPerBatch = 500;
+
+export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[] {
+  return [
+    { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
+    {
+      name: 'forget counters of windows that are over',
+      everyMs: 600_000,
+      async runOnce() {
+        await ledger.tidy();
+        return false;
+      },
+    },
+    {
+      name: 'delete the ends of holds after a week',
+      everyMs: 60_000,
+      runOnce: async () => (await deleteOldEnds(db, endsPerBatch)) === endsPerBatch,
+    },
+    {
+      name: 'make the months to come',
+      everyMs: 3_600_000,
+      async runOnce() {
+        await ensureMonths(db, clock.now());
+        return false;
+      },
+    },
+  ];
+}
