@@ -333,6 +333,36 @@ describe('what the org decides', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
   });
 
+  test('whatever comes first, what is revoked or forbidden stays so', async () => {
+    const careful = await world.createOrg();
+    const put = (allowed: boolean, approval_required: boolean) =>
+      own('PUT', '/settings', { allowed, approval_required }, careful);
+    await put(true, true);
+    const asked = await grant(['org:read'], careful);
+    await Promise.all([
+      own('POST', `/grants/${asked.id}/approve`, undefined, careful),
+      admin('DELETE', `/${asked.id}`),
+    ]);
+    expect((await admin('GET', `/${asked.id}`)).json.status).toBe('revoked');
+    expect(codeOf(await admin('POST', `/${asked.id}/sessions`))).toBe('conflict');
+
+    await put(true, false);
+    const { id } = await grant(['org:read'], careful);
+    const [opened, late, forbidden] = await Promise.all([
+      admin('POST', `/${id}/sessions`),
+      admin('POST', '', grantBody(['org:read'], careful)),
+      put(false, false),
+    ]);
+    expect(forbidden.status).toBe(200);
+    if (opened.status === 201) {
+      expect(codeOf(await get(opened.json.token, `/v1/orgs/${careful.id}`))).toBe('gone');
+    }
+    const grants = [id, ...(late.status === 201 ? [late.json.id] : [])];
+    for (const one of grants) {
+      expect((await admin('GET', `/${one}`)).json.status).toBe('revoked');
+    }
+  });
+
   test('forbidding ends what was granted, at once, and nothing more is granted', async () => {
     const closed = await world.createOrg();
     const { token, grantId } = await session(['org:read'], closed);
