@@ -11,7 +11,7 @@ import { DatabaseUnavailable, type Queryable, type Transaction } from '../../pla
 import type { Secrets } from '../../platform/secrets.ts';
 import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
 import {
-  deleteSigningKey,
+  deleteUnreadableKey,
   findCurrentKey,
   insertSigningKey,
   keepSigningKeys,
@@ -28,7 +28,7 @@ export interface PublicKey extends TrustedKey {
 }
 
 export interface PublicKeys {
-  /** The one in use. Undefined: it cannot be read. */
+  /** The one in use. Undefined: it cannot be read, or somebody has removed it. */
   readonly current: PublicKey | undefined;
   /** The latest first. */
   readonly previous: readonly PublicKey[];
@@ -61,7 +61,9 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
   const current = async (queryable: Queryable) => {
     const row = await findCurrentKey(queryable);
     if (row === undefined) {
-      throw new DatabaseUnavailable('there is no key that signs audit logs: restore it from a backup');
+      throw new DatabaseUnavailable(
+        'there is no key that signs audit logs: restore it from a backup, or replace it',
+      );
     }
     return row;
   };
@@ -106,14 +108,15 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     publicKeys,
     async rotate(tx, at) {
       await lockSigningKeys(tx);
-      const { generation } = await current(tx);
+      const [latest] = await selectSigningKeys(tx);
+      const { generation } = (await findCurrentKey(tx)) ?? latest ?? { generation: 0 };
       if (generation >= keysMax) {
         throw refuse('conflict', `There have been ${keysMax} keys, which is the most.`);
       }
       const before = await publicKeys(tx);
       if (before.current === undefined) {
-        // What it has signed can be checked by nobody any more.
-        await deleteSigningKey(tx, generation);
+        // If it is there at all: what it has signed can be checked by nobody any more.
+        await deleteUnreadableKey(tx);
       } else {
         const retired = { generation, retired_at: at };
         const sealed = secrets.seal(before.current.pem, retiredContext(retired));

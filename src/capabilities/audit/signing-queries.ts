@@ -54,6 +54,7 @@ export async function retireSigningKey(
   ]);
 }
 
-export async function deleteSigningKey(tx: Queryable, generation: number): Promise<void> {
-  await tx.query('DELETE FROM audit_signing_keys WHERE generation = $1', [generation]);
+/** The one that is said to be in use. */
+export async function deleteUnreadableKey(tx: Queryable): Promise<void> {
+  await tx.query('DELETE FROM audit_signing_keys WHERE retired_at IS NULL', []);
 }

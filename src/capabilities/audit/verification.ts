@@ -38,7 +38,7 @@ export async function verifyLog(
   const open = tokenOpener([...(keys.current === undefined ? [] : [keys.current]), ...keys.previous]);
   const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
   const chain = await verifyChain(db, { tenantId, open, kept: keptStatement, progress });
-  const verified = { ...chain, findings: [...unreadableKeys(keys), ...chain.findings] };
+  const verified = { ...chain, findings: [...brokenKeys(keys), ...chain.findings] };
   if (verified.findings.length > 0 && (await signer.publicKeys(db)).current?.id !== keys.current?.id) {
     // The key was replaced meanwhile, and what the new one has signed could not be known.
     return verifyLog(deps, request);
@@ -162,7 +162,10 @@ async function readAll(
 }
 
 /** What they have signed, if they have signed anything, cannot be checked. */
-function unreadableKeys({ unreadable }: PublicKeys): Finding[] {
+function brokenKeys({ current, unreadable }: PublicKeys): Finding[] {
+  if (current === undefined && unreadable.length === 0) {
+    return [fault('key_invalid', 0, 'The key that signs has been removed.')];
+  }
   return unreadable.map((generation) =>
     fault('key_invalid', 0, `Key ${generation} among those that sign is not as the service has stored it.`),
   );
