@@ -27,7 +27,7 @@ const settings = {
     url(
       'SVC_BASE_URL',
       undefined,
-      'The address clients reach the service at. Default: the one it listens on.',
+      'The address clients reach the service at. Default: the one it listens on, by the name `localhost` on this machine.',
     ),
   ),
   docsUrl: optional(

@@ -56,12 +56,21 @@ export function refuseAs<Code extends 'chain_budget_exceeded' | 'quota_exhausted
   return new Refusal(code, status, errorCatalog[code].meaning, details);
 }
 
-export function refuseFields(fields: readonly FieldError[]): Refusal {
+/** Whoever sends a field that there is not may call it anything, at any length; nobody needs all of that back. */
+const fieldNameMax = 300;
+
+function shortened(fault: FieldError): FieldError {
+  const { field } = fault;
+  return field.length <= fieldNameMax ? fault : { ...fault, field: `${field.slice(0, fieldNameMax)}…` };
+}
+
+export function refuseFields(faults: readonly FieldError[]): Refusal {
+  const fields = faults.map(shortened);
   const names = fields.slice(0, 3).map((f) => f.field);
   const rest = fields.length > names.length ? ` and ${fields.length - names.length} more` : '';
   return refuseWith(
     'validation_failed',
-    { fields: [...fields] },
+    { fields },
     `The request is invalid: see ${names.join(', ')}${rest}.`,
   );
 }

@@ -40,6 +40,11 @@ it.each([
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
 });
 
+it('the name of a field that is none comes back, but not megabytes of it', async () => {
+  const [fault] = await put(`{"cidrs":[],"${'x'.repeat(2 ** 21)}":1}`);
+  expect(fault).toMatchObject({ field: `${'x'.repeat(300)}…`, code: 'unknown_field' });
+});
+
 it('more objects and lists than a parser should have to make are not parsed, in lines neither', async () => {
   const lists = (count: number) => `[${Array(count).fill('[]').join()}]`;
   expect(await put(`{"cidrs":${lists(999_999)}}`)).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
