@@ -10,6 +10,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createNetServer, type Server } from 'node:net';
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newPair } from '../../../test/support/certificates.ts';
 import type { Refusal } from '../../contract/refusal.ts';
@@ -23,6 +24,11 @@ import { type SendingBounds, usualBounds } from './sending.ts';
 const short: SendingBounds = { underWayMax: 2, connectWithinMs: 250, silenceMs: 250 };
 const hour = 3_600_000;
 const ok = { 'x-svc-trace-id': 'a', 'content-type': 'text/plain' };
+
+/** Of the latest front. */
+let metrics: Registry;
+const countedAs = async (outcome: string) =>
+  Number(new RegExp(`outcome="${outcome}"} (\\d+)`).exec(await metrics.metrics())?.[1] ?? 0);
 
 const servers: Server[] = [];
 const connections = new Set<{ destroy(): void }>();
@@ -59,6 +65,8 @@ async function front(
     log: createLog('silent'),
     bounds,
   });
+  metrics = new Registry();
+  forwarding.register(metrics);
   return listen(
     createServer(async (request, response) => {
       await before(request, response);
@@ -228,6 +236,8 @@ test('one that has gone before its request is sent on takes no place', async () 
   leaving.write('half', () => leaving.destroy());
   await once(left, 'one');
   expect(await ask(port)).toMatchObject({ status: 200, text: 'done' });
+  // And it is not the peer that has failed.
+  expect([await countedAs('answered'), await countedAs('refused')]).toEqual([1, 0]);
 });
 
 test('as many as may be under way are, none waits for a connection of another', async () => {

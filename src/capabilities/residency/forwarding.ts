@@ -115,6 +115,10 @@ export function createForwarding({
           servedBy: homeRegion,
         };
       } catch (error) {
+        if (toSend.response.destroyed) {
+          // Nobody is left to hear it, and it says nothing of the region.
+          throw unavailable('The client has left.');
+        }
         count(homeRegion, 'refused');
         if (error instanceof Refusal) {
           throw error;
