@@ -2,6 +2,7 @@
  * Two regions: two processes, each with a database of its own, that know of each other what the directory says. What eu asks of us
  * goes over TLS.
  */
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
@@ -87,10 +88,17 @@ async function startTls(pair: { key: string; cert: string }, port: number): Prom
   return server;
 }
 
+/** Below those that the system hands out, so that no other test is given it before the service listens. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  const port = randomInt(20_000, 30_000);
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) {
+    return freePort();
+  }
   server.close();
   await once(server, 'close');
   return port;
