@@ -26,7 +26,8 @@ const common = {
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than most machines that run them have cores for: many files wait for processes, clocks and browsers.
+    maxWorkers: 3,
     projects: [
       {
         test: {

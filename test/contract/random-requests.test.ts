@@ -23,7 +23,7 @@ import { signIn } from '../support/sign-in.ts';
 
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
-const rounds = engine === 'embedded' ? 80 : 20;
+const rounds = engine === 'embedded' ? 80 : 8;
 const injectedPerRound = 215;
 const rawPerRound = 35;
 const ownRequestsMax = 500;

@@ -122,7 +122,8 @@ export class Model {
       .filter((limit) => gates[surface].includes(limit.kind) && this.#counts(limit, scope))
       .sort((a, b) => {
         const byGate = gates[surface].indexOf(a.kind) - gates[surface].indexOf(b.kind);
-        const field = (limit: Limit) => budgetOrder.findIndex((name) => limit.match[name] !== undefined);
+        const field = ({ kind, match }: Limit) =>
+          kind === 'budget' ? budgetOrder.findIndex((name) => match[name] !== undefined) : -1;
         return byGate || field(a) - field(b) || (a.id < b.id ? -1 : 1);
       });
   }
