@@ -1,5 +1,6 @@
 /** The servers under test, each a process of its own on a free port, and what they use of the machine. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -50,6 +51,7 @@ const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** The same for all, so that several processes on one database have it in common. */
 export const operatorKey = generateKey('bench');
+const secretsKey = randomBytes(32).toString('base64');
 
 /** The built service with settings as shipped, its log going to a file. */
 export async function startService({
@@ -65,6 +67,7 @@ export async function startService({
         ...foreignSettings(),
         SVC_PORT: '0',
         SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey,
+        SVC_SECRETS_KEY: secretsKey,
         // Nobody settles what the load holds.
         SVC_HOLDS_MAX: '10000000',
         ...settings,
