@@ -13,7 +13,7 @@ import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
 import type { Html } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
-import { operatorMenu, orgMenu } from './navigation.ts';
+import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
 import { doneText } from './outcomes.ts';
 import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
 import { screens } from './screens.ts';
@@ -65,10 +65,13 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = await visitedOrg(api, credential);
+    const menu = credential.org === null ? operatorMenu : orgMenu;
     const frame = {
       theme: themeOf(visit.headers.cookie),
-      menu: credential.org === null ? operatorMenu : orgMenu,
+      menu,
       url: visit.url,
+      // What a form has led to can only be come back to by sending it again.
+      back: screen.method === 'POST' ? entryOf(menu, visit.url) : visit.url,
       orgName: org.name,
       role: credential.role,
       done: doneText(visit.query.get('done')),

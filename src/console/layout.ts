@@ -17,8 +17,10 @@ export interface SignedInFrame extends Omit<Frame, 'body'> {
   /** Piece by piece where it is shown before all of it is known. */
   readonly body: Html | AsyncIterable<Html>;
   readonly menu: readonly MenuGroup[];
-  /** Of the page, with its query, to come back to. */
+  /** Of the page, with its query. */
   readonly url: string;
+  /** Where the switch between light and dark comes back to. */
+  readonly back: string;
   readonly orgName: string;
   readonly role: string;
   /** What was just done, told once. */
@@ -43,13 +45,25 @@ const headersOfPages = {
 };
 
 export function signedInPage(frame: SignedInFrame): PageAnswer {
-  const { menu, url, orgName, role, done, goesOn, banner, signOut = '/console/logout', body, theme } = frame;
+  const {
+    menu,
+    url,
+    back,
+    orgName,
+    role,
+    done,
+    goesOn,
+    banner,
+    signOut = '/console/logout',
+    body,
+    theme,
+  } = frame;
   // With a script the content alone is renewed, which neither blinks nor takes the focus away.
   const renewal =
     goesOn && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, renewal)}<a class="skip" href="#main">Skip to the content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
-<div class="top-end"><span class="role" title="The role you signed in with">${role}</span>${themeSwitch(theme, url)}
+<div class="top-end"><span class="role" title="The role you signed in with">${role}</span>${themeSwitch(theme, back)}
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
@@ -107,6 +121,6 @@ function htmlPage(status: number, body: PageAnswer['body'], formAction: string):
 
 const themeNames: Readonly<Record<Theme, string>> = { auto: 'System', light: 'Light', dark: 'Dark' };
 
-function themeSwitch(theme: Theme, url: string): Html {
-  return html`<form method="post" action="/console/theme" class="themes" aria-label="Colors"><input type="hidden" name="back" value="${url}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
+function themeSwitch(theme: Theme, back: string): Html {
+  return html`<form method="post" action="/console/theme" class="themes" aria-label="Colors"><input type="hidden" name="back" value="${back}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
 }

@@ -64,6 +64,12 @@ export const operatorMenu: readonly MenuGroup[] = [
 ];
 
 /** Whether an entry is the one that a page belongs to: the page itself, or one below it. */
+/** Under which entry of the menu a page stands. */
+export function entryOf(menu: readonly MenuGroup[], url: string): string {
+  const entries = menu.flatMap((group) => group.entries);
+  return entries.find((entry) => isCurrent(entry, url))?.path ?? '/console';
+}
+
 export function isCurrent(entry: MenuEntry, url: string): boolean {
   const path = url.replace(/\?.*/s, '');
   return path === entry.path || (entry.path !== '/console' && path.startsWith(`${entry.path}/`));

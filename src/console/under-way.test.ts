@@ -66,3 +66,34 @@ test('work that fails ends the page without an end', async () => {
   await pieces.next();
   await expect(pieces.next()).rejects.toThrow('broken');
 });
+
+test('work whose page was left ends with its next step', async () => {
+  const following = followProgress();
+  const shown = () => html``;
+  const answer = new Promise<string>(() => {});
+  const pieces = untilDone({ title: '', first: step(1), following, answer, shown });
+  await pieces.next();
+  following.tell(step(2));
+  await pieces.return(undefined);
+  expect(() => following.tell(step(3))).toThrow('Nobody waits');
+});
+
+test('steps come more and more seldom, so that the page stays small', async () => {
+  const following = followProgress();
+  const answer = new Promise<string>(() => {});
+  const pieces = untilDone({ title: '', first: step(1), following, answer, shown: () => html`` });
+  await pieces.next();
+  await pieces.next();
+  let steps = 0;
+  void (async () => {
+    while (!(await pieces.next()).done) {
+      steps += 1;
+    }
+  })();
+  for (let second = 0; second < 3_600; second += 1) {
+    following.tell(step(second));
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  expect(steps).toBeGreaterThan(500);
+  expect(steps).toBeLessThan(1_000);
+});

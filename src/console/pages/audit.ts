@@ -151,7 +151,7 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
 
 function verified(found: VerificationView): Html {
   return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to the log</a>`)}
-${panel(html`<p>${found.valid ? badge('The log is whole', 'good') : badge('The log was tampered with', 'bad')}</p>
+${panel(html`<p>${verdict(found)}</p>
 ${facts([
   ['Entries checked', count(found.checked_entries)],
   ['From entry', count(found.first_seq)],
@@ -160,7 +160,16 @@ ${facts([
   ['Signed checkpoints checked', count(found.checkpoints_checked)],
 ])}`)}
 ${found.findings.length > 0 && card('What does not fit', findings(found.findings))}
-${card('Keep this', html`<p>A signed checkpoint of the log as it is now. Kept elsewhere, it proves later that nothing was changed or cut off since.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
+${found.head.token !== '' && card('Keep this', html`<p>A signed checkpoint of the log as it is now. Kept elsewhere, it proves later that nothing was changed or cut off since.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
+}
+
+function verdict({ valid, findings }: VerificationView): Html {
+  if (valid) {
+    return badge('The log is whole', 'good');
+  }
+  return findings.every(({ kind }) => kind === 'key_invalid')
+    ? badge('A signing key cannot be read: what it signed proves nothing', 'bad')
+    : badge('The log was tampered with', 'bad');
 }
 
 function findings(found: VerificationView['findings']): Part {
