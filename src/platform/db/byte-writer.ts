@@ -27,6 +27,9 @@ export class ByteWriter {
   /** Whatever was begun and given up before. */
   clear(): void {
     this.#at = 0;
+    if (this.#bytes.length > spareBytesMax) {
+      this.#use(Buffer.alloc(bufferBytes));
+    }
   }
 
   int8(value: number): void {

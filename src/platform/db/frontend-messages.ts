@@ -18,7 +18,7 @@ function composed(write: () => void): Uint8Array<ArrayBuffer> {
   return writer.take();
 }
 
-/** For rows that have been read by the database. */
+/** For messages that the database has read. */
 export function bringBack(buffer: ArrayBuffer): void {
   writer.bringBack(buffer);
 }

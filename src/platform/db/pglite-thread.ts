@@ -23,7 +23,7 @@ type Answer = { readonly id: number } & (
 
 interface Told {
   readonly answers: readonly Answer[];
-  /** What the rows of a `COPY` came in: large, and used again. */
+  /** What large messages came in, to be used again. */
   readonly buffers: readonly ArrayBuffer[];
 }
 
@@ -158,6 +158,8 @@ export class Thread {
   /** Closes the database in order, so that the next start has nothing to recover. */
   async end(): Promise<void> {
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
+    // What it cannot write any more is recovered at the next start.
+    this.#worker.on('error', () => undefined);
     const tooLong = setTimeout(() => void this.#worker.terminate(), closeTimeoutMs);
     this.#worker.postMessage('close');
     await ended;

@@ -25,6 +25,9 @@ const { serialize } = protocol;
 /** The statement's result changed its columns since it was prepared, or the statement is gone. */
 const stale = new Set(['0A000', '26000']);
 
+/** Smaller ones are copies that nobody waits for. */
+const lentBytesMin = 262_144;
+
 const db = await PGlite.create(workerData.directory, { pgliteWasmModule: workerData.engine });
 /** By name. @type {Map<string, Prepared>} */
 const prepared = new Map();
@@ -44,7 +47,9 @@ port.on('message', (/** @type {Statement[] | 'close'} */ asked) => {
     for (const statement of asked) {
       answers.push(await answer(statement));
     }
-    const buffers = asked.flatMap((one) => (one.kind === 'copy' ? one.messages.buffer : []));
+    const buffers = asked.flatMap((one) =>
+      one.kind !== 'text' && one.messages.buffer.byteLength >= lentBytesMin ? one.messages.buffer : [],
+    );
     port.postMessage({ answers, buffers }, buffers);
   });
 });

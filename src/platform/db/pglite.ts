@@ -27,10 +27,11 @@ export interface PgliteOptions {
 }
 
 const restartAfterMs = 200;
+const waitMsMax = 5_000;
 
 export async function openPglite({ directory, log }: PgliteOptions): Promise<Database> {
   const board = new NoticeBoard();
-  const turns = new Turns();
+  const turns = new Turns('the database', waitMsMax);
   let thread: Thread | undefined;
   let closed = false;
 

@@ -2,7 +2,6 @@
 import { DatabaseUnavailable } from './database.ts';
 
 const waitingCallersMax = 1_000;
-const usualWaitMs = 5_000;
 
 interface Place {
   start(): void;
@@ -11,10 +10,13 @@ interface Place {
 export class Turns {
   /** A set keeps its order, and whoever gives up leaves it at once. */
   readonly #queue = new Set<Place>();
+  readonly #shared: string;
   readonly #waitMsMax: number;
   #busy = false;
 
-  constructor(waitMsMax = usualWaitMs) {
+  /** `shared` is what they wait for, for whoever reads that they waited in vain. */
+  constructor(shared: string, waitMsMax: number) {
+    this.#shared = shared;
     this.#waitMsMax = waitMsMax;
   }
 
@@ -41,12 +43,12 @@ export class Turns {
       return Promise.resolve();
     }
     if (this.#queue.size >= waitingCallersMax) {
-      return Promise.reject(new DatabaseUnavailable('too many callers are waiting for the database'));
+      return Promise.reject(new DatabaseUnavailable(`too many callers are waiting for ${this.#shared}`));
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.delete(place);
-        reject(new DatabaseUnavailable('the database was busy for too long'));
+        reject(new DatabaseUnavailable(`${this.#shared} was busy for too long`));
       }, this.#waitMsMax);
       const place = {
         start() {

@@ -135,8 +135,14 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 
 /** As many lines as there may be items. */
 function linesOf({ lines: field, body }: Route): JsonList | undefined {
-  const items: { maxItems?: number } | undefined = field === undefined ? undefined : body?.properties[field];
-  return field === undefined ? undefined : { field, max: items?.maxItems ?? 0 };
+  if (field === undefined) {
+    return undefined;
+  }
+  const items: { maxItems?: number } | undefined = body?.properties[field];
+  if (items?.maxItems === undefined) {
+    throw new Error(`the lines of ${field} need a bound`);
+  }
+  return { field, max: items.maxItems };
 }
 
 /** Examines a credential that was found. Undefined: the route is open to everyone. */

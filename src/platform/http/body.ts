@@ -150,6 +150,8 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
 /** Of all bodies that are being read at this moment. */
 let bytesBeingRead = 0;
 const bytesBeingReadMax = 1_073_741_824;
+/** Up to here one is read however many large ones are. */
+const smallBytes = 1_048_576;
 const noBytes = Buffer.alloc(0);
 
 /** `stream` is the request itself or what decompresses it. */
@@ -190,7 +192,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
         bytes.copy(larger, 0, 0, size);
         hold(larger);
       }
-      if (bytesBeingRead > bytesBeingReadMax) {
+      if (bytesBeingRead > bytesBeingReadMax && bytes.length > smallBytes) {
         fail(refuse('service_unavailable', 'Too many large bodies are being read at once.'));
         return;
       }

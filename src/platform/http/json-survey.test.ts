@@ -30,6 +30,7 @@ describe('items that are parsed where they lie are as JSON.parse has them', () =
     '{"runs":1,"runs":[1,2]}',
     '{"runs":[1,2],"runs":3}',
     '{"runs":[1,2],"\\u0072uns":[3]}',
+    '{"runs":[1,2],"runs":"\\u0000"}',
     '{"runs":[1,,2]}',
     '{"runs":[,]}',
     '{"runs":[1,]}',

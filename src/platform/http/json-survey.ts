@@ -1,4 +1,5 @@
 /** Looks JSON over before it is parsed: how deep it is nested, and where the items of its one long list lie. */
+import { randomUUID } from 'node:crypto';
 
 /** A member of the outermost object: a list that nearly all of the text is. */
 export interface JsonList {
@@ -100,12 +101,21 @@ function lastBefore(bytes: Buffer, at: number): number {
   return before;
 }
 
+/** The first byte from this one on that is no space. */
+export function afterSpaces(bytes: Buffer, at: number): number {
+  let after = at;
+  while (isSpace(bytes[after])) {
+    after += 1;
+  }
+  return after;
+}
+
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Stands for the list while all around it is parsed. No text that can be stored holds it. */
-const stub = '\u0000';
+/** Stands for the list while all around it is parsed. Nobody else can know it. */
+const stub = randomUUID();
 
 /**
  * The same as `JSON.parse` of the whole, but the items are parsed one by one where they lie: a large body is not held a

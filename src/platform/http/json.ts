@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FieldError } from '../../contract/errors.ts';
 import { refuseField, refuseFields } from '../../contract/refusal.ts';
-import { type JsonList, parseByItems, surveyJson } from './json-survey.ts';
+import { afterSpaces, type JsonList, parseByItems, surveyJson } from './json-survey.ts';
 
 const nestingMax = 64;
 /** Objects and lists of one body. Some megabytes of empty ones would keep the parser, and so everyone, for many seconds. */
@@ -42,17 +42,16 @@ export function parsePlainObject(bytes: Buffer): unknown {
 export function parseJsonLines(bytes: Buffer, { field, max }: JsonList): object[] {
   const objects: object[] = [];
   let containersLeft = containersMax;
-  for (let at = 0; at < bytes.length && objects.length <= max; ) {
+  // Empty lines are no more than spaces, and there may be millions of these too.
+  for (let at = afterSpaces(bytes, 0); at < bytes.length && objects.length <= max; ) {
     const newline = bytes.indexOf(0x0a, at);
     const end = newline === -1 ? bytes.length : newline;
+    const name = `${field}[${objects.length}]`;
     const line = bytes.subarray(at, end);
-    if (line.some((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0d)) {
-      const name = `${field}[${objects.length}]`;
-      const { value, containers } = parseObject(line, { whole: name, path: name, containersLeft });
-      objects.push(value);
-      containersLeft -= containers;
-    }
-    at = end + 1;
+    const { value, containers } = parseObject(line, { whole: name, path: name, containersLeft });
+    objects.push(value);
+    containersLeft -= containers;
+    at = afterSpaces(bytes, end);
   }
   return objects;
 }

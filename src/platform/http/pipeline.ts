@@ -228,13 +228,14 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       caller,
       readBody: (rules) => readJsonBody(request, exchange.response, rules),
       keyLines: headerLines(request, 'idempotency-key'),
-      ...(endpoint.route.contentTypes !== undefined && {
-        stillAdmitted: stillAdmitted({
-          clock,
-          find: (now) => findCredential({ ...exchange, now }),
-          examine: (credential, now) => examine(exchange, credential, endpoint.route, match, now),
+      ...(endpoint.route.contentTypes !== undefined &&
+        caller !== undefined && {
+          stillAdmitted: stillAdmitted({
+            clock,
+            find: (now) => findCredential({ ...exchange, now }),
+            examine: (credential, now) => examine(exchange, credential, endpoint.route, match, now),
+          }),
         }),
-      }),
       outcome: headStartOf(request)?.outcome,
     });
   }
