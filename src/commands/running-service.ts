@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Envelope } from '../contract/refusal.ts';
-import { localUrl } from '../platform/http/local-url.ts';
+import { literalUrl } from '../platform/http/local-url.ts';
 
 /** Where the service is: as the command line says, or as the settings do. */
 export function serviceUrl(config: Config, given: string | undefined): string {
-  return (given ?? config.baseUrl ?? localUrl(config.host, config.port)).replace(/\/+$/, '');
+  return (given ?? config.baseUrl ?? literalUrl(config.host, config.port)).replace(/\/+$/, '');
 }
 
 export async function answers(url: string): Promise<boolean> {

@@ -112,7 +112,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
 
 export type CompletionContext = Pick<DraftContext, 'ids' | 'now' | 'price'>;
 
-/** The end of a run that was stored as running. What is left out stays as it was said at its start. */
+/** The end of a run that was stored as running. What is left out stays as it was said at its start, but for what is not kept. */
 export function draftCompletion(
   run: RunRow,
   body: CompleteRun,
@@ -218,7 +218,7 @@ function tokenFaults(body: Measured): FieldError[] {
   if (parts > (body.input_tokens ?? 0)) {
     faults.push(
       fault(
-        partsOfInput.find((name) => body[name]) ?? 'input_tokens',
+        largestOf(body),
         'out_of_range',
         'Cached, cache-write and audio tokens are part of `input_tokens`, so together at most that many.',
       ),
@@ -228,6 +228,11 @@ function tokenFaults(body: Measured): FieldError[] {
     faults.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
   }
   return faults;
+}
+
+/** The likeliest to be wrong. */
+function largestOf(body: Measured): (typeof partsOfInput)[number] {
+  return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
 }
 
 function metadataFaults({ metadata }: Measured): FieldError[] {

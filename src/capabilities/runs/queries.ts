@@ -48,7 +48,7 @@ export interface RunRow {
   readonly created_at: Date;
 }
 
-/** What only the run's row says, and nothing that is booked. A bulk request makes thousands of these at once. */
+/** What the booking of a run does not say, or says otherwise. A bulk request makes thousands of these at once. */
 export type RunDraft = Pick<
   RunRow,
   | 'external_id'
@@ -104,7 +104,7 @@ const columns = {
 
 const columnNames = Object.keys(columns).join(', ');
 
-/** The run as it is once it is booked. */
+/** The run as it is once it is booked; of a correction, which books the difference alone, it tells nothing. */
 export function bookedRow(booked: Booked<RunDraft>): RunRow {
   const { booking, scope, charged } = booked;
   const { run, usage } = booking;

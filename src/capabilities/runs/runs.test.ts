@@ -70,7 +70,7 @@ describe('a finished run', () => {
     [
       'more audio than tokens',
       { ...priced, cached_input_tokens: 1, audio_input_tokens: 1_000_000, audio_output_tokens: 1 },
-      ['cached_input_tokens out_of_range', 'audio_output_tokens out_of_range'],
+      ['audio_input_tokens out_of_range', 'audio_output_tokens out_of_range'],
     ],
     ['a tag without a name', { ...priced, tags: { '': 'x' } }, ['tags empty']],
     ['a tag with a long name', { ...priced, tags: { ['n'.repeat(65)]: 'x' } }, ['tags out_of_range']],

@@ -26,25 +26,19 @@ export const finishedStatuses = ['succeeded', 'failed', 'cancelled'] as const;
 export const runStatuses = ['running', ...finishedStatuses] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-const audioTokens = (whole: string) =>
-  Type.Integer({
-    minimum: 0,
-    maximum: 1_000_000_000_000,
-    description: `Part of \`${whole}\`, for models that charge audio by itself. Counts for the cost, and is not kept.`,
-  });
+const partOf = (whole: string, more = '') =>
+  Type.Integer({ ...tokens, description: `Part of \`${whole}\`${more}.` });
+const ofAudio =
+  ', for models that charge audio by itself. Counts for the cost, and is not kept: say it again when you complete a run';
 
 /** What a run turns out to be; of one that goes on, as far as it is known. */
 const measured = {
   input_tokens: Type.Optional(tokens),
-  cached_input_tokens: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, description: 'Part of `input_tokens`.' }),
-  ),
-  cache_write_tokens: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, description: 'Part of `input_tokens`.' }),
-  ),
+  cached_input_tokens: Type.Optional(partOf('input_tokens')),
+  cache_write_tokens: Type.Optional(partOf('input_tokens')),
   output_tokens: Type.Optional(tokens),
-  audio_input_tokens: Type.Optional(audioTokens('input_tokens')),
-  audio_output_tokens: Type.Optional(audioTokens('output_tokens')),
+  audio_input_tokens: Type.Optional(partOf('input_tokens', ofAudio)),
+  audio_output_tokens: Type.Optional(partOf('output_tokens', ofAudio)),
   images: Type.Optional(images),
   cost_usd: Type.Optional(usd),
   value_usd: Type.Optional(usd),

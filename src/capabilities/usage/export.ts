@@ -38,17 +38,24 @@ export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Prom
 
 /** Waiting, being made or being read: each is room on disk. */
 export const exportsMax = 20;
+/** So that one org whose receivers are slow leaves room for the others. */
+export const exportsPerOrgMax = 5;
 const waitMsMax = 60_000;
 
 export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportUsage {
-  const turns = new Turns(waitMsMax);
-  let open = 0;
+  const turns = new Turns('the export before', waitMsMax);
+  /** The orgs of those that are under way. */
+  const open: string[] = [];
 
-  async function* chunks(plan: UsagePlan, format: ExportQuery['format']): AsyncGenerator<string> {
-    if (open >= exportsMax) {
+  async function* chunks(
+    orgId: string,
+    plan: UsagePlan,
+    format: ExportQuery['format'],
+  ): AsyncGenerator<string> {
+    if (open.length >= exportsMax || open.filter((one) => one === orgId).length >= exportsPerOrgMax) {
       throw refuse('service_unavailable', 'Too many exports are under way.');
     }
-    open += 1;
+    open.push(orgId);
     try {
       const spool = await Spool.open(spoolDir);
       try {
@@ -58,7 +65,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
         await spool.close();
       }
     } finally {
-      open -= 1;
+      open.splice(open.indexOf(orgId), 1);
     }
   }
 
@@ -67,7 +74,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
       throw refuseField('cursor', 'invalid_value', 'Only `json` comes in pages.');
     }
     const plan = await planUsage(db, orgId, query, now);
-    return { contentType: contentTypes[query.format], chunks: chunks(plan, query.format) };
+    return { contentType: contentTypes[query.format], chunks: chunks(orgId, plan, query.format) };
   };
 }
 

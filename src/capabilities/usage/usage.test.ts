@@ -6,7 +6,7 @@ import { invalid, refusalOf } from '../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { readMigrations } from '../../platform/db/migrate.ts';
-import { createUsageExport, exportsMax } from './export.ts';
+import { createUsageExport, exportsMax, exportsPerOrgMax } from './export.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -639,11 +639,12 @@ describe('as a file', () => {
     expect(sums.filter((line) => line.includes('"1000"'))).toEqual([]);
   });
 
-  test('one is made at a time, however many are asked for, and no more than fit', async () => {
-    const org = await world.createOrg();
-    await run(org, { cost_usd: '1' });
+  test('one is made at a time, however many are asked for, and no more than fit, in all and of one org', async () => {
+    const orgs = await Promise.all(
+      Array.from({ length: exportsMax / exportsPerOrgMax + 1 }, () => world.createOrg()),
+    );
     const { transaction } = world.db;
-    let [now, most, refused] = [0, 0, 0];
+    let [now, most] = [0, 0];
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -656,21 +657,30 @@ describe('as a file', () => {
         now -= 1;
       });
     }) as typeof transaction;
+    const statuses: number[][] = [];
+    const exportOf = async (index: number) => {
+      const { status } = await usage(orgs[index] as TestOrg, '?format=csv');
+      statuses[index]?.push(status);
+    };
     try {
-      const answers = Array.from({ length: exportsMax + 2 }, async () => {
-        const answer = await usage(org, '?format=csv');
-        refused += answer.status === 503 ? 1 : 0;
-        return answer.status;
-      });
-      await eventually(() => expect(refused).toBe(2));
+      const answers: Promise<void>[] = [];
+      for (const index of orgs.keys()) {
+        statuses.push([]);
+        const isLast = index === orgs.length - 1;
+        const asked = Array.from({ length: exportsPerOrgMax + 1 }, () => exportOf(index));
+        answers.push(...asked);
+        // Those that fit wait, the others are told at once: one too many of an org, and all of the last.
+        await eventually(() => expect(statuses[index]).toEqual(isLast ? asked.map(() => 503) : [503]));
+      }
       release();
-      expect((await Promise.all(answers)).filter((status) => status === 200)).toHaveLength(exportsMax);
+      await Promise.all(answers);
+      expect(statuses.flat().filter((status) => status === 200)).toHaveLength(exportsMax);
       expect(most).toBe(1);
-      expect((await usage(org, '?format=csv')).status).toBe(200);
     } finally {
       release();
       world.db.transaction = transaction;
     }
+    expect((await usage(orgs.at(-1) as TestOrg, '?format=csv')).status).toBe(200);
   });
 
   test('more than 100,000 rows, and a database that goes away half way, are refused before anything is sent', async () => {

@@ -11,7 +11,7 @@ export const images = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,
   description:
-    'How many are made, for models that charge by the image. Counts for the cost, and is not kept.',
+    'How many are made, for models that charge by the image. Counts for the cost, and is not kept: say it again when you complete a run.',
 });
 
 /** Not a `Type.Record`: that holds to nothing the values of names with a line break in them, and no name to its length. */
