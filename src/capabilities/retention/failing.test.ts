@@ -82,6 +82,33 @@ test('a kind that fails holds up no other, is named, and is come back to', async
   });
 });
 
+test('events stay while their deliveries cannot be deleted', async () => {
+  const eventsLeft = async () =>
+    (
+      await world.db.query('SELECT 1 AS one FROM outbox WHERE tenant_id = $1 AND fanned_out_at IS NOT NULL', [
+        org.id,
+      ])
+    ).length;
+  await world.db.query('UPDATE outbox SET fanned_out_at = created_at WHERE tenant_id = $1', [org.id]);
+  world.clock.advanceSeconds(40 * 86_400);
+  expect(await eventsLeft()).toBeGreaterThan(0);
+  await world.db.query(
+    `CREATE TRIGGER broken BEFORE DELETE ON webhook_deliveries FOR EACH STATEMENT EXECUTE FUNCTION refuse_deletion()`,
+  );
+  await call('PUT', '/retention-policy', { deliveries_days: 30 });
+  await deleteAll();
+  expect((await policy()).failing).toEqual(['deliveries']);
+  expect(await eventsLeft()).toBeGreaterThan(0);
+
+  await world.db.query('DROP TRIGGER broken ON webhook_deliveries');
+  // A change of the policy has everything tried at once, and says so as any reader is told.
+  const { json } = await call('PUT', '/retention-policy', { deliveries_days: 30 });
+  expect(json).toEqual(await policy());
+  expect(json.failing).toEqual([]);
+  await deleteAll();
+  expect([await eventsLeft(), await policy()]).toEqual([0, expect.objectContaining({ failing_since: null })]);
+});
+
 test("the operators' log is kept as long as operators say, and verified from there", async () => {
   const read = async () => (await asOperator('GET', 'retention-policy')).json;
   expect(await read()).toMatchObject({

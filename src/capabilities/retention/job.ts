@@ -58,6 +58,8 @@ const restPerMs = { quiet: 3, busy: 12 };
 const restMsMax = 4_000;
 /** Fewer do not notice. */
 const busyDecisionsPerMs = 0.1;
+
+/** Longer the longer the batch took, and the busier this process is with decisions. */
 export function restMsAfter(tookMs: number, decisionsPerMs: number): number {
   const times = decisionsPerMs > busyDecisionsPerMs ? restPerMs.busy : restPerMs.quiet;
   return Math.min(restMsMax, tookMs * times);
@@ -68,6 +70,8 @@ export const retryAfterMs = 10 * 60_000;
 
 interface Step {
   readonly kind: DeletedKind;
+  /** What has to go first: while that is put off, this one stays. */
+  readonly after?: DeletedKind;
   run(tx: Transaction, policy: PolicyRow, now: Date): Promise<number>;
 }
 
@@ -107,6 +111,7 @@ function stepsOf(signer: Signer): Step[] {
     },
     {
       kind: 'events',
+      after: 'deliveries',
       run: (tx, { org_id, deliveries_days }, now) =>
         removeOldEvents(tx, { orgId: org_id, now, days: deliveries_days }),
     },
@@ -151,7 +156,8 @@ export function retentionJob(deps: RetentionDependencies): Job {
     const { policy } = turn;
     const putOff = stillPutOff(policy.put_off, now);
     const run = await openRun(tx, policy.org_id, ids.next('ret'), now);
-    for (const { kind, run: deleteSome } of steps.filter(({ kind }) => putOff[kind] === undefined)) {
+    const due = steps.filter(({ kind, after = kind }) => !(kind in putOff || after in putOff));
+    for (const { kind, run: deleteSome } of due) {
       turn.kind = kind;
       const deleted = await deleteSome(tx, policy, now);
       if (deleted > 0) {

@@ -5,6 +5,7 @@ import { announcePolicy } from './notices.ts';
 import {
   deletedKinds,
   findLastRun,
+  findPolicy,
   lockPolicy,
   type PolicyRow,
   type RunRow,
@@ -77,7 +78,7 @@ export async function putPolicy(
   return {
     before: viewPolicy(before),
     after: viewPolicy(row),
-    progress: await findProgress(tx, orgId, before),
+    progress: await findProgress(tx, orgId, await findPolicy(tx, orgId)),
   };
 }
 
