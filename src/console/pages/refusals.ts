@@ -31,7 +31,7 @@ export const refusalScreens: readonly Screen[] = [
       );
       const list = listing({
         listed,
-        path: path,
+        path,
         query,
         filters,
         none: empty(
