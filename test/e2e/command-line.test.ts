@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type ChainPlace, chained, chainStart } from '../../src/capabilities/audit/chain.ts';
 import { ndjsonLine } from '../../src/capabilities/audit/export-lines.ts';
-import { newPrivateKey, publicPemOf, signToken } from '../../src/capabilities/audit/signing.ts';
+import { newPrivateKey, publicPemOf, tokenSigner } from '../../src/capabilities/audit/signing.ts';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
 import { readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
@@ -233,5 +233,5 @@ function exportOf(entries: number): string[] {
 function signedPlace(line: string): { pem: string; token: string } {
   const { org_id, seq, hash, at } = JSON.parse(line);
   const key = newPrivateKey();
-  return { pem: publicPemOf(key), token: signToken({ kind: 'checkpoint', org_id, seq, hash, at }, key) };
+  return { pem: publicPemOf(key), token: tokenSigner(key)({ kind: 'checkpoint', org_id, seq, hash, at }) };
 }

@@ -50,8 +50,11 @@ export interface ChainCheckOptions {
   readonly start: ChainPlace | undefined;
   /** Signed places. */
   readonly checkpoints?: readonly SignedPlace[];
-  /** Whether an entry that tells of an erasure was signed by the service, with a key that was in use at `latestMs`. */
-  isSigned(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
+  /**
+   * Whether an entry that tells of an erasure was signed by the service, with a key that was in use at `latestMs`. Left out:
+   * it is not looked at what erasures have left of entries.
+   */
+  isSigned?(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
 }
 
 export class ChainCheck {
@@ -61,7 +64,7 @@ export class ChainCheck {
   readonly #suspects: AuditEntry[] = [];
   /** Redacted entries whose redaction has not come yet: by the place of that. */
   readonly #redacted = new Map<number, Map<number, string>>();
-  readonly #isSigned: ChainCheckOptions['isSigned'];
+  readonly #isSigned: ChainCheckOptions['isSigned'] | undefined;
   #last: AuditEntry | undefined;
   #lastAgreed: number;
   /** The latest date so far. The order of a log is that of time, so none behind it can be older, whatever it says. */
@@ -227,6 +230,9 @@ export class ChainCheck {
   }
 
   #noteRedaction(entry: AuditEntry): void {
+    if (this.#isSigned === undefined) {
+      return;
+    }
     if (entry.redactedBy !== null) {
       const others = this.#redacted.get(entry.redactedBy) ?? new Map<number, string>();
       others.set(entry.seq, redactedDigest(entry));

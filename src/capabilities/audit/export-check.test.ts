@@ -11,7 +11,7 @@ import {
 import { redactAction } from './chain-check.ts';
 import { checkExport } from './export-check.ts';
 import { checkpointLine, ndjsonLine } from './export-lines.ts';
-import { newPrivateKey, publicPemOf, signToken, type TrustedKey } from './signing.ts';
+import { newPrivateKey, publicPemOf, type TrustedKey, tokenSigner } from './signing.ts';
 
 const key = newKey();
 let entries: AuditEntry[];
@@ -55,7 +55,7 @@ function chainOf(drafts: readonly DatedDraft[]): AuditEntry[] {
 
 const signed = ({ seq, hash }: ChainPlace, by = key, org_id = 'org_1') => {
   const said = { org_id, seq, hash, at: '2026-11-15T12:00:00.000Z' };
-  return { ...said, token: signToken({ kind: 'checkpoint', ...said }, by.privatePem) };
+  return { ...said, token: tokenSigner(by.privatePem)({ kind: 'checkpoint', ...said }) };
 };
 const sealOf = (place: ChainPlace | undefined, ...more: [typeof key?, string?]) =>
   checkpointLine(signed(place ?? chainStart, ...more));
@@ -185,7 +185,7 @@ describe('a key that was stolen, and replaced at noon', () => {
       };
       const redacted = [[1, redactedDigest(first)]] as const;
       const said = { org_id: 'org_1', seq: 1, hash: redactionDigest(redacted), at: noon ?? '' };
-      const token = signToken({ kind: 'redaction', ...said }, key.privatePem);
+      const token = tokenSigner(key.privatePem)({ kind: 'redaction', ...said });
       const draft = {
         ...draftOf(9),
         at: dates.at(-1) ?? '',
@@ -244,7 +244,7 @@ describe('an entry that a person was erased from', () => {
       hash: redactionDigest(listed),
       at: '',
     } as const;
-    const after = { redacted: listed, token: signToken(said, by.privatePem) };
+    const after = { redacted: listed, token: tokenSigner(by.privatePem)(said) };
     const drafts = entries.map((_, n) => draftOf(n + 1));
     return chainAgain([...drafts, { ...draftOf(7), action: redactAction, after }]);
   };

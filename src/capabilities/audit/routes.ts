@@ -146,20 +146,21 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
       summary: 'Replace the key that audit checkpoints are signed with',
       description:
         'Every process signs with the new one from then on. The private half of the old one is deleted; its public half stays ' +
-        'published, and what it has signed stays good. `conflict` after a hundred keys.',
+        'published, and what it has signed stays good. Stored keys that cannot be read are dropped; the audit entry names their ' +
+        'numbers (`dropped_keys`). `conflict` after a hundred keys.',
       access: operator,
       success: 200,
       response: SigningKeyView,
       errors: ['conflict'],
       async handler({ caller, now }, tx) {
-        const { current: before } = await replaceKey(tx, signer, now);
+        const { current: before, unreadable } = await replaceKey(tx, signer, now);
         const { previous, ...after } = viewSigningKeys(await signer.publicKeys(tx));
         const change = {
           tenantId: caller.tenantId,
           target: { kind: 'audit_signing_key', id: after.id },
           ...(before !== undefined && { before: viewSigningKey(before) }),
           // The log need not repeat the others each time.
-          after,
+          after: { ...after, ...(unreadable.length > 0 && { dropped_keys: unreadable }) },
         };
         return { body: { ...after, previous }, changes: [change] };
       },

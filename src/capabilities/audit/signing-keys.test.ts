@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { refusalOf } from '../../../test/support/limits.ts';
-import { newPrivateKey, signToken } from './signing.ts';
+import { newPrivateKey, tokenSigner } from './signing.ts';
+import { openSigner } from './signing-keys.ts';
 
 let world: World;
 let org: TestOrg;
@@ -94,6 +95,29 @@ describe('replacing the key', () => {
     expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
   });
 
+  test('drops what somebody else has stored among them, wherever it stands, and says so', async () => {
+    const { id } = await published();
+    const [row] = await world.db.query<{ next: number }>(
+      'SELECT max(generation) + 1 AS next FROM audit_signing_keys',
+    );
+    const made = [row?.next, 0];
+    await world.db.query(
+      `INSERT INTO audit_signing_keys (generation, sealed, created_at, retired_at)
+       SELECT n, $2, now(), now() FROM unnest($1::int4[]) AS n`,
+      [made, Buffer.from('made up')],
+    );
+    expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([
+      { kind: 'key_invalid' },
+      { kind: 'key_invalid' },
+    ]);
+    const { status, json } = await rotate();
+    expect([status, json.previous[0].id]).toEqual([200, id]);
+    expect((await ofOrg('GET', '/verify')).json).toMatchObject({ valid: true, findings: [] });
+    const { data } = (await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate')).json;
+    expect(data[0].after).toMatchObject({ id: json.id, dropped_keys: made });
+    expect(data[1].after).not.toHaveProperty('dropped_keys');
+  });
+
   test('cannot be undone by putting the old one in its place again', async () => {
     const inUse = async () => {
       const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
@@ -137,7 +161,7 @@ describe('replacing the key', () => {
     await rename('Long after');
     const { seq, hash } = (await ofOrg('GET', '/verify')).json.head;
     const said = { kind: 'checkpoint', org_id: org.id, seq, hash, at: at.toISOString() } as const;
-    const token = signToken(said, stolen);
+    const token = tokenSigner(stolen)(said);
     const expectRefused = async (query: string) =>
       expect((await ofOrg('GET', `/verify${query}`)).json).toMatchObject({
         valid: false,
@@ -155,7 +179,7 @@ describe('replacing the key', () => {
     const { json: kept } = await ofOrg('POST', '/checkpoints');
     await rename('Longer after');
     const { head } = (await ofOrg('GET', '/verify')).json;
-    const anchor = signToken({ ...said, kind: 'anchor', seq: head.seq, hash: head.hash }, stolen);
+    const anchor = tokenSigner(stolen)({ ...said, kind: 'anchor', seq: head.seq, hash: head.hash });
     await world.db.query('UPDATE audit_anchors SET seq = $2, hash = $3, token = $4 WHERE tenant_id = $1', [
       org.id,
       BigInt(head.seq),
@@ -189,18 +213,30 @@ describe('replacing the key', () => {
     expect((await asOperator('POST', 'audit-log/checkpoints')).status).toBe(201);
     const { data } = (await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate')).json;
     expect(data[0]).toMatchObject({ before: null, after: { id: json.id } });
+    // The next start finds a key, also where the first one of all is gone.
+    await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 1');
+    const restarted = await openSigner(world.db, world.parts.secrets, world.clock.now());
+    expect((await restarted.publicKeys(world.db)).current?.id).toBe(json.id);
     // The next test makes its own; what the next key to be lost has signed would stay invalid.
     await world.db.query(`DELETE FROM audit_checkpoints WHERE tenant_id = 'platform'`);
   });
 
   test('ends with the hundredth', async () => {
-    const move = (by: number) =>
-      world.db.query('UPDATE audit_signing_keys SET generation = generation + $1 WHERE retired_at IS NULL', [
-        by,
+    const inUse = async () =>
+      (await world.db.query('SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL'))[0];
+    const put = (key: { generation?: unknown; sealed?: unknown }) =>
+      world.db.query('UPDATE audit_signing_keys SET generation = $1, sealed = $2 WHERE retired_at IS NULL', [
+        key.generation,
+        key.sealed,
       ]);
-    await move(100);
+    const before = await inUse();
+    const sealed = world.parts.secrets.seal(newPrivateKey(), 'audit_signing_key 100');
+    await put({ generation: 100, sealed });
     expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
-    await move(-100);
+    expect((await inUse())?.generation).toBe(100);
+    // A number that somebody else has given to it is none.
+    await put({ ...before, generation: 2_147_483_647 });
+    expect((await rotate()).status).toBe(200);
   });
 
   async function removeFirstEntry(): Promise<void> {

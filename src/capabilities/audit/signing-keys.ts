@@ -9,10 +9,12 @@
 import { refuse } from '../../contract/refusal.ts';
 import { DatabaseUnavailable, type Queryable, type Transaction } from '../../platform/db/database.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { takingTurns } from '../../platform/taking-turns.ts';
 import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
 import {
-  deleteUnreadableKey,
+  deleteSigningKeys,
   findCurrentKey,
+  insertFirstKey,
   insertSigningKey,
   keepSigningKeys,
   lockSigningKeys,
@@ -42,7 +44,7 @@ export interface Signer {
   /** From here on the key is not replaced until the transaction ends. */
   keep(tx: Transaction): Promise<void>;
   publicKeys(db: Queryable): Promise<PublicKeys>;
-  /** Puts a new key in the place of the one in use. Returns those from before. */
+  /** Puts a new key in the place of the one in use, and drops rows that cannot be read. Returns the keys from before. */
   rotate(tx: Transaction, now: Date): Promise<PublicKeys>;
 }
 
@@ -51,13 +53,12 @@ const keysMax = 100;
 
 /** The first key is made at the first start; processes that do so at once agree on one. */
 export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Promise<Signer> {
-  const insertNew = (queryable: Queryable, generation: number, created_at: Date) =>
-    insertSigningKey(queryable, {
-      generation,
-      sealed: secrets.seal(newPrivateKey(), privateContext(generation)),
-      created_at,
-    });
-  await insertNew(db, 1, now);
+  const newKey = (generation: number, created_at: Date) => ({
+    generation,
+    sealed: secrets.seal(newPrivateKey(), privateContext(generation)),
+    created_at,
+  });
+  await insertFirstKey(db, newKey(1, now));
   const current = async (queryable: Queryable) => {
     const row = await findCurrentKey(queryable);
     if (row === undefined) {
@@ -98,7 +99,14 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
         `key ${row.generation}, which signs audit logs, cannot be read: restore it from a backup, or replace it`,
       );
     }
-    return said.map(tokenSigner(privatePem(row)));
+    const signOne = tokenSigner(privatePem(row));
+    const othersTurn = takingTurns();
+    const tokens: string[] = [];
+    for (const one of said) {
+      tokens.push(signOne(one));
+      await othersTurn();
+    }
+    return tokens;
   }
 
   return {
@@ -108,21 +116,22 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     publicKeys,
     async rotate(tx, at) {
       await lockSigningKeys(tx);
-      const [latest] = await selectSigningKeys(tx);
-      const { generation } = (await findCurrentKey(tx)) ?? latest ?? { generation: 0 };
-      if (generation >= keysMax) {
+      const before = await publicKeys(tx);
+      // What they have signed, if they have signed anything, can be checked by nobody any more.
+      await deleteSigningKeys(tx, before.unreadable);
+      // Of those that are left nobody else can have chosen the number.
+      const rows = await selectSigningKeys(tx);
+      const latest = rows[0]?.generation ?? 0;
+      if (latest >= keysMax) {
         throw refuse('conflict', `There have been ${keysMax} keys, which is the most.`);
       }
-      const before = await publicKeys(tx);
-      if (before.current === undefined) {
-        // If it is there at all: what it has signed can be checked by nobody any more.
-        await deleteUnreadableKey(tx);
-      } else {
-        const retired = { generation, retired_at: at };
+      const inUse = rows.find(({ retired_at }) => retired_at === null);
+      if (inUse !== undefined && before.current !== undefined) {
+        const retired = { generation: inUse.generation, retired_at: at };
         const sealed = secrets.seal(before.current.pem, retiredContext(retired));
         await retireSigningKey(tx, { ...retired, sealed });
       }
-      await insertNew(tx, generation + 1, at);
+      await insertSigningKey(tx, newKey(latest + 1, at));
       return before;
     },
   };

@@ -31,16 +31,30 @@ export async function keepSigningKeys(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE audit_signing_keys IN ROW EXCLUSIVE MODE', []);
 }
 
-/** Nothing happens where there is one of this generation. */
-export async function insertSigningKey(
+type NewKey = Omit<SigningKeyRow, 'retired_at'>;
+
+/** Nothing happens where there is any key: the first one is lost for good once it was deleted. */
+export async function insertFirstKey(
   db: Queryable,
-  { generation, sealed, created_at }: Omit<SigningKeyRow, 'retired_at'>,
+  { generation, sealed, created_at }: NewKey,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO audit_signing_keys (generation, sealed, created_at) VALUES ($1, $2, $3)
-     ON CONFLICT (generation) DO NOTHING`,
+    `INSERT INTO audit_signing_keys (generation, sealed, created_at)
+     SELECT $1::int4, $2::bytea, $3::timestamptz WHERE NOT EXISTS (SELECT 1 FROM audit_signing_keys)
+     ON CONFLICT DO NOTHING`,
     [generation, sealed, created_at],
   );
+}
+
+export async function insertSigningKey(
+  tx: Queryable,
+  { generation, sealed, created_at }: NewKey,
+): Promise<void> {
+  await tx.query('INSERT INTO audit_signing_keys (generation, sealed, created_at) VALUES ($1, $2, $3)', [
+    generation,
+    sealed,
+    created_at,
+  ]);
 }
 
 export async function retireSigningKey(
@@ -54,7 +68,6 @@ export async function retireSigningKey(
   ]);
 }
 
-/** The one that is said to be in use. */
-export async function deleteUnreadableKey(tx: Queryable): Promise<void> {
-  await tx.query('DELETE FROM audit_signing_keys WHERE retired_at IS NULL', []);
+export async function deleteSigningKeys(tx: Queryable, generations: readonly number[]): Promise<void> {
+  await tx.query('DELETE FROM audit_signing_keys WHERE generation = ANY ($1::int4[])', [generations]);
 }

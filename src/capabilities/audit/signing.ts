@@ -81,10 +81,6 @@ export function tokenSigner(privatePem: string): (said: Said) => string {
   };
 }
 
-export function signToken(said: Said, privatePem: string): string {
-  return tokenSigner(privatePem)(said);
-}
-
 /** Keys are parsed once for many tokens. Throws when one is no key. */
 export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
   const keys = new Map<string, { readonly publicKey: KeyObject; readonly notAfter: Date | undefined }>();
@@ -119,6 +115,16 @@ export function states(
   { seq, hash }: ChainPlace,
 ): boolean {
   return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
+}
+
+/** When a key is replaced its anchors are signed anew (`rotation.ts`): one of another key than that in use was made up. */
+export function isGenuineAnchor(
+  open: OpenToken,
+  tenantId: string,
+  anchor: ChainPlace & { readonly token: string },
+): boolean {
+  const said = open(anchor.token);
+  return states(said, 'anchor', tenantId, anchor) && said?.notAfter === undefined;
 }
 
 /** A time that is none is not within anything. */

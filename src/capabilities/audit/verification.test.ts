@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { createWorld, seededBytes, type TestOrg, type World } from '../../../test/harness.ts';
+import { createIds } from '../../platform/ids.ts';
 import { appendDated } from './audit.ts';
 import { type AuditEntry, type ChainPlace, chained, chainStart, redactedDigest } from './chain.ts';
 import { type AuditRow, entryOfRow, lockChain } from './queries.ts';
+import { redactEntries } from './redaction.ts';
 import { tokenOpener } from './signing.ts';
 
 let world: World;
@@ -238,6 +240,108 @@ describe('against checkpoints', () => {
       const { status, json } = await send('GET', `/verify?checkpoint=${token}`);
       expect([status, json.error.details.fields[0].field]).toEqual([422, 'checkpoint']);
     }
+  });
+});
+
+describe('retention', () => {
+  const days = 86_400;
+  const policy = (method: string, body?: object) =>
+    world.request(method, `/v1/orgs/${org.id}/retention-policy`, {
+      key: org.ownerKey,
+      ...(body && { body }),
+    });
+  const seqsLeft = async () => (await readAll()).map(({ seq }) => seq);
+  beforeEach(async () => {
+    await policy('PUT', { audit_days: 30 });
+  });
+
+  /** Deletes what is too old; returns the kinds that it fails for. */
+  async function retain(): Promise<string[]> {
+    const job = world.app.jobs.find(({ name }) => name.startsWith('delete what is older'));
+    while (await job?.runOnce()) {
+      // The next batch.
+    }
+    return (await policy('GET')).json.failing;
+  }
+
+  /** The first one, as if it had been written long ago, with the hash that it would have. */
+  async function backdateFirst(): Promise<void> {
+    const [first] = (await readAll()) as [AuditEntry];
+    const at = new Date(Date.parse(first.at) - 100 * days * 1_000).toISOString();
+    const { salt, commitment, hash } = chained(org.id, chainStart, { ...first, at });
+    await sql(
+      'UPDATE audit_log SET at = $2, salt = $3, commitment = $4, hash = $5 WHERE tenant_id = $1 AND seq = 1',
+      new Date(at),
+      salt,
+      commitment,
+      hash,
+    );
+  }
+
+  const backdate = (where: string) =>
+    sql(`UPDATE audit_log SET at = at - interval '100 days' WHERE tenant_id = $1 AND ${where}`);
+  const remove = (where: string) => sql(`DELETE FROM audit_log WHERE tenant_id = $1 AND ${where}`);
+
+  test.each<[string, string, () => Promise<unknown>]>([
+    ['dated back', 'entry_changed 1', () => backdate('seq = 1')],
+    ['dated back together with its hash', 'entry_changed 1', backdateFirst],
+    [
+      'dated back behind others that somebody has removed',
+      'entry_missing 1-4',
+      async () => {
+        await remove('seq < 5');
+        await backdate('seq = 5');
+      },
+    ],
+    [
+      'behind a place that nobody has signed',
+      'anchor_invalid 4',
+      async () => {
+        await sql(
+          `INSERT INTO audit_anchors (tenant_id, seq, hash, token)
+           SELECT tenant_id, seq, hash, 'e30.e30' FROM audit_log WHERE tenant_id = $1 AND seq = 4`,
+        );
+        await remove('seq < 5');
+        world.clock.advanceSeconds(31 * days);
+      },
+    ],
+    [
+      'the end, and not what the chain ends with',
+      'entry_changed 9',
+      async () => {
+        world.clock.advanceSeconds(31 * days);
+        await sql(`UPDATE audit_chains SET hash = repeat('0', 64) WHERE tenant_id = $1`);
+      },
+    ],
+  ])('removes and signs nothing that is %s', async (_, found, tamper) => {
+    await tamper();
+    const left = await seqsLeft();
+    expect(await retain()).toEqual(['audit_entries']);
+    expect(await seqsLeft()).toEqual(left);
+    expect((await findings())[0]).toBe(found);
+  });
+
+  test('leaves an entry whose date only an erasure could vouch for, until a later one is old', async () => {
+    await sql(
+      `UPDATE audit_log SET at = at - interval '100 days', commitment = NULL, salt = NULL, redacted_by = 6
+        WHERE tenant_id = $1 AND seq = 1`,
+    );
+    expect(await retain()).toEqual([]);
+    expect((await seqsLeft())[0]).toBe(1);
+    expect(await findings()).toEqual(['entry_changed 1']);
+  });
+
+  test('removes what is left of erased entries before the erasure itself', async () => {
+    world.clock.advanceSeconds(31 * days);
+    const deps = { ids: createIds(world.clock, seededBytes(9)), signer: world.parts.auditSigner };
+    const names = { from: 'Name 3', to: 'erased' };
+    const { changed } = await world.db.transaction((tx) =>
+      redactEntries(tx, deps, { ...names, tenantId: org.id, after: 0, limit: 100, now: world.clock.now() }),
+    );
+    expect(changed).toBeGreaterThan(0);
+    expect(await retain()).toEqual([]);
+    expect((await seqsLeft())[0]).toBe(10);
+    expect(await findings()).toEqual([]);
   });
 });
 

@@ -1,19 +1,25 @@
 /** Verifies the chain of a tenant as it stands in the database. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import type { TellProgress } from '../../platform/http/route.ts';
+import { takingTurns } from '../../platform/taking-turns.ts';
 import { type ChainPlace, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
 import { isSigned } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
-import { type OpenedStatement, type OpenToken, type Statement, states, tokenOpener } from './signing.ts';
+import {
+  isGenuineAnchor,
+  type OpenedStatement,
+  type OpenToken,
+  type Statement,
+  states,
+  tokenOpener,
+} from './signing.ts';
 import type { PublicKeys, Signer } from './signing-keys.ts';
 
 const entriesPerRead = 500;
 const checkpointsMax = 1_000;
-const signaturesPerTurn = 20;
 
 export interface VerificationDependencies {
   readonly db: Queryable;
@@ -71,7 +77,8 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
   const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
   const places: SignedPlace[] = [];
   const broken: Finding[] = [];
-  for (const [index, { seq, hash, token }] of rows.entries()) {
+  const othersTurn = takingTurns();
+  for (const { seq, hash, token } of rows) {
     const place = { seq: Number(seq), hash };
     const said = open(token);
     if (states(said, 'checkpoint', tenantId, place)) {
@@ -79,9 +86,7 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
     } else {
       broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
     }
-    if (index % signaturesPerTurn === signaturesPerTurn - 1) {
-      await nextTurn();
-    }
+    await othersTurn();
   }
   return { places, broken };
 }
@@ -114,12 +119,8 @@ async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verifi
     isSigned: (entry, list, latestMs) => isSigned(open, entry, list, latestMs),
   });
   const { head, anchor } = await readAll(db, tenantId, check, first, progress);
-  const said = anchor && open(anchor.token);
-  // When a key is replaced its anchors are signed anew: one that is left was made up.
-  const isGenuine =
-    anchor === undefined || (states(said, 'anchor', tenantId, anchor) && said?.notAfter === undefined);
   const forged =
-    anchor === undefined || isGenuine
+    anchor === undefined || isGenuineAnchor(open, tenantId, anchor)
       ? []
       : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
   const findings = [...broken, ...forged, ...check.finish(head)];

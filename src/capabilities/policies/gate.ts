@@ -6,12 +6,12 @@ import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../kernel/policy.ts';
 import { ofRun } from '../../platform/ledger/refusals.ts';
 import type { Log } from '../../platform/log.ts';
+import { takingTurns } from '../../platform/taking-turns.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
 import { type Attempt, type Facts, factsOf } from './facts.ts';
 import type { PolicyMemory } from './memory.ts';
 import type { CompiledRule } from './rules.ts';
-import { takingTurns } from './turns.ts';
 
 export interface GateDependencies {
   readonly memory: PolicyMemory;

@@ -1,4 +1,4 @@
-/** Many evaluations in a row, without keeping everyone else waiting: after some milliseconds the others have their turn. */
+/** Much work in a row, without keeping everyone else waiting: after some milliseconds the others have their turn. */
 import { performance } from 'node:perf_hooks';
 import { setImmediate as others } from 'node:timers/promises';
 

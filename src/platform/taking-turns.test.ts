@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { takingTurns } from './turns.ts';
+import { takingTurns } from './taking-turns.ts';
 
 const work = (ms: number) => {
   const untilMs = performance.now() + ms;
