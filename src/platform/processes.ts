@@ -48,10 +48,13 @@ export function createProcesses(db: Database): Processes {
 
 /** A process that has missed five beats is not counted; its row is deleted long after, in case that it comes back. */
 async function renew(db: Queryable, id: string): Promise<number> {
+  // By itself: in one statement with the deletion, two processes could each wait for the row that the other deletes.
+  await db.query(
+    'INSERT INTO processes (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
+    [id],
+  );
   const [row] = await db.query<{ others: bigint }>(
-    `WITH renewed AS (
-       INSERT INTO processes (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = now()
-     ), deleted AS (
+    `WITH deleted AS (
        DELETE FROM processes WHERE id IN (
          SELECT id FROM processes WHERE seen_at < now() - interval '1 minute' AND id <> $1
          -- Whoever is renewing or deleting a row at this moment is not waited for.
