@@ -74,7 +74,7 @@ export const OwnPoliciesView = closed({
     Type.Integer({
       minimum: 1,
       description:
-        'How many reads all keys together may make in a minute, by whatever says so. Null: any number.',
+        'How many reads all keys together may make in a minute: the limit of the organization, or else of the deployment. Null: any number.',
     }),
   ),
 });

@@ -101,7 +101,7 @@ test('events stay while their deliveries cannot be deleted', async () => {
   expect(await eventsLeft()).toBeGreaterThan(0);
 
   await world.db.query('DROP TRIGGER broken ON webhook_deliveries');
-  // A change of the policy has everything tried at once, and says so as any reader is told.
+  // A changed policy tries everything again at once: its answer says what the next reader is told.
   const { json } = await call('PUT', '/retention-policy', { deliveries_days: 30 });
   expect(json).toEqual(await policy());
   expect(json.failing).toEqual([]);
