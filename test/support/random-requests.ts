@@ -6,7 +6,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { hostileText, type JsonSchema, politeBody, valueFor } from './random-values.ts';
 
-interface Operation {
+export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly query: readonly { name: string; required: boolean; schema: JsonSchema }[];

@@ -68,6 +68,7 @@ const amounts = fc.oneof(
 
 /** Names whose schema says less than their handler asks for. */
 const hints: Readonly<Record<string, readonly string[]>> = {
+  email: ['grace@example.com', 'ada@example.com', 'grace@', '@'],
   model: ['gpt-4o', 'gpt-4o-mini', 'm', '*'],
   started_at: ['2026-11-15T11:00:00Z', '2026-11-15T12:00:00+01:00', '2026-01-01T00:00:00Z', ...times],
   finished_at: ['2026-11-15T11:30:00Z', '2026-01-01T00:00:00Z', ...times],
