@@ -194,7 +194,7 @@ const allowed: Admission = { kind: 'allowed', packs: [] };
 export function admit(counters: Counters, request: AdmissionRequest): Admission {
   const { limits, charge, met, preFlight } = request;
   let packs: Met[] | undefined;
-  let depthIsChecked = charge.depth === null;
+  let depthIsChecked = charge.depth === null || !limits.hasDepths;
   for (const one of met) {
     const { limit, window, key } = one;
     if (!depthIsChecked && isBehindDepth(limit)) {

@@ -97,6 +97,8 @@ export interface OrgLimits {
   readonly otherGates: readonly OtherGate[];
   /** Some of them are rates, which are counted elsewhere. */
   readonly hasRates: boolean;
+  /** Some of them are depths of chains, which have no counter. */
+  readonly hasDepths: boolean;
   readonly index: LimitIndex;
 }
 
@@ -109,7 +111,8 @@ interface LimitIndex {
 }
 
 export function orgLimits(
-  of: Omit<OrgLimits, 'index' | 'hasRates' | 'otherGates'> & Partial<Pick<OrgLimits, 'otherGates'>>,
+  of: Omit<OrgLimits, 'index' | 'hasRates' | 'hasDepths' | 'otherGates'> &
+    Partial<Pick<OrgLimits, 'otherGates'>>,
 ): OrgLimits {
   const everyone: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
@@ -133,8 +136,14 @@ export function orgLimits(
     (field): field is Exclude<MatchField, 'route_class'> =>
       field !== 'route_class' && of.all.some(({ match }) => match[field] !== undefined),
   );
-  const hasRates = of.all.some(({ kind }) => kind === 'rate');
-  return { otherGates: [], ...of, hasRates, index: { fields, everyone, byValue } };
+  const has = (wanted: LimitKind) => of.all.some(({ kind }) => kind === wanted);
+  return {
+    otherGates: [],
+    ...of,
+    hasRates: has('rate'),
+    hasDepths: has('chain_depth'),
+    index: { fields, everyone, byValue },
+  };
 }
 
 function inReportingOrder(a: Limit, b: Limit): number {

@@ -7,7 +7,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-const writtenBytesMin = 65_536;
+const writtenCharactersMin = 65_536;
 const writtenEveryMs = 50;
 
 export function createLog(level: string, destination?: DestinationStream): Log {
@@ -17,14 +17,36 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return pino(
-    options,
-    destination ??
-      pino.destination({
-        sync: false,
-        minLength: writtenBytesMin,
-        maxWrite: 2 * writtenBytesMin,
-        periodicFlush: writtenEveryMs,
-      }),
-  );
+  return pino(options, destination ?? gathered());
+}
+
+/**
+ * Gathers lines before the destination sees them. It can gather too (`minLength`), but measures all that it has with every
+ * line, which copied 26 KB a line and was a third of all garbage of a request.
+ */
+function gathered(): DestinationStream {
+  const destination = pino.destination({ sync: false });
+  let lines = '';
+  let due: NodeJS.Timeout | undefined;
+  const pass = () => {
+    clearTimeout(due);
+    due = undefined;
+    const written = lines;
+    lines = '';
+    if (written !== '') {
+      destination.write(written);
+    }
+  };
+  // Before the destination's own listener, which writes what has been passed on.
+  process.prependListener('exit', pass);
+  return {
+    write(line) {
+      lines += line;
+      if (lines.length >= writtenCharactersMin) {
+        pass();
+      } else {
+        due ??= setTimeout(pass, writtenEveryMs).unref();
+      }
+    },
+  };
 }
