@@ -673,6 +673,39 @@ describe('time', () => {
     await expectSoundBooks(orgId);
   });
 
+  test('a chain that rests is forgotten by its counters and goes on with all that it had used', async () => {
+    const orgId = await world.orgWith(
+      limitOf({
+        id: 'chain',
+        kind: 'chain_cost',
+        match: { chain_id: each },
+        capacity: usd('10'),
+        span: lifetime,
+      }),
+    );
+    const resting = scopeOf({ chain_id: 'resting' });
+    const busy = scopeOf({ chain_id: 'busy' });
+    await world.booked(orgId, '6', { scope: resting });
+    await world.booked(orgId, '1', { scope: busy });
+    await world.booked(orgId, '3', {
+      kind: 'open',
+      scope: scopeOf({ chain_id: 'open' }),
+      holdSeconds: 86_400,
+    });
+    world.clock.advanceSeconds(3_000);
+    await world.booked(orgId, '1', { scope: busy });
+    world.clock.advanceSeconds(3_000);
+    expect(await world.ledger.tidy()).toBe(false);
+    const { 'chain@0:resting': forgotten, ...kept } = await world.counters(orgId);
+    expect(kept).toEqual({ 'chain@0:busy': at('2'), 'chain@0:open': at('0', '3') });
+    // In memory a counter may stay; there, only their number is bounded.
+    expect(forgotten).toBe(engine === 'postgres' ? undefined : at('6'));
+    const goingOn = { kind: 'open', scope: resting } as const;
+    expect(verdictOf(await world.book(orgId, '4.000000001', goingOn))).toBe('chain_budget_exceeded');
+    await world.booked(orgId, '4', goingOn);
+    await expectSoundBooks(orgId);
+  });
+
   test('a clock that is set back does not take the books back', async () => {
     const orgId = await world.orgWith(cap('10'));
     const before = world.nowMs;

@@ -303,10 +303,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   /** What memory can do without, because the database knows it. */
-  async tidy(): Promise<void> {
+  async tidy(): Promise<boolean> {
     for (const book of this.#books.all()) {
       book.prune(this.#now());
     }
+    return false;
   }
 
   stats() {

@@ -18,12 +18,9 @@ export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[]
   return [
     { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
     {
-      name: 'forget counters of windows that are over',
+      name: 'forget counters that nobody needs any more',
       everyMs: 600_000,
-      async runOnce() {
-        await ledger.tidy();
-        return false;
-      },
+      runOnce: () => ledger.tidy(),
     },
     {
       name: 'delete the ends of holds after a week',

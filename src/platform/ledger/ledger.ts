@@ -104,8 +104,8 @@ export interface Ledger<Run = unknown> {
   ): Promise<void>;
   /** One batch of holds that are past their time; true when there may be more. */
   expireDue(): Promise<boolean>;
-  /** Forgets the counters of windows that are long over. */
-  tidy(): Promise<void>;
+  /** Forgets counters that nobody needs any more, one batch of them; true when there may be more. */
+  tidy(): Promise<boolean>;
   stats(): LedgerStats;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { admit, type Counter, meetingOf, releaseAll } from '../../kernel/admissi
 import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { conclude } from '../../kernel/settlement.ts';
+import { lifetime } from '../../kernel/windows.ts';
 import type { SharedClock } from '../clock.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, writeBatch } from './batch.ts';
@@ -316,7 +317,7 @@ export class Tick<Run> {
       ),
       updateHolds(this.#tx, this.#orgId, changed),
       deleteHolds(this.#tx, this.#orgId, [...ended]),
-      this.#writeCounters(book),
+      this.#writeCounters(book, nowMs),
       this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
         this.#orgId,
         new Date(nowMs),
@@ -324,7 +325,7 @@ export class Tick<Run> {
     ]);
   }
 
-  async #writeCounters(book: Book): Promise<void> {
+  async #writeCounters(book: Book, nowMs: number): Promise<void> {
     const changed = [...book.counters].filter(([key, { settled, held, alerted }]) => {
       const before = this.#read.get(key);
       return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
@@ -336,17 +337,23 @@ export class Tick<Run> {
       `INSERT INTO counters (org_id, key, limit_id, window_end, settled, held, alerted)
        SELECT $1, key, split_part(key, '@', 1), window_end, settled, held, alerted
          FROM unnest($2::text[], $3::timestamptz[], $4::int8[], $5::int8[], $6::int4[]) AS c(key, window_end, settled, held, alerted)
-       ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted`,
+       ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted,
+         window_end = excluded.window_end`,
       [
         this.#orgId,
         changed.map(([key]) => key),
-        changed.map(([, { endMs }]) => new Date(endMs)),
+        changed.map(([, { endMs }]) => new Date(neededUntil(endMs, nowMs))),
         changed.map(([, { settled }]) => settled),
         changed.map(([, { held }]) => held),
         changed.map(([, { alerted }]) => alerted),
       ],
     );
   }
+}
+
+/** A counter without a window, such as a chain's, is needed for as long as it is used. */
+function neededUntil(endMs: number, nowMs: number): number {
+  return endMs === lifetime.endMs ? nowMs : Math.max(endMs, nowMs);
 }
 
 interface LockedOrg {

@@ -4,6 +4,7 @@
  * write. The books that the kernel works on are made for that transaction and thrown away with it.
  */
 import type { Denial } from '../../kernel/denial.ts';
+import { agreedNow } from '../db/agreed-now.ts';
 import { DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
@@ -46,7 +47,9 @@ interface Lane<Run> {
 const commandsPerBatch = 500;
 const waitingMax = 20_000;
 const expiriesPerBatch = 500;
-const countersPerTidy = 10_000;
+const countersPerTidy = 5_000;
+/** A counter that is not there has to be summed from the books by whoever needs it again. */
+const unusedCounterMs = 3_600_000;
 
 export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
@@ -105,8 +108,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   async standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]> {
     const { db, clock } = this.#options;
-    const [time] = await db.query<{ now: Date }>('SELECT now() AS now', []);
-    const nowMs = clock.agreed(time?.now ?? new Date()).getTime();
+    const nowMs = (await agreedNow(db, clock)).getTime();
     const wanted = ownCounters(await readOrgLimits(db, orgId), limitIds, nowMs);
     const rows = await db.query<{ key: string; settled: bigint; held: bigint }>(
       'SELECT key, settled, held FROM counters WHERE org_id = $1 AND key = ANY($2)',
@@ -159,10 +161,9 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   async expireDue(): Promise<boolean> {
     const { db, clock } = this.#options;
-    const [time] = await db.query<{ now: Date }>('SELECT now() AS now', []);
     const due = await db.query<{ org_id: string; id: string }>(
       'SELECT org_id, id FROM holds WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2',
-      [clock.agreed(time?.now ?? new Date()), expiriesPerBatch],
+      [await agreedNow(db, clock), expiriesPerBatch],
     );
     const byOrg = new Map<string, string[]>();
     for (const { org_id, id } of due) {
@@ -172,13 +173,16 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return due.length === expiriesPerBatch;
   }
 
-  async tidy(): Promise<void> {
-    // A late settle still counts in the window before; whoever needs a counter again makes it again.
-    await this.#options.db.query(
+  async tidy(): Promise<boolean> {
+    const { db, clock } = this.#options;
+    const unusedSince = new Date((await agreedNow(db, clock)).getTime() - unusedCounterMs);
+    const forgotten = await db.query(
       `DELETE FROM counters WHERE (org_id, key) IN (
-         SELECT org_id, key FROM counters WHERE held = 0 AND window_end < now() - interval '2 days' LIMIT $1)`,
-      [countersPerTidy],
+         SELECT org_id, key FROM counters WHERE held = 0 AND window_end < $1 LIMIT $2)
+       RETURNING 1 AS one`,
+      [unusedSince, countersPerTidy],
     );
+    return forgotten.length === countersPerTidy;
   }
 
   stats() {
