@@ -124,6 +124,25 @@ test('a peer that takes no more of the body is away, while the client is still s
   sent.destroy();
 });
 
+test('what either side says of its own connection stays on it', async () => {
+  const origin = await peer(({ headers }, response) => {
+    const answer = { ...ok, connection: 'X-Of-Peer, keep-alive', 'x-of-peer': 'a', 'x-of-answer': 'a' };
+    response.writeHead(200, answer).end(JSON.stringify(Object.keys(headers).sort()));
+  });
+  const port = await front(origin, short);
+  const said = { connection: 'close, x-of-client', 'X-Of-Client': 'a', 'x-of-request': 'a' };
+  const [response] = (await once(open(port, 'GET', said).end(), 'response')) as [IncomingMessage];
+  const [received] = (await once(response, 'data')) as [Buffer];
+  expect(JSON.parse(String(received))).toEqual([
+    'connection',
+    'host',
+    'x-of-request',
+    'x-svc-region-forward',
+  ]);
+  expect(Object.keys(response.headers)).toContain('x-of-answer');
+  expect(Object.keys(response.headers)).not.toContain('x-of-peer');
+});
+
 test('an answer that stops half way is not taken for a whole one', async () => {
   const port = await front(
     await peer((_, response) => response.writeHead(200, ok).write('the first half')),

@@ -13,7 +13,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../platform/http/regions.ts';
 import type { StreamedReply } from '../../platform/http/reply.ts';
 import type { Log } from '../../platform/log.ts';
-import { createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
+import { connectionHeaders, createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
 import { type PeerSecrets, type Statement, sha256, sign, verify } from './signatures.ts';
 
 export interface ForwardingDependencies {
@@ -157,10 +157,12 @@ function unavailable(message: string): Refusal {
 /** About one connection only, or this region's own to say. */
 const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'vary']);
 
-function headersOf({ headers }: IncomingMessage): Record<string, string | string[]> {
+function headersOf(answer: IncomingMessage): Record<string, string | string[]> {
   const kept: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !ownHeaders.has(name) && !name.startsWith('access-control-')) {
+  const ofConnection = connectionHeaders(answer);
+  for (const [name, value] of Object.entries(answer.headers)) {
+    const isOwn = ownHeaders.has(name) || ofConnection.has(name) || name.startsWith('access-control-');
+    if (value !== undefined && !isOwn) {
       kept[name] = value;
     }
   }

@@ -103,6 +103,12 @@ function open(agents: PeerAgents, { request, origin, mark, bounds }: Passage): C
   });
 }
 
+/** What a message says of its connection to us only, beside what is always about that. */
+export function connectionHeaders({ headers }: IncomingMessage): ReadonlySet<string> {
+  const named = headers.connection?.toLowerCase().split(',') ?? [];
+  return new Set(named.map((name) => name.trim()));
+}
+
 /** About one connection only, or said by the mark. */
 const dropped = new Set([
   'connection',
@@ -123,9 +129,11 @@ const dropped = new Set([
 function headersFor(request: IncomingMessage, host: string, mark: string): string[] {
   const lines = ['host', host, forwardHeader, mark];
   const { rawHeaders } = request;
+  const ofConnection = connectionHeaders(request);
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]];
-    if (!dropped.has(name.toLowerCase())) {
+    const lower = name.toLowerCase();
+    if (!dropped.has(lower) && !ofConnection.has(lower)) {
       lines.push(name, value);
     }
   }

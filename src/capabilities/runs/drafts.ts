@@ -102,7 +102,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
       parent_run_id: body.parent_run_id ?? null,
       started_at: startedAt,
       finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
-      // Kept only where a retention policy says so, and there is none yet.
+      // Both are filled in once the detectors have looked at the content.
       content: null,
       flagged_by: null,
       metadata: body.metadata ?? null,
