@@ -1,10 +1,11 @@
 /**
- * Makes `dist` of `src`, file by file and only of what changed: every `npm start` and `npm run purser` waits for it. Types
- * are not looked at, which would take many times as long; `npm run check` does that.
+ * Makes `dist` of `src`: few files, since a start that has to find and read a thousand takes longer to load them than to run
+ * them. Nothing is done where nothing changed: every `npm start` and `npm run purser` waits for it. Types are not looked at,
+ * which would take many times as long; `npm run check` does that.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -12,8 +13,13 @@ const sources = join(root, 'src');
 const dist = join(root, 'dist');
 /** Written at the end of every build that worked, and as old as its beginning: what is saved meanwhile is newer. */
 const built = join(dist, '.built');
-/** What every file is made with. */
-const means = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'scripts/build.mjs'];
+/** What everything is made with. */
+const means = ['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'];
+
+/** What is started by its path: the command line, the threads, and what a test starts with faults in its hands. */
+const entries = [/^main\.ts$/, /-worker\.js$/, /^(service|config|platform\/log)\.ts$/];
+/** Libraries stay where they were installed, but for this one, which has a file for each of its functions. */
+const libraryInside = /^typebox(\/|$)/;
 
 /** @param {string} path */
 function changedAtMs(path) {
@@ -29,45 +35,60 @@ function filesIn(directory) {
 }
 
 /** @param {string} source */
-const targetOf = (source) => join(dist, relative(sources, source)).replace(/\.ts$/, '.js');
+const nameOf = (source) => relative(sources, source);
 
-/** @param {readonly string[]} changed @returns {boolean} whether all of them could be read */
-function compile(changed) {
-  /** @type {typeof import('typescript')} */
-  const ts = createRequire(import.meta.url)('typescript');
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.build.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
-  // Alone, a file does not know the package it is in, and whether that is one of modules.
-  const modules = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
-  const compilerOptions = { ...options, ...modules };
-  const faults = changed.flatMap((source) => {
-    const target = targetOf(source);
-    const { outputText, sourceMapText, diagnostics } = ts.transpileModule(readFileSync(source, 'utf8'), {
-      fileName: source,
-      compilerOptions,
-      reportDiagnostics: true,
+/** A file that looks for another beside itself finds it where its own place in `dist` would be. @type {import('esbuild').Plugin} */
+const ownPlaces = {
+  name: 'own places',
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const place = JSON.stringify(`./${nameOf(path).replace(/\.ts$/, '.js')}`);
+      const text = readFileSync(path, 'utf8');
+      return {
+        loader: 'ts',
+        contents: text.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
+      };
     });
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, outputText);
-    if (sourceMapText !== undefined) {
-      const map = { ...JSON.parse(sourceMapText), sources: [relative(dirname(target), source)] };
-      writeFileSync(`${target}.map`, JSON.stringify({ ...map, file: basename(target) }));
-    }
-    return diagnostics ?? [];
+  },
+};
+
+/** @type {import('esbuild').Plugin} */
+const librariesOutside = {
+  name: 'libraries outside',
+  setup(build) {
+    build.onResolve({ filter: /^[^.]/ }, ({ path, kind, importer }) => {
+      const isOurs = kind === 'entry-point' || libraryInside.test(path) || !importer.startsWith(sources);
+      return isOurs ? undefined : { path, external: true };
+    });
+  },
+};
+
+/** @param {readonly string[]} all @returns {Promise<Set<string>>} the files that were made */
+async function bundle(all) {
+  /** @type {typeof import('esbuild')} */
+  const esbuild = createRequire(import.meta.url)('esbuild');
+  const { metafile } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: all.filter((path) => entries.some((entry) => entry.test(nameOf(path)))),
+    outdir: dist,
+    outbase: sources,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
+    metafile: true,
+    plugins: [ownPlaces, librariesOutside],
   });
-  const host = {
-    getCanonicalFileName: (/** @type {string} */ name) => name,
-    getCurrentDirectory: () => root,
-    getNewLine: () => '\n',
-  };
-  process.stderr.write(ts.formatDiagnostics(faults, host));
-  return faults.length === 0;
+  return new Set(Object.keys(metafile.outputs).map((path) => resolve(root, path)));
 }
 
 /** Not where only what runs was kept: a build before that is all there is then. */
-function hasCompiler() {
+function hasBundler() {
   try {
-    createRequire(import.meta.url).resolve('typescript');
+    createRequire(import.meta.url).resolve('esbuild');
     return true;
   } catch {
     return false;
@@ -76,28 +97,26 @@ function hasCompiler() {
 
 const startedAt = new Date();
 const builtMs = changedAtMs(built);
-const canCompile = hasCompiler();
-// Without the compiler none of its means counts: removing it has changed one of them.
-const isAnew = canCompile && means.some((path) => changedAtMs(join(root, path)) >= builtMs);
+const canBundle = hasBundler();
 const all = filesIn(sources).filter((path) => !path.endsWith('.test.ts') && /\.[jt]s$/.test(path));
-const changed = all.filter(
-  (path) => isAnew || changedAtMs(path) >= builtMs || changedAtMs(targetOf(path)) === 0,
-);
-const wanted = new Set([built, ...all.flatMap((path) => [targetOf(path), `${targetOf(path)}.map`])]);
-mkdirSync(dist, { recursive: true });
-for (const file of filesIn(dist).filter((path) => !wanted.has(path))) {
-  rmSync(file);
-}
-if (changed.length > 0 && !canCompile) {
+// Without the bundler none of its means counts: removing it has changed one of them.
+const counting = [...all, ...(canBundle ? means.map((path) => join(root, path)) : [])];
+const isStale = counting.some((path) => changedAtMs(path) >= builtMs);
+if (isStale && !canBundle) {
   process.stderr.write(
     'The compiler is not installed, and there is something to build: run `npm ci` first.\n',
   );
   process.exitCode = 1;
-} else if (changed.length > 0) {
-  if (compile(changed)) {
+} else if (isStale) {
+  try {
+    const made = await bundle(all);
+    for (const file of filesIn(dist).filter((path) => !made.has(path))) {
+      rmSync(file);
+    }
     writeFileSync(built, '');
     utimesSync(built, startedAt, startedAt);
-  } else {
+  } catch {
+    // It has said itself what is wrong, and where.
     process.exitCode = 1;
   }
 }

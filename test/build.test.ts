@@ -1,10 +1,10 @@
 /** A build makes what changed, and what was built runs on where the compiler is not installed any more. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
+  readdirSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -19,13 +19,13 @@ let directory: string;
 
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'purser-build-'));
-  for (const file of ['scripts/build.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package.json']) {
+  for (const file of ['scripts/build.mjs', 'tsconfig.json', 'package.json']) {
     cpSync(join(repository, file), join(directory, file));
   }
   writeFileSync(join(directory, 'package-lock.json'), '{}');
-  mkdirSync(join(directory, 'src'));
+  mkdirSync(join(directory, 'src/deep'), { recursive: true });
   mkdirSync(join(directory, 'node_modules'));
-  symlinkSync(join(repository, 'node_modules/typescript'), join(directory, 'node_modules/typescript'));
+  installBundler();
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -37,6 +37,10 @@ function build() {
   return { status, stderr };
 }
 
+function installBundler(): void {
+  symlinkSync(join(repository, 'node_modules/esbuild'), join(directory, 'node_modules/esbuild'));
+}
+
 /** As if it had been saved later than everything so far: the clock of a file system may be coarse. */
 let later = Date.now();
 function saveLater(path: string, text: string): void {
@@ -44,24 +48,50 @@ function saveLater(path: string, text: string): void {
   writeFileSync(join(directory, path), text);
   utimesSync(join(directory, path), later / 1_000, later / 1_000);
 }
-const built = () => readFileSync(join(directory, 'dist/answer.js'), 'utf8');
+const run = () => execFileSync(process.execPath, ['dist/main.js'], { cwd: directory, encoding: 'utf8' });
 
 test('without the compiler what was built stays, unless something else is to be built', () => {
-  saveLater('src/answer.ts', 'export const answer: number = 41;\n');
+  saveLater('src/main.ts', 'const answer: number = 41;\nconsole.log(answer);\n');
   expect(build()).toEqual({ status: 0, stderr: '' });
-  expect(built()).toContain('answer = 41');
+  expect(run()).toBe('41\n');
   // So that the source is not newer than what was built of it.
   utimesSync(join(directory, 'dist/.built'), later / 1_000 + 1, later / 1_000 + 1);
 
-  rmSync(join(directory, 'node_modules'), { recursive: true });
+  rmSync(join(directory, 'node_modules/esbuild'));
   saveLater('package-lock.json', '{"pruned": true}');
   expect(build()).toEqual({ status: 0, stderr: '' });
-  expect(built()).toContain('answer = 41');
+  expect(run()).toBe('41\n');
 
-  saveLater('src/answer.ts', 'export const answer: number = 42;\n');
+  saveLater('src/main.ts', 'console.log(42);\n');
   expect(build()).toEqual({
     status: 1,
     stderr: expect.stringMatching(/^The compiler is not installed.*npm ci/),
   });
-  expect(built()).toContain('answer = 41');
+  expect(run()).toBe('41\n');
+  installBundler();
+});
+
+test('what changed is built, what is wrong is named and leaves what was built, what is gone is removed', () => {
+  saveLater('src/later.ts', "export const word = 'one';\n");
+  saveLater('src/main.ts', "const { word } = await import('./later.ts');\nconsole.log(word);\n");
+  expect(build()).toEqual({ status: 0, stderr: '' });
+  expect(run()).toBe('one\n');
+
+  saveLater('src/later.ts', "export const word = 'two';\n");
+  expect(build()).toEqual({ status: 0, stderr: '' });
+  expect(run()).toBe('two\n');
+  const files = readdirSync(join(directory, 'dist')).filter((name) => /^later-.*\.js$/.test(name));
+  expect(files, 'the older one was removed').toHaveLength(1);
+
+  saveLater('src/later.ts', 'export const word = ;\n');
+  expect(build()).toEqual({ status: 1, stderr: expect.stringContaining('src/later.ts:1:20') });
+  expect(run()).toBe('two\n');
+});
+
+test('a file finds what lies beside it in `dist`, whichever file it became a part of', () => {
+  saveLater('src/deep/place.ts', "export const place = new URL('./one-worker.js', import.meta.url).href;\n");
+  saveLater('src/deep/one-worker.js', "console.log('from beside');\n");
+  saveLater('src/main.ts', "import { place } from './deep/place.ts';\nawait import(place);\n");
+  expect(build()).toEqual({ status: 0, stderr: '' });
+  expect(run()).toBe('from beside\n');
 });
