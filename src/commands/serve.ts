@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { deprecatedSettings, loadConfig, unknownSettings } from '../config.ts';
 import { createLog } from '../platform/log.ts';
-import { startService } from '../service.ts';
 
 export function serveCommand(): Command {
   return (
@@ -27,6 +26,8 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
   for (const { name, notice } of deprecatedSettings()) {
     log.warn({ setting: name }, notice);
   }
+  // Loaded only now: what is wrong with a setting is told at once.
+  const { startService } = await import('../service.ts');
   const service = await startService({ config, log });
 
   const stop = () => {
