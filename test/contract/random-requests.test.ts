@@ -24,9 +24,9 @@ import { signIn } from '../support/sign-in.ts';
 
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
-const rounds = engine === 'embedded' ? 80 : 8;
-const injectedPerRound = 215;
-const rawPerRound = 35;
+const rounds = engine === 'embedded' ? 50 : 5;
+const injectedPerRound = 345;
+const rawPerRound = 55;
 /** Each attempt has a world of its own, since requests before may have taken from it what the next one needs. */
 const attemptsMax = 40;
 const requestsPerAttempt = 30;

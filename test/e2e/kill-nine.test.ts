@@ -1,205 +1,183 @@
-/** `kill -9` in the middle of writes, again and again on the same data: what was acknowledged is there, once. */
+/**
+ * `kill -9` while money is spent in every way there is, and orgs and keys are made, again and again on the same data: what was
+ * acknowledged is there, once, and so is what was sent again; what is held stays held; no limit is overrun; the books agree
+ * to the last digit after every death.
+ */
 import { randomInt } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
-import { keyDigest } from '../../src/platform/http/key-format.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { formatUsd } from '../../src/kernel/money.ts';
 import { seededBytes } from '../harness.ts';
-import { keyEffects, oneEffect, orgEffects, readBooks, verifyChains } from '../support/books.ts';
+import { type Administrators, startAdministrators } from '../support/administrators.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import {
-  retryWhile,
-  type ServiceAnswer,
-  type ServiceProcess,
-  settingsOf,
-  startPurser,
-} from '../support/service-process.ts';
-import { makePlace, type Place } from '../support/test-database.ts';
+  createSpendingOrg,
+  nanos,
+  type ReconciledView,
+  type SpendingOrg,
+  spending,
+} from '../support/money.ts';
+import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
+import {
+  expectAcknowledged,
+  expectRuns,
+  graceMs,
+  heldOf,
+  limitSpenders,
+  type Spenders,
+  settledOf,
+  startSpenders,
+} from '../support/spenders.ts';
+import { engine, makePlace, type Place } from '../support/test-database.ts';
 
-const kills = 10;
-const writers = 8;
-const keysPerOrg = 2;
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
-/** Says when to kill: with the same seed the same numbers of answers are waited for. */
+/** On PostgreSQL half of the kills are of one process while another goes on. */
+const kills = engine === 'postgres' ? 10 : 20;
+const killsOfOneOfTwo = 10;
+const clients = { spending: 8, administrating: 4 };
+
+/** Says what clients do and when to kill; the order in which requests meet is the machine's. */
 const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
 const bytes = seededBytes(seed);
-const answersBeforeKill = () => 5 + ((bytes(1)[0] ?? 0) % 36);
+const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
 
-interface Write {
-  /** Unique, and the `Idempotency-Key` too. */
-  readonly name: string;
-  readonly path: string;
-  readonly body: object;
-  answer: ServiceAnswer | undefined;
-}
-
-/** An org and the keys in it, in the order of their writing. */
-interface OrgWrites {
-  readonly org: Write;
-  readonly keys: Write[];
-}
+/** Small enough to be reached: the cap grows with every round, the others do not. */
+const capPerRound = nanos('0.3');
+const limits = { budget: nanos('5'), customer: nanos('0.8'), credits: nanos('0.8') };
 
 let place: Place;
-afterAll(async () => {
+let settings: Record<string, string>;
+let services: ServiceProcess[] = [];
+let org: SpendingOrg;
+let spenders: Spenders;
+let administrators: Administrators;
+let cap = 0n;
+
+const first = () => services[0] as ServiceProcess;
+const through = () => spending(first(), org);
+
+beforeEach(async () => {
+  process.stdout.write(`kill-nine: PURSER_TEST_SEED=${seed}\n`);
+  place = await makePlace({ migrated: true });
+  settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
+  services = [await startPurser(settings)];
+  org = await createSpendingOrg(first());
+  await limitSpenders(through(), org.id, limits);
+  cap = 0n;
+  await raiseCap();
+  spenders = startSpenders({ org, clients: clients.spending, random, services: () => services });
+  administrators = startAdministrators(clients.administrating, () => services);
+});
+afterEach(async () => {
   await endAllProcesses();
   await place?.remove();
 });
 
-test(`every acknowledged write survives ${kills} kills, once, and so does every retry`, async () => {
-  process.stdout.write(`kill-nine: PURSER_TEST_SEED=${seed}\n`);
-  place = await makePlace({ migrated: true });
-  const settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
-  const all: OrgWrites[] = [];
-  let cutOff = 0;
-
-  for (let round = 0; round < kills; round += 1) {
-    const service = await startPurser(settings);
-    await expectAcknowledged(service, all);
-    await retryUnanswered(service, all);
-    await writeUntilKilled(service, all, answersBeforeKill());
-    cutOff += unanswered(all).length;
-  }
-  expect(cutOff, 'writes that a kill cut off').toBeGreaterThanOrEqual(kills);
-
-  const service = await startPurser(settings);
-  await retryUnanswered(service, all);
-  await expectAcknowledged(service, all);
-  expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
-  await expectExactBooks(all);
-}, 240_000);
-
-/** Writes from several clients at once; the kill comes after so many answers, with the others in flight. */
-async function writeUntilKilled(service: ServiceProcess, all: OrgWrites[], answers: number): Promise<void> {
-  let left = answers;
-  let killed = false;
-  async function attempt(write: Write): Promise<boolean> {
-    try {
-      const answer = await post(service, write);
-      expect(answer.status, answer.text).toBe(201);
-      write.answer = answer;
-      left -= 1;
-    } catch (error) {
-      if (!killed) {
-        throw error;
-      }
-    }
-    if (left <= 0 && !killed) {
-      killed = true;
-      service.spawned.child.kill('SIGKILL');
-    }
-    return !killed;
-  }
-  async function writer(): Promise<void> {
-    for (;;) {
-      const mine = newOrg(all.length);
-      all.push(mine);
-      if (!(await attempt(mine.org))) {
-        return;
-      }
-      for (let n = 0; n < keysPerOrg; n += 1) {
-        const key = newKey(mine.org, n);
-        mine.keys.push(key);
-        if (!(await attempt(key))) {
-          return;
-        }
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: writers }, writer));
-  expect(await service.spawned.ended).toEqual({ code: null, signal: 'SIGKILL' });
+async function raiseCap(): Promise<void> {
+  cap += capPerRound;
+  expect((await through().cap(formatUsd(cap))).status).toBe(200);
 }
 
-/** As a client would that never heard: the same key and body, until the reservation of the dead process is taken over. */
-async function retryUnanswered(service: ServiceProcess, all: readonly OrgWrites[]): Promise<void> {
-  await Promise.all(
-    unanswered(all).map(async (write) => {
-      const answer = await retryWhile(['idempotency_key_processing'], () => post(service, write));
-      expect(answer.status, answer.text).toBe(201);
-      write.answer = answer;
-    }),
-  );
+const quiet = () => Promise.all([spenders.quiet(), administrators.quiet()]);
+
+function goOn(): void {
+  spenders.goOn();
+  administrators.goOn();
 }
 
-/** Over HTTP: each acknowledged org is listed once, each acknowledged key is listed once in its org. */
-async function expectAcknowledged(service: ServiceProcess, all: readonly OrgWrites[]): Promise<void> {
-  const orgs = await listAll(service, '/v1/admin/orgs');
-  for (const { org, keys } of all) {
-    const acknowledged = keys.flatMap(({ answer }) => (answer === undefined ? [] : [answer.json]));
-    if (org.answer !== undefined) {
-      expect(
-        orgs.filter(({ name }) => name === org.name),
-        org.name,
-      ).toEqual([org.answer.json]);
-    }
-    const last = acknowledged.at(-1);
-    if (last !== undefined) {
-      const listed = await listAll(service, `/v1/orgs/${last.org_id}/keys`, last.secret);
-      for (const { secret: _, ...view } of acknowledged) {
-        expect(listed.filter(({ name }) => name === view.name)).toEqual([view]);
-      }
-    }
+/** To those who spend, and a third of it to those who make orgs and keys. */
+async function answersMore(count: number): Promise<void> {
+  const enough = spenders.answers() + count;
+  const made = administrators.answers() + count / 3;
+  const deadlineMs = Date.now() + 60_000;
+  while (spenders.answers() < enough || administrators.answers() < made) {
+    expect(Date.now(), 'the clients are answered').toBeLessThan(deadlineMs);
+    await pause(2);
   }
 }
 
-/** From the rows: nothing but what was written, each with one audit entry and one event, in whole chains. */
-async function expectExactBooks(all: readonly OrgWrites[]): Promise<void> {
-  await readBooks(place, async (db) => {
-    const orgNames = all.map(({ org }) => org.name);
-    expect(await orgEffects(db)).toEqual(new Map(orgNames.map((name) => [name, oneEffect])));
+test(`every acknowledged effect survives ${kills} kills, once, and no limit is overrun`, async () => {
+  for (let kill = 0; kill < kills; kill += 1) {
+    await answersMore(15 + random(40));
+    expect(await first().end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+    services = [];
+    const isQuiet = quiet();
+    services = [await startPurser(settings)];
+    await isQuiet;
+    await expectExactBooks();
+    await raiseCap();
+    goOn();
+  }
+  expect(spenders.cutOff(), 'requests that a kill cut off').toBeGreaterThanOrEqual(kills);
+  expect(administrators.cutOff(), 'writes that a kill cut off').toBeGreaterThanOrEqual(kills);
+  await finish();
+});
 
-    const minted = all.flatMap(({ keys }) => keys);
-    const digests = await db.query<{ digest: string }>(
-      'SELECT digest FROM keys WHERE org_id IS NOT NULL',
-      [],
-    );
-    expect(new Set(digests.map(({ digest }) => digest))).toEqual(
-      new Set(minted.map(({ answer }) => keyDigest(answer?.json.secret))),
-    );
-    const effects = await keyEffects(db);
-    expect(minted.map(({ name }) => effects.get(name))).toEqual(minted.map(() => oneEffect));
-
-    const { tenants, faults } = await verifyChains(db);
-    expect(faults).toEqual([]);
-    expect(tenants.sort()).toEqual([...all.map(({ org }) => org.answer?.json.id), 'platform'].sort());
-    // The same look finds an entry that was changed behind the service's back.
-    await db.query(`UPDATE audit_log SET actor_id = 'someone' WHERE tenant_id = 'platform' AND seq = 1`, []);
-    expect((await verifyChains(db)).faults).toHaveLength(1);
+describe.runIf(engine === 'postgres')('two processes on one database', () => {
+  test(`go on while one of them is killed, ${killsOfOneOfTwo} times`, async () => {
+    services.push(await startPurser(settings));
+    for (let kill = 0; kill < killsOfOneOfTwo; kill += 1) {
+      await answersMore(15 + random(30));
+      const dead = services.shift() as ServiceProcess;
+      expect(await dead.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+      const restarted = startPurser(settings);
+      // The one that is left answers for both, and its books agree in the middle of it.
+      await answersMore(15);
+      expectWithin(await through().balanced());
+      await raiseCap();
+      services.push(await restarted);
+    }
+    await quiet();
+    await expectExactBooks();
+    goOn();
+    await finish();
   });
+});
+
+/** Settled and held within every limit: nobody settles for more than was held here, nor late. */
+function expectWithin(view: ReconciledView): void {
+  const capacities: Record<string, bigint> = { spend_cap: cap, ...limits };
+  for (const { kind, settled, held } of view.counters) {
+    expect(nanos(settled) + nanos(held), kind).toBeLessThanOrEqual(capacities[kind] ?? 0n);
+  }
 }
 
-function newOrg(number: number): OrgWrites {
-  const name = `Org ${number}`;
-  return { org: { name, path: '/v1/admin/orgs', body: { name }, answer: undefined }, keys: [] };
+async function expectExactBooks(): Promise<void> {
+  expectWithin(await expectAcknowledged(through(), spenders.acknowledged));
+  await administrators.expectAcknowledged(first());
 }
 
-function newKey(org: Write, number: number): Write {
-  const name = `${org.name}, key ${number}`;
-  return {
-    name,
-    path: `/v1/admin/orgs/${org.answer?.json.id}/keys`,
-    body: { name, role: 'viewer', scopes: ['keys:read'] },
-    answer: undefined,
-  };
-}
+/** Every run is there once; and all that is missing of the cap is what is settled and held, to the nanodollar. */
+async function finish(): Promise<void> {
+  await Promise.all([spenders.stop(), administrators.stop()]);
+  const { runs, holds, expiring, lost, refusals } = spenders.acknowledged;
+  process.stdout.write(
+    `kill-nine: ${runs.size} runs, ${holds.size} open holds, ${administrators.answers()} orgs and keys, ` +
+      `${spenders.cutOff()} and ${administrators.cutOff()} requests cut off, ` +
+      `refused: ${JSON.stringify(Object.fromEntries(refusals))}\n`,
+  );
+  const isExpiring = ({ decision_id }: { decision_id: string }) => expiring.has(decision_id);
+  const expired = async () => expect((await through().holds()).filter(isExpiring)).toEqual([]);
+  await vi.waitFor(expired, { timeout: graceMs, interval: 100 });
+  for (const { decision_id, workflow } of await through().holds()) {
+    if (lost.has(workflow ?? '') && !holds.has(decision_id)) {
+      expect((await through().void(decision_id)).status).toBe(204);
+    }
+  }
+  await expectExactBooks();
+  await expectRuns(through(), spenders.acknowledged);
 
-function unanswered(all: readonly OrgWrites[]): Write[] {
-  return all.flatMap(({ org, keys }) => [org, ...keys]).filter(({ answer }) => answer === undefined);
-}
-
-function post(service: ServiceProcess, { path, body, name }: Write): Promise<ServiceAnswer> {
-  return service.request('POST', path, { body, idempotencyKey: name });
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: views of two kinds.
-async function listAll(service: ServiceProcess, path: string, key?: string): Promise<any[]> {
-  const found = [];
-  let cursor: string | null = null;
-  do {
-    const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const { status, json, text } = await service.request('GET', `${path}?limit=200${after}`, {
-      ...(key !== undefined && { key }),
-    });
-    expect(status, text).toBe(200);
-    found.push(...json.data);
-    cursor = json.next_cursor;
-  } while (cursor !== null);
-  return found;
+  const taken = settledOf(runs.values()) + heldOf(holds.values());
+  const rest = nanos('0.01');
+  expect((await through().cap(formatUsd(taken + rest))).status).toBe(200);
+  const decide = (usd: bigint) => through().decide({ estimated_cost_usd: formatUsd(usd) });
+  expect(await decide(rest + 1n)).toMatchObject({ status: 402, code: 'spend_cap_exceeded' });
+  expect((await decide(rest)).json.limits).toMatchObject([{ kind: 'spend_cap', remaining: '0' }, {}]);
+  expect(await decide(1n)).toMatchObject({ status: 402, code: 'spend_cap_exceeded' });
+  await through().balanced();
+  for (const service of services) {
+    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  }
+  await administrators.expectExactBooks(place, org);
 }

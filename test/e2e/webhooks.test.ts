@@ -82,6 +82,7 @@ test('a subscription moves from the org secret to its own while deliveries flow:
   for (let i = 0; i < total; i += 1) {
     await makeBudget(call, `budget ${i}`);
     if (i === total / 2) {
+      await eventually(() => expect(receiver.judged, 'signed with the secret of the org').not.toEqual([]));
       own = (await call('POST', `/webhooks/${subscription.id}/signing/rotate`)).json.secret;
     }
     if (i === total / 2 + 5) {
@@ -117,7 +118,7 @@ test('a process killed after sending and before writing that down: the event com
   await makeBudget(call, 'a');
   await held.reached;
   await service.end('SIGKILL');
-  expect(receiver.judged).toHaveLength(1);
+  await eventually(() => expect(receiver.judged).toHaveLength(1));
   // The process that is gone had the lane for seconds to come.
   await readBooks(place, async (db) => {
     await db.query('UPDATE webhook_lanes SET leased_until = now()', []);

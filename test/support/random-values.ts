@@ -150,7 +150,17 @@ function politeItem(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
   return schema.properties === undefined ? valid(schema, name) : politeBody(schema);
 }
 
+/** To make one takes many times as long as to draw from it. */
+const made = new WeakMap<JsonSchema, Map<string, fc.Arbitrary<unknown>>>();
+
 function valid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
+  const byName = made.get(schema) ?? new Map<string, fc.Arbitrary<unknown>>();
+  const there = byName.get(name) ?? makeValid(schema, name);
+  made.set(schema, byName.set(name, there));
+  return there;
+}
+
+function makeValid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
   const types = [schema.type].flat();
   if (types.includes('null')) {
     return fc.oneof(

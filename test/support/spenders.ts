@@ -1,7 +1,4 @@
-/**
- * Clients that spend without pause in every way there is, and live through the death of the service: whatever was not
- * answered is sent again, the same, as soon as there is somebody to send it to. What was acknowledged is written down.
- */
+/** Patient clients that spend without pause in every way there is. What was acknowledged is written down. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
@@ -15,6 +12,7 @@ import {
   spending,
   sum,
 } from './money.ts';
+import { type Patience, patientClients, retryAfterMs } from './patient-clients.ts';
 import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
 
 export interface KnownHold {
@@ -46,15 +44,8 @@ export interface Acknowledged {
   readonly refusals: Map<string, number>;
 }
 
-export interface Spenders {
+export interface Spenders extends Patience {
   readonly acknowledged: Acknowledged;
-  answers(): number;
-  /** Requests that were cut off and sent again. */
-  cutOff(): number;
-  /** Lets nobody begin anything new, and waits until all that was begun is answered. */
-  quiet(): Promise<void>;
-  goOn(): void;
-  stop(): Promise<void>;
 }
 
 interface SpendersOptions {
@@ -66,8 +57,6 @@ interface SpendersOptions {
 }
 
 const longSeconds = 3_600;
-const retryAfterMs = 30;
-const again = new Set(['idempotency_key_processing', 'service_unavailable']);
 
 type Call = (through: ReturnType<typeof spending>) => Promise<ServiceAnswer>;
 
@@ -82,46 +71,18 @@ export function startSpenders({ org, clients, random, services }: SpendersOption
   /** Left open to be settled later, perhaps after several deaths. */
   const left: KnownHold[] = [];
   let names = 0;
-  let answers = 0;
-  let cutOff = 0;
-  let inFlight = 0;
-  let stopped = false;
-  let gate = Promise.resolve();
-  let openGate = () => {};
+  const patient = patientClients(services);
 
-  /** Sends until there is an answer that settles it: what was asked for, or a refusal by a limit. */
+  /** Undefined where a limit refuses. */
   async function send(client: number, expected: number, call: Call, onLost?: () => void) {
-    await gate;
-    inFlight += 1;
-    try {
-      for (;;) {
-        const there = services();
-        const service = there[client % Math.max(1, there.length)];
-        let answer: ServiceAnswer | undefined;
-        try {
-          answer = service && (await call(spending(service, org)));
-        } catch (error) {
-          if (!(error instanceof TypeError)) {
-            throw error;
-          }
-          cutOff += 1;
-          onLost?.();
-        }
-        if (answer !== undefined && !again.has(answer.code ?? '')) {
-          answers += 1;
-          if (answer.status === 402 && expected !== 204) {
-            known.refusals.set(answer.code ?? '', (known.refusals.get(answer.code ?? '') ?? 0) + 1);
-            await pause(retryAfterMs);
-            return undefined;
-          }
-          expect(answer.status, answer.text).toBe(expected);
-          return answer;
-        }
-        await pause(retryAfterMs);
-      }
-    } finally {
-      inFlight -= 1;
+    const answer = await patient.send(client, (service) => call(spending(service, org)), onLost);
+    if (answer.status === 402 && expected !== 204) {
+      known.refusals.set(answer.code ?? '', (known.refusals.get(answer.code ?? '') ?? 0) + 1);
+      await pause(retryAfterMs);
+      return undefined;
     }
+    expect(answer.status, answer.text).toBe(expected);
+    return answer;
   }
 
   const newName = (what: string) => `${what} ${names++}`;
@@ -272,52 +233,12 @@ export function startSpenders({ org, clients, random, services }: SpendersOption
     },
   ];
 
-  async function client(number: number): Promise<void> {
-    while (!stopped) {
-      await gate;
-      await ways[random(ways.length)]?.(number);
-    }
-  }
-  const done = Promise.all(Array.from({ length: clients }, (_, number) => client(number)));
-  // Until somebody waits for it, whatever went wrong is told by whoever waits for answers.
-  let failure: unknown;
-  done.catch((error: unknown) => {
-    failure = error;
-  });
-  const check = () => {
-    if (failure !== undefined) {
-      throw failure;
-    }
-  };
-
-  return {
-    acknowledged: known,
-    answers() {
-      check();
-      return answers;
-    },
-    cutOff: () => cutOff,
-    async quiet() {
-      gate = new Promise((resolve) => {
-        openGate = resolve;
-      });
-      while (inFlight > 0) {
-        check();
-        await pause(5);
-      }
-      check();
-    },
-    goOn: () => openGate(),
-    async stop() {
-      stopped = true;
-      openGate();
-      await done;
-    },
-  };
+  patient.start(clients, async (client) => ways[random(ways.length)]?.(client));
+  return { ...patient, acknowledged: known };
 }
 
-/** How long a hold that is past its time may still be there: the job looks twice a second, on a busy machine. */
-export const graceMs = 5_000;
+/** How long a hold that is past its time may still be there: the job looks twice a second, on a machine as busy as it likes. */
+export const graceMs = 25_000;
 
 /** With nobody spending: the books agree, and say what the clients were told. Returns them. */
 export async function expectAcknowledged(

@@ -1,0 +1,111 @@
+/**
+ * Clients that never stop asking, and live through the death of the service: whatever was not answered is sent again, the
+ * same, as soon as there is somebody to send it to.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
+
+export interface Patience {
+  answers(): number;
+  /** Requests that were cut off and sent again. */
+  cutOff(): number;
+  /** Lets nobody begin anything new, and waits until all that was begun is answered. */
+  quiet(): Promise<void>;
+  goOn(): void;
+  stop(): Promise<void>;
+}
+
+export interface PatientClients extends Patience {
+  /** Sends until there is an answer that settles it. */
+  send(
+    client: number,
+    call: (service: ServiceProcess) => Promise<ServiceAnswer>,
+    onLost?: () => void,
+  ): Promise<ServiceAnswer>;
+  /** Each does this again and again, until all are stopped. */
+  start(clients: number, act: (client: number) => Promise<void>): void;
+}
+
+export const retryAfterMs = 30;
+const again = new Set(['idempotency_key_processing', 'service_unavailable']);
+
+/** `services` are those that can be asked now; a client has a favourite among them. */
+export function patientClients(services: () => readonly ServiceProcess[]): PatientClients {
+  let answers = 0;
+  let cutOff = 0;
+  let inFlight = 0;
+  let stopped = false;
+  let gate = Promise.resolve();
+  let openGate = () => {};
+  let done: Promise<unknown> = Promise.resolve();
+  // Until somebody waits for the end, whatever went wrong is told by whoever waits for answers.
+  let failure: unknown;
+  const check = () => {
+    if (failure !== undefined) {
+      throw failure;
+    }
+  };
+
+  return {
+    async send(client, call, onLost) {
+      await gate;
+      inFlight += 1;
+      try {
+        for (;;) {
+          const there = services();
+          const service = there[client % Math.max(1, there.length)];
+          let answer: ServiceAnswer | undefined;
+          try {
+            answer = service && (await call(service));
+          } catch (error) {
+            if (!(error instanceof TypeError)) {
+              throw error;
+            }
+            cutOff += 1;
+            onLost?.();
+          }
+          if (answer !== undefined && !again.has(answer.code ?? '')) {
+            answers += 1;
+            return answer;
+          }
+          await pause(retryAfterMs);
+        }
+      } finally {
+        inFlight -= 1;
+      }
+    },
+    start(clients, act) {
+      const live = async (client: number) => {
+        while (!stopped) {
+          await gate;
+          await act(client);
+        }
+      };
+      done = Promise.all(Array.from({ length: clients }, (_, client) => live(client)));
+      done.catch((error: unknown) => {
+        failure = error;
+      });
+    },
+    answers() {
+      check();
+      return answers;
+    },
+    cutOff: () => cutOff,
+    async quiet() {
+      gate = new Promise((resolve) => {
+        openGate = resolve;
+      });
+      while (inFlight > 0) {
+        check();
+        await pause(5);
+      }
+      check();
+    },
+    goOn: () => openGate(),
+    async stop() {
+      stopped = true;
+      openGate();
+      await done;
+    },
+  };
+}
