@@ -8,7 +8,7 @@ import type { Ask } from '../platform/http/ask.ts';
 import { assets } from '../platform/http/assets.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
 import { themeOf } from '../platform/http/theme.ts';
-import { type Api, apiFor, Refused } from './api.ts';
+import { apiFor, Refused } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
 import type { Html } from './html.ts';
@@ -64,7 +64,7 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
     const api = apiFor(ask, { credential, findAgain, address, traceId, onProgress: following.tell });
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
-    const org = await visitedOrg(api, credential);
+    const org = visitedOrg(credential);
     const menu = credential.org === null ? operatorMenu : orgMenu;
     const frame = {
       theme: themeOf(visit.headers.cookie),
@@ -143,14 +143,8 @@ function isFor(audience: Audience, { org }: Credential): boolean {
   return audience === 'everyone' || (audience === 'org') === (org !== null);
 }
 
-/** Its name and time zone, where the visitor may know them. */
-async function visitedOrg(api: Api, { org }: Credential): Promise<VisitedOrg> {
-  if (org === null) {
-    return { id: '', name: 'Operators', timezone: 'UTC', path: '/v1/admin' };
-  }
-  const path = `/v1/orgs/${org.id}`;
-  const read = await api.tryGet<{ name: string; timezone: string }>(path);
-  return read instanceof Refused
-    ? { id: org.id, name: org.id, timezone: 'UTC', path }
-    : { id: org.id, name: read.name, timezone: read.timezone, path };
+function visitedOrg({ org }: Credential): VisitedOrg {
+  return org === null
+    ? { id: '', name: 'Operators', timezone: 'UTC', path: '/v1/admin' }
+    : { id: org.id, name: org.name, timezone: org.timezone, path: `/v1/orgs/${org.id}` };
 }

@@ -45,7 +45,7 @@ async function decide(answer: () => Promise<HoldResult>) {
       expiresAt: null,
       revoked: false,
       endsAt: null,
-      org: { id: 'org_1', suspended: false, allowList: null, residency: null },
+      org: { id: 'org_1', name: 'One', timezone: 'UTC', suspended: false, allowList: null, residency: null },
     }),
   });
   const body = Buffer.from(JSON.stringify({ model: 'm', estimated_cost_usd: '1' }));

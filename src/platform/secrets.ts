@@ -4,7 +4,7 @@
  * can read it. Every process on one database needs the same key; one that has another must not start, since it could
  * neither sign nor read what the others wrote.
  */
-import { createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Queryable } from './db/database.ts';
@@ -16,6 +16,8 @@ export interface Secrets {
   open(sealed: Uint8Array, context: string): string;
   /** What only a process with the same key can make of a text. `context` names what it is for. */
   sign(text: string, context: string): Buffer;
+  /** The same for many texts of one context: most of what signing costs is done once. */
+  signer(context: string): (text: string) => Buffer;
 }
 
 export interface SecretsOptions {
@@ -29,13 +31,17 @@ const fileName = 'secrets-key';
 const checkContext = 'secrets_key_check';
 
 export function createSecrets(key: Buffer): Secrets {
+  const signer = (context: string) => {
+    const signingKey = createSecretKey(
+      Buffer.from(hkdfSync('sha256', key, '', `sign ${context}`, secretsKeyBytes)),
+    );
+    return (text: string) => createHmac('sha256', signingKey).update(text).digest();
+  };
   return {
     seal: (secret, context) => seal(secret, key, context),
     open: (sealed, context) => unseal(sealed, key, context),
-    sign(text, context) {
-      const signingKey = Buffer.from(hkdfSync('sha256', key, '', `sign ${context}`, secretsKeyBytes));
-      return createHmac('sha256', signingKey).update(text).digest();
-    },
+    sign: (text, context) => signer(context)(text),
+    signer,
   };
 }
 

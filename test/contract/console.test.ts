@@ -119,6 +119,32 @@ test('the pages around signing in have the colors that were chosen, as all other
   expect((await open('/console/login', 'purser_theme=pink')).text).toContain('data-theme="auto"');
 });
 
+test('the org is named to whoever is signed in to it, as it is called now, and nothing is asked for that', async () => {
+  const renamed = await world.createOrg('Before');
+  const { id, ownerKey } = renamed;
+  const { secret } = await world.mintKey(renamed, 'viewer', ['runs:read']);
+  const { cookie: theirs } = await signIn(world, ownerKey, id);
+  const narrow = cookieOf(await postForm(world, '/console/login', { key: secret }));
+  const named = async (as: string) =>
+    /class="org">([^<]*)</.exec((await open('/console/runs', as)).text)?.[1];
+  expect([await named(theirs), await named(narrow)]).toEqual(['Before', 'Before']);
+  const change = { name: 'After <b>', timezone: 'Asia/Tokyo' };
+  await world.request('PATCH', `/v1/orgs/${id}`, { key: ownerKey, body: change });
+  expect([await named(theirs), await named(narrow)]).toEqual(['After &lt;b&gt;', 'After &lt;b&gt;']);
+  const inTheirZone = await open('/console/audit', theirs);
+  expect(inTheirZone.text).toContain('Asia/Tokyo');
+
+  const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const grant = { org_id: id, scope: ['runs:read'], reason: 'Ticket 4711', expires_at };
+  const granted = (await asOperator('POST', '/support/grants', grant)).json;
+  const { token } = (await asOperator('POST', `/support/grants/${granted.id}/sessions`, {})).json;
+  const support = cookieOf(await postForm(world, '/console/support', { token }));
+  expect(await named(support)).toBe('After &lt;b&gt;');
+  const { json } = await world.request('GET', `/v1/orgs/${id}/support-access`, { key: ownerKey });
+  const requests = json.data.filter(({ kind }: { kind: string }) => kind === 'request');
+  expect(requests.map(({ operation }: { operation: string }) => operation)).toEqual(['runs.list']);
+});
+
 test('what belongs to another org is not there, to look at or to change', async () => {
   const other = await world.createOrg('Contoso');
   const theirs = await signIn(world, other.ownerKey, other.id);

@@ -159,6 +159,8 @@ export function credentialOrg(id: string, row: CredentialOrgRow, region: string 
   const allowed = row.ip_allow_list ?? [];
   return {
     id,
+    name: row.org_name ?? id,
+    timezone: row.org_timezone ?? 'UTC',
     suspended: row.org_status === 'suspended',
     allowList: allowed.length === 0 ? null : addressList(allowed),
     residency: residencyIn(region, row.home_region, row.residency_mode ?? 'forward'),

@@ -3,7 +3,14 @@ export { createCredentials, credentialOrg } from './credentials.ts';
 export { expiringKeys } from './expiring.ts';
 export { mintKey, revokeKey, viewKey } from './keys.ts';
 export { minted, revoked } from './outcomes.ts';
-export { type CredentialOrgRow, isSameHolder, listKeys, revokeKeysOf, rolesOf } from './queries.ts';
+export {
+  type CredentialOrgRow,
+  credentialOrgColumns,
+  isSameHolder,
+  listKeys,
+  revokeKeysOf,
+  rolesOf,
+} from './queries.ts';
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';
 export { createKeyUses } from './uses.ts';

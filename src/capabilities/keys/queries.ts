@@ -154,16 +154,22 @@ export interface CredentialRow extends KeyRow, CredentialOrgRow {}
 
 /** All null where there is no org. */
 export interface CredentialOrgRow {
+  readonly org_name: string | null;
+  readonly org_timezone: string | null;
   readonly org_status: 'active' | 'suspended' | null;
   readonly ip_allow_list: readonly string[] | null;
   readonly home_region: string | null;
   readonly residency_mode: ResidencyMode | null;
 }
 
+/** Of `orgs`, wherever it is joined as `o`. */
+export const credentialOrgColumns = `o.name AS org_name, o.timezone AS org_timezone, o.status AS org_status, o.ip_allow_list,
+  o.home_region, o.residency_mode`;
+
 /** The one statement that crosses tenants: a digest is how a caller's tenant is found in the first place. */
 export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
   const [row] = await db.query<CredentialRow>(
-    `SELECT k.*, o.status AS org_status, o.ip_allow_list, o.home_region, o.residency_mode
+    `SELECT k.*, ${credentialOrgColumns}
        FROM keys k LEFT JOIN orgs o ON o.id = k.org_id WHERE k.digest = $1`,
     [digest],
   );

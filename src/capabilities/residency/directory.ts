@@ -99,6 +99,9 @@ export function createDirectory(db: Database): Directory {
           endsAt: key.ends_at,
           org: {
             id: key.org_id,
+            // What it is called is known at home, and nothing of it is shown here.
+            name: key.org_id,
+            timezone: 'UTC',
             suspended: key.suspended,
             allowList: null,
             residency: { homeRegion: key.home_region, mode: key.mode, isHere: false },

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/database.ts';
 import type { OrgRole, Role } from '../../platform/http/access.ts';
 import { type Condition, type PageOf, selectPage } from '../../platform/http/list.ts';
-import type { CredentialOrgRow } from '../keys/index.ts';
+import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
 import { type SessionFilters, type SessionMethod, type SessionStatus, sessionSorts } from './schema.ts';
 
 export interface SessionRow {
@@ -41,8 +41,7 @@ const columns = `tenant_id, id, digest, method, key_id, member_id, role, address
 const held = (idleSeconds: number) => `
   SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
          k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at, m.name AS member_name, m.role AS member_role,
-         m.removed_at AS member_removed_at, o.status AS org_status, o.ip_allow_list, o.home_region,
-         o.residency_mode
+         m.removed_at AS member_removed_at, ${credentialOrgColumns}
     FROM sessions s
     LEFT JOIN keys k ON k.id = s.key_id
     LEFT JOIN members m ON m.org_id = s.tenant_id AND m.id = s.member_id

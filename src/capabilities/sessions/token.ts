@@ -16,8 +16,9 @@ export interface Tokens {
   isOurs(token: string): boolean;
 }
 
-export function createTokens(secrets: Pick<Secrets, 'sign'>, purpose: string): Tokens {
-  const signature = (random: string) => secrets.sign(random, purpose).subarray(0, signatureBytes);
+export function createTokens(secrets: Pick<Secrets, 'signer'>, purpose: string): Tokens {
+  const sign = secrets.signer(purpose);
+  const signature = (random: string) => sign(random).subarray(0, signatureBytes);
   return {
     issue() {
       const random = randomBytes(randomBytesPerToken).toString('base64url');

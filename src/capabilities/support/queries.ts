@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db/database.ts';
 import { type Condition, type PageOf, selectPage } from '../../platform/http/list.ts';
-import type { CredentialOrgRow } from '../keys/index.ts';
+import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
 import {
   type AccessFilters,
   type AccessKind,
@@ -176,7 +176,7 @@ export async function findSession(
             g.revoked_at IS NOT NULL OR g.approved IS NOT DISTINCT FROM false OR NOT coalesce(settings.allowed, true)
               OR k.id IS NULL OR k.revoked_at IS NOT NULL OR coalesce(k.ends_at <= $2, false)
               OR coalesce(k.expires_at <= $2, false) AS revoked,
-            o.status AS org_status, o.ip_allow_list, o.home_region, o.residency_mode
+            ${credentialOrgColumns}
        FROM support_sessions s
        JOIN support_grants g ON g.org_id = s.org_id AND g.id = s.grant_id
        JOIN orgs o ON o.id = s.org_id

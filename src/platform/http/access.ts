@@ -78,6 +78,9 @@ export interface CallerSession {
 
 export interface CredentialOrg {
   readonly id: string;
+  /** What its people see on every page, and the time zone in which they see it. */
+  readonly name: string;
+  readonly timezone: string;
   readonly suspended: boolean;
   /** Null when any address may call. */
   readonly allowList: AddressList | null;
