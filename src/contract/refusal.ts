@@ -52,8 +52,9 @@ export function refuseAs<Code extends 'chain_budget_exceeded' | 'quota_exhausted
   code: Code,
   status: (typeof errorCatalog)[Code]['statuses'][number],
   details: ErrorDetails<Code>,
+  message: string = errorCatalog[code].meaning,
 ): Refusal {
-  return new Refusal(code, status, errorCatalog[code].meaning, details);
+  return new Refusal(code, status, message, details);
 }
 
 /** Whoever sends a field that there is not may call it anything, at any length; nobody needs all of that back. */

@@ -10,7 +10,7 @@ import type { HoldResult, Ledger } from '../platform/ledger/ledger.ts';
 import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
 import { refuseDenial } from '../platform/ledger/refusals.ts';
-import { checkRate, takeGateRates, tellRefusal } from '../platform/rates/gate-rates.ts';
+import { rateRefusal, takeGateRates } from '../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { type Price, questionOf, verdictText } from './decision.ts';
 import type { Degraded } from './degraded.ts';
@@ -81,12 +81,12 @@ async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome 
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken = takeGateRates(rates, limits, question.request, now.getTime());
   if (taken !== undefined) {
-    const verdict = await taken.verdict;
-    if (!verdict.allowed) {
-      decisionCounts.count('edge', 'deny', 'rate_limited');
-      tellRefusal(exhaustions, orgId, question.request.scope, taken, verdict);
+    const refused = rateRefusal(taken, await taken.verdict, 'edge');
+    if (refused !== undefined) {
+      decisionCounts.count('edge', 'deny', refused.refusal.code);
+      refused.tell(exhaustions, orgId, question.request.scope);
+      throw refused.refusal;
     }
-    checkRate(verdict);
   }
   const giveBack = () => taken && rates.giveBack(taken.takes, now.getTime());
   try {

@@ -418,6 +418,50 @@ describe('rate_limited', () => {
     await expectRate(() => surfaces[surface]('0.6', { model: 'u' }));
   });
 
+  const tooMuch = {
+    quota_kind: 'window',
+    unit: 'tokens',
+    limit: 100,
+    used: 0,
+    window_start: null,
+    window_end: null,
+  };
+  const perMinute = { unit: 'tokens', limit: 200, burst: 100, window_seconds: 60, kind: 'rate' };
+  test.each(surfaceNames)(
+    'is not said of more than ever passes at once, by %s, since no retry clears it',
+    async (surface) => {
+      await putPolicies(
+        { ...perMinute, match: { model: 'm' } },
+        { unit: 'requests', limit: 1, window_seconds: 60, kind: 'rate', match: { model: '*' } },
+      );
+      const refused = await surfaces[surface]('1', { input_tokens: 101 });
+      const status = surface === 'an edge decision' ? 402 : 429;
+      expect(refusal(refused)).toEqual([status, 'quota_exhausted', tooMuch]);
+      expect(refused.json.error.message).toContain('101 tokens');
+      expect(refused.headers['retry-after']).toBeUndefined();
+      // Nothing was taken of either.
+      await done(surfaces[surface]('1', { input_tokens: 100 }));
+      // Also where another rate would only have it wait.
+      expect(refusal(await surfaces[surface]('1', { input_tokens: 101 }))[1]).toBe('quota_exhausted');
+    },
+  );
+
+  test('is not said of a bulk request that takes more than that in all', async () => {
+    await putPolicies({ ...perMinute, match: { model: 'm' } });
+    const bulk = (count: number) =>
+      send('POST', '/v1/runs/bulk', {
+        runs: Array.from({ length: count }, () => ({ model: 'm', cost_usd: '0', input_tokens: 40 })),
+      });
+    expect(refusal(await bulk(3))).toEqual([429, 'quota_exhausted', { ...tooMuch, run_index: 2 }]);
+    await done(bulk(2));
+    const waiting = await bulk(1);
+    expect(refusal(waiting)).toEqual([
+      429,
+      'rate_limited',
+      { retry_after_seconds: Number(waiting.headers['retry-after']), run_index: 0 },
+    ]);
+  });
+
   test('a request that another gate refuses gives its share of the rate back', async () => {
     await putCap('1');
     await putPolicies({

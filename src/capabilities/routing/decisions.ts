@@ -4,7 +4,7 @@
  * of the best; if a limit refuses it by then, the choice is made anew with that known, so the next best is tried.
  */
 import { createHash } from 'node:crypto';
-import { refuse, refuseWith } from '../../contract/refusal.ts';
+import { refuse } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import {
   type Candidate,
@@ -21,7 +21,7 @@ import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
 import { refuseDenial } from '../../platform/ledger/refusals.ts';
 import { defaultHoldSeconds } from '../../platform/ledger/scope.ts';
-import { takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
+import { rateRefusal, takeGateRates } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../../platform/rates/rate-limiter.ts';
 import type { ResidencyOf } from '../residency/index.ts';
 import type { RoutingMemory } from './memory.ts';
@@ -139,13 +139,9 @@ async function takeHold(
   const orgId = caller.tenantId;
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken = takeGateRates(rates, limits, look, now.getTime());
-  const verdict = await taken?.verdict;
-  if (taken !== undefined && verdict?.allowed === false) {
-    const details = { retry_after_seconds: verdict.retryAfterSeconds };
-    return {
-      refusal: refuseWith('rate_limited', details),
-      tell: () => tellRefusal(exhaustions, orgId, look.scope, taken, verdict),
-    };
+  const refused = taken && rateRefusal(taken, await taken.verdict, 'run');
+  if (refused !== undefined) {
+    return { refusal: refused.refusal, tell: () => refused.tell(exhaustions, orgId, look.scope) };
   }
   let isHeld = false;
   try {

@@ -13,8 +13,8 @@ import { type Hold, restoredHold } from '../../platform/ledger/hold.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
-import { refuseBooking } from '../../platform/ledger/refusals.ts';
-import { checkRate, takeGateRates, tellRefusal } from '../../platform/rates/gate-rates.ts';
+import { ofRun, refuseBooking } from '../../platform/ledger/refusals.ts';
+import { rateRefusal, takeGateRates } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
 import type { PolicyGate } from '../policies/index.ts';
@@ -129,7 +129,7 @@ async function bookAll<View>(
   },
 ): Promise<View> {
   const orgId = caller.tenantId;
-  const taken = await takeRates(deps, orgId, drafted, now);
+  const taken = await takeRates(deps, orgId, drafted, { now, bulk: how.bulk });
   const decisions = drafted.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
@@ -195,21 +195,21 @@ async function takeRates(
   { orgLimits, rates, exhaustions }: RunDependencies,
   orgId: string,
   bookings: readonly Booking[],
-  now: Date,
+  { now, bulk }: { readonly now: Date; readonly bulk: boolean },
 ): Promise<RateTake[][]> {
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken: RateTake[][] = [];
-  for (const booking of bookings) {
+  for (const [index, booking] of bookings.entries()) {
     const gate = isDecided(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
     if (gate !== undefined) {
-      const verdict = await gate.verdict;
-      if (!verdict.allowed) {
+      const refused = rateRefusal(gate, await gate.verdict, 'run', taken);
+      if (refused !== undefined) {
         for (const takes of taken) {
           rates.giveBack(takes, now.getTime());
         }
-        decisionCounts.count('run', 'deny', 'rate_limited');
-        tellRefusal(exhaustions, orgId, booking.scope, gate, verdict);
-        checkRate(verdict);
+        decisionCounts.count('run', 'deny', refused.refusal.code);
+        refused.tell(exhaustions, orgId, booking.scope);
+        throw bulk ? ofRun(refused.refusal, index) : refused.refusal;
       }
       taken.push([...gate.takes]);
     }

@@ -76,7 +76,7 @@ export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
       const refused = verdict.allowed ? undefined : taken[verdict.index];
       const take = verdict.allowed ? undefined : takes[verdict.index];
       if (refused !== undefined && take !== undefined) {
-        exhaustions.rateRefused(limits.orgId, { key_id: keyId }, refused, take.key);
+        exhaustions.rateRefused(limits.orgId, { key_id: keyId }, refused, take.key, 'rate_limited');
       }
       return verdict;
     };

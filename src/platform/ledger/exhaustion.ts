@@ -25,7 +25,7 @@ export interface Exhaustions {
   /** A gate of the books refused. */
   refused(orgId: string, scope: Scope, denial: Denial): void;
   /** A rate refused. It has no window, so it is told of at most once an hour. */
-  rateRefused(orgId: string, scope: ToldScope, limit: ToldLimit, counted: string): void;
+  rateRefused(orgId: string, scope: ToldScope, limit: ToldLimit, counted: string, code: ErrorCode): void;
   readonly job: Job;
 }
 
@@ -104,10 +104,10 @@ export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDepen
         });
       }
     },
-    rateRefused(orgId, scope, limit, counted) {
+    rateRefused(orgId, scope, limit, counted, code) {
       const window = fixedWindow(rateWindowSeconds, clock.now().getTime());
       const key = `${counted}@${window.startMs}`;
-      tell({ orgId, limit, window, scope, code: 'rate_limited', used: limit.capacity, key });
+      tell({ orgId, limit, window, scope, code, used: limit.capacity, key });
     },
     job: {
       name: 'tell of limits that are exhausted',

@@ -1,5 +1,6 @@
 /** The rate policies that look into a request: its model, its customer, its tokens, its cost. They stand with the gates. */
-import { refuseWith } from '../../contract/refusal.ts';
+import { type Refusal, refuseAs, refuseWith } from '../../contract/refusal.ts';
+import { inUnit } from '../../kernel/denial.ts';
 import {
   type Amounts,
   applicable,
@@ -37,25 +38,59 @@ export function takeGateRates(
   return takes.length === 0 ? undefined : { takes, limits: rates, verdict: limiter.take(takes, nowMs) };
 }
 
-/** Notes which rate it was that refused. */
-export function tellRefusal(
-  exhaustions: Exhaustions,
-  orgId: string,
-  scope: Scope,
-  { takes, limits }: GateTake,
-  verdict: RateVerdict,
-): void {
-  const refused = verdict.allowed ? undefined : limits[verdict.index];
-  const take = verdict.allowed ? undefined : takes[verdict.index];
-  if (refused !== undefined && take !== undefined) {
-    exhaustions.rateRefused(orgId, scope, refused, take.key);
-  }
+export interface RateRefusal {
+  readonly refusal: Refusal;
+  /** Notes which rate it was that refused. */
+  tell(exhaustions: Exhaustions, orgId: string, scope: Scope): void;
 }
 
-export function checkRate(verdict: RateVerdict): void {
-  if (!verdict.allowed) {
-    throw refuseWith('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds });
+/**
+ * Undefined: they all let it pass. `before` is what the same request has taken for other runs of it. A retry clears
+ * `rate_limited`, so a request that takes more than ever passes at once is told something else.
+ */
+export function rateRefusal(
+  { takes, limits }: GateTake,
+  verdict: RateVerdict,
+  surface: 'edge' | 'run',
+  before: readonly (readonly RateTake[])[] = [],
+): RateRefusal | undefined {
+  if (verdict.allowed) {
+    return undefined;
   }
+  const earlier = before.flat();
+  const asked = takes.map(({ key, amount }) =>
+    earlier.reduce((sum, one) => (one.key === key ? sum + one.amount : sum), amount),
+  );
+  const never = takes.findIndex(({ burst }, index) => (asked[index] ?? 0n) > burst);
+  const index = never < 0 ? verdict.index : never;
+  const limit = limits[index] as Limit;
+  const refusal =
+    never < 0
+      ? refuseWith('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
+      : moreThanPasses(limit, asked[index] ?? 0n, surface);
+  return {
+    refusal,
+    tell(exhaustions, orgId, scope) {
+      exhaustions.rateRefused(orgId, scope, limit, takes[index]?.key ?? '', refusal.code);
+    },
+  };
+}
+
+function moreThanPasses(limit: Limit, asked: bigint, surface: 'edge' | 'run'): Refusal {
+  const most = inUnit(limit, limit.burst);
+  return refuseAs(
+    'quota_exhausted',
+    surface === 'edge' ? 402 : 429,
+    {
+      quota_kind: 'window',
+      unit: limit.unit,
+      limit: most,
+      used: inUnit(limit, 0n),
+      window_start: null,
+      window_end: null,
+    },
+    `This request takes ${inUnit(limit, asked)} ${limit.unit} at once; a rate lets ${most} pass at most, however long it waits.`,
+  );
 }
 
 function isGateRate(limit: Limit): boolean {
