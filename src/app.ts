@@ -87,7 +87,7 @@ import type { Caller } from './platform/http/access.ts';
 import { AuthBackoff } from './platform/http/auth-backoff.ts';
 import { healthPages } from './platform/http/health.ts';
 import { expiredKeysJob } from './platform/http/idempotency.ts';
-import type { Shortcut } from './platform/http/lane.ts';
+import type { LaneOptions } from './platform/http/lane.ts';
 import { buildOpenApi } from './platform/http/openapi.ts';
 import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
 import { createRequestRate } from './platform/http/request-rate.ts';
@@ -121,8 +121,8 @@ export interface AppDependencies {
 export interface App {
   readonly routes: readonly Route[];
   readonly handler: RequestHandler;
-  /** Past the handler, for what it can answer. */
-  readonly shortcut: Shortcut | undefined;
+  /** For requests that Node need not read. */
+  readonly lane: LaneOptions;
   readonly jobs: readonly Job[];
   /** What is deprecated now. */
   readonly deprecations: DeprecationRegistry;
@@ -321,7 +321,9 @@ export function createApp(deps: AppDependencies): App {
     backoff,
     settings: config,
     // Not for signing in: what a support session does goes by its token alone.
-    findCredential: async (token) => (await impersonation.find(token)) ?? findCredential(token),
+    findCredential: (token) =>
+      credentials.peek(token) ??
+      impersonation.find(token).then((impersonated) => impersonated ?? findCredential(token)),
     recordImpersonated: (request) => impersonation.record(request),
     sessions,
     baseUrl,
@@ -400,7 +402,7 @@ export function createApp(deps: AppDependencies): App {
   return {
     routes,
     handler: pipeline.handle,
-    shortcut,
+    lane: { shortcut, serve: pipeline.serve },
     jobs,
     deprecations,
     async finish() {

@@ -93,7 +93,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     isDraining: () => draining,
   });
   const server = createHttpServer(app.handler, log);
-  const connections = drainable(server, openLane(server, app.shortcut));
+  const connections = drainable(server, openLane(server, app.lane));
   address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);
   const url = urlOf(config.host, address.port);

@@ -191,7 +191,7 @@ export async function createWorld(
     },
     async listen() {
       const server = createHttpServer(app.handler, log);
-      servers.push(drainable(server, openLane(server, app.shortcut)));
+      servers.push(drainable(server, openLane(server, app.lane)));
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;

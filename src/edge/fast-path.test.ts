@@ -60,7 +60,7 @@ async function decide(answer: () => Promise<HoldResult>) {
   return new Promise<{ asked: number; went: string; outcome: Promise<unknown> | undefined }>((resolve) => {
     fastPath.take(usual, body, {
       socket: {} as Socket,
-      answer: () => resolve({ asked, went: 'fast', outcome: undefined }),
+      allow: () => resolve({ asked, went: 'fast', outcome: undefined }),
       goCommonWay: (outcome) => resolve({ asked, went: 'common', outcome }),
     });
   });

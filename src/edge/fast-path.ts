@@ -126,7 +126,7 @@ export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> 
     }
     const allow = (held: Held) => {
       const traceId = newTraceId();
-      exchange.answer(
+      exchange.allow(
         'content-type: application/json; charset=utf-8\r\ncache-control: no-store\r\n' +
           `x-svc-trace-id: ${traceId}\r\nx-content-type-options: nosniff\r\n`,
         verdictText(question, held, isGoverned),

@@ -37,10 +37,14 @@ function gathered(): DestinationStream {
       destination.write(written);
     }
   };
-  // Before the destination's own listener, which writes what has been passed on.
-  process.prependListener('exit', pass);
+  let isExitHeard = false;
   return {
     write(line) {
+      if (!isExitHeard) {
+        isExitHeard = true;
+        // Before the destination's own listener, which writes what has been passed on.
+        process.prependListener('exit', pass);
+      }
       lines += line;
       if (lines.length >= writtenCharactersMin) {
         pass();

@@ -12,6 +12,7 @@ import { Refusal, refuse } from '../../contract/refusal.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../platform/http/regions.ts';
 import type { StreamedReply } from '../../platform/http/reply.ts';
+import type { RequestHead } from '../../platform/http/request-head.ts';
 import type { Log } from '../../platform/log.ts';
 import { connectionHeaders, createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
 import { type PeerSecrets, type Statement, sha256, sign, verify } from './signatures.ts';
@@ -146,7 +147,7 @@ export function createForwarding({
 }
 
 /** The token is among them, so that a mark cannot be moved to a request of somebody else. */
-function partsOf({ method = '', url = '', headers }: IncomingMessage): string[] {
+function partsOf({ method = '', url = '', headers }: RequestHead): string[] {
   return [method, url, sha256(headers.authorization ?? ''), sha256(headers.cookie ?? '')];
 }
 

@@ -9,7 +9,6 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { breakageOf, isBroken, onBroken } from '../../platform/http/body.ts';
-import { headStartOf } from '../../platform/http/head-start.ts';
 import { forwardHeader } from '../../platform/http/regions.ts';
 
 export interface SendingBounds {
@@ -144,10 +143,7 @@ function headersFor(request: IncomingMessage, host: string, mark: string): strin
 }
 
 function passBody({ request, response }: Passage, outgoing: ClientRequest): void {
-  const read = headStartOf(request)?.body;
-  if (read !== undefined) {
-    outgoing.end(read);
-  } else if (request.headers.expect === undefined) {
+  if (request.headers.expect === undefined) {
     request.pipe(outgoing);
   } else {
     // The client waits for permission to send its body, which is the home region's to give.

@@ -77,6 +77,9 @@ export function clientAddress(
 
 /** IPv4 that arrived on an IPv6 socket (`::ffff:192.0.2.1`) is IPv4; a zone (`fe80::1%eth0`) is local noise. */
 function plainAddress(address: string): string {
+  if (!address.includes(':')) {
+    return address;
+  }
   const withoutZone = address.replace(/%.*$/, '');
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone);
   return mapped?.[1] ?? withoutZone;

@@ -28,7 +28,7 @@ export interface Asked {
   readonly match: Match;
   /** Undefined for a public route. */
   readonly caller: Caller | undefined;
-  readBody(rules: BodyRules): Promise<object>;
+  readBody(rules: BodyRules): object | Promise<object>;
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
   readonly outcome?: Promise<unknown> | undefined;

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
-import { headStartOf } from './head-start.ts';
 import { isStorable, parseJsonLines, parseJsonObject } from './json.ts';
 import type { JsonList } from './json-survey.ts';
 
@@ -33,7 +32,11 @@ export async function readJsonBody(
 ): Promise<object> {
   invite(request, response, rules.limitBytes);
   const bytes = await readBytes(request, rules.limitBytes);
-  const contentType = request.headers['content-type'];
+  return parseBody(bytes, request.headers['content-type'], rules);
+}
+
+/** The same of one that is at hand. */
+export function parseBody(bytes: Buffer, contentType: string | undefined, rules: BodyRules): object {
   if (bytes.length === 0 && rules.optional) {
     return {};
   }
@@ -128,10 +131,6 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
   if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
   }
-  const there = headStartOf(request)?.body;
-  if (there !== undefined) {
-    return there;
-  }
   const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity') {
     return collect(request, request, limitBytes);
@@ -224,6 +223,6 @@ function roomFor(bytes: number, declared: number, limitBytes: number): number {
     : Math.min(Math.max(2 * bytes, 4_096), limitBytes);
 }
 
-function tooLarge(limitBytes: number): Refusal {
+export function tooLarge(limitBytes: number): Refusal {
   return refuse('payload_too_large', `The body exceeds the limit of ${limitBytes} bytes.`);
 }

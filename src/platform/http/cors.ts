@@ -1,5 +1,5 @@
 /** Cross-origin calls from browsers, for configured origins only. */
-import type { IncomingMessage } from 'node:http';
+import type { RequestHead } from './request-head.ts';
 
 /** What a script in a browser may read of an answer, beside its status and body. */
 const exposedHeaders = [
@@ -15,7 +15,7 @@ const preflightSeconds = '600';
 export type Headers = Record<string, string>;
 
 /** What a response to this origin carries; undefined when the origin is not a configured one. */
-export function corsHeaders(request: IncomingMessage, origins: readonly string[]): Headers | undefined {
+export function corsHeaders(request: RequestHead, origins: readonly string[]): Headers | undefined {
   const { origin } = request.headers;
   if (origin === undefined || !origins.includes(origin)) {
     return undefined;
@@ -27,7 +27,7 @@ export function corsHeaders(request: IncomingMessage, origins: readonly string[]
   };
 }
 
-export function isPreflight(request: IncomingMessage): boolean {
+export function isPreflight(request: RequestHead): boolean {
   return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
 }
 

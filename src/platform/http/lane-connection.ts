@@ -1,15 +1,17 @@
 /** One connection of the lane: what was read of it, the request that is under way, and how it leaves. */
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { giveHeadStart } from './head-start.ts';
+import type { NodeMessages } from './incoming.ts';
 import type { PlainHead } from './plain-head.ts';
+import { type PlainConnection, PlainRequest } from './plain-request.ts';
+import type { Reply } from './reply.ts';
 
 /** What a shortcut is given to answer a request. One of the two has to be called, once. */
 export interface Exchange {
   readonly socket: Socket;
   /** With 200, these lines of headers beside those that every response has, and this body. All of it is ASCII. */
-  answer(headerLines: string, body: string): void;
+  allow(headerLines: string, body: string): void;
   /** `outcome`: what its handler would ask for, where that was asked already. */
   goCommonWay(outcome?: Promise<unknown>): void;
 }
@@ -31,7 +33,7 @@ const nothing: Buffer = Buffer.alloc(0);
 export interface Surroundings {
   headOf(bytes: Buffer): KnownHead | undefined;
   take(known: KnownHead, body: Buffer): void;
-  handle(request: IncomingMessage, response: ServerResponse): void;
+  serve(request: PlainRequest): void;
   /** Gives the connection to Node. */
   parse(): void;
   timedOut(): void;
@@ -42,7 +44,7 @@ export interface Surroundings {
   readonly firstByteWithinMs: number;
 }
 
-export class LaneConnection implements Exchange {
+export class LaneConnection implements Exchange, PlainConnection {
   readonly socket: Socket;
   readonly #lane: Surroundings;
   /** What was read and belongs to no request that is under way. */
@@ -135,7 +137,7 @@ export class LaneConnection implements Exchange {
     this.#lane.take(current, this.#body);
   }
 
-  answer(headerLines: string, body: string): void {
+  allow(headerLines: string, body: string): void {
     this.socket.write(
       `HTTP/1.1 200 OK\r\n${headerLines}content-length: ${body.length}\r\n${this.#lane.commonLines()}\r\n${body}`,
       'latin1',
@@ -143,10 +145,24 @@ export class LaneConnection implements Exchange {
     this.#answered();
   }
 
+  /** As Node would write it. */
+  answer(status: number, headers: Reply['headers'], body: string): void {
+    const bytes = Buffer.byteLength(body);
+    const length = status === 204 ? '' : `content-length: ${bytes}\r\n`;
+    this.socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}${length}${this.#lane.commonLines()}\r\n${body}`,
+      bytes === body.length ? 'latin1' : 'utf8',
+    );
+    this.#answered();
+  }
+
   goCommonWay(outcome?: Promise<unknown>): void {
     const { head } = this.#current as KnownHead;
-    const request = requestOf(head, this.#body, this.socket);
-    giveHeadStart(request, { body: this.#body, outcome });
+    this.#lane.serve(new PlainRequest(this, head, this.#body, outcome));
+  }
+
+  messagesOf(head: PlainHead, body: Buffer): NodeMessages {
+    const request = requestOf(head, body, this.socket);
     const response = new ServerResponse(request);
     // As Node's server does; there is no option for it.
     Object.assign(response, { _keepAliveTimeout: this.#lane.keepAliveMs });
@@ -159,7 +175,7 @@ export class LaneConnection implements Exchange {
       this.#answered();
     });
     this.#response = response;
-    this.#lane.handle(request, response);
+    return { request, response };
   }
 
   #answered(): void {
@@ -224,6 +240,18 @@ export class LaneConnection implements Exchange {
       this.socket.destroy();
     }
   }
+}
+
+function linesOf(headers: Reply['headers']): string {
+  let lines = '';
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] as string | string[];
+    for (const one of typeof value === 'string' ? [value] : value) {
+      validateHeaderValue(name, one);
+      lines += `${name}: ${one}\r\n`;
+    }
+  }
+  return lines;
 }
 
 /** A request as Node's parser would have made it, all of it there. */

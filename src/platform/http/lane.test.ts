@@ -35,7 +35,7 @@ interface Listening {
 
 async function listen({ withLane }: { withLane: boolean }): Promise<Listening> {
   const server = createHttpServer(world.app.handler, createLog('silent'));
-  const lane = withLane ? openLane(server, world.app.shortcut) : undefined;
+  const lane = withLane ? openLane(server, world.app.lane) : undefined;
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -81,9 +81,11 @@ function seen({ status, headers, text }: RawAnswer, index: number, { length: cou
   // Behind the last Node itself says either, by whether it has heard already that nothing more will come.
   const staysOpen = index < count - 1 ? { connection, keepAlive } : undefined;
   const json = text === '' ? undefined : JSON.parse(text);
-  const { decision_id, expires_at, limits, ...rest } = json ?? {};
+  const { decision_id, expires_at, limits, ...answered } = json ?? {};
+  const { id, started_at, finished_at, charged_at, created_at, ...rest } = answered;
   const trace = json?.error?.trace_id;
-  const told = [date, traceId, length, decision_id, expires_at].map((value) => typeof value);
+  const ofRun = [id, started_at, finished_at, charged_at, created_at];
+  const told = [date, traceId, length, decision_id, expires_at, ...ofRun].map((value) => typeof value);
   return {
     status,
     others,
@@ -133,6 +135,34 @@ function requests(): fc.Arbitrary<string> {
         ['Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/json'],
         body,
       ),
+    );
+  const run = fc
+    .tuple(
+      key,
+      fc.constantFrom(
+        '{"model":"gpt-4o","input_tokens":1200,"output_tokens":310,"customer_id":"c","metadata":{"a":[1]}}',
+        `{"model":"${Buffer.from('é☃').toString('latin1')}","cost_usd":"0.01","tags":{"a":"\\u00e9"}}`,
+        '{"model":"m","cost_usd":"0.01","status":"running","chain_id":"x","estimated_cost_usd":"0.02"}',
+        '{"model":"m","cost_usd":"0.01","external_id":"known"}',
+        '{"model":"m","cost_usd":"0.01","decision_id":"dec_unknown"}',
+        '{"model":"m","cost_usd":"0.01","parent_run_id":"run_unknown"}',
+        '{"model":"nobody has a price for this"}',
+        '{"model":"m","cost_usd":"0.01","nonsense":1}',
+        '{"model":"m","metadata":{"__proto__":1}}',
+        '[]',
+        '{',
+        '',
+      ),
+      fc.constantFrom('/v1/runs', '/v1/runs', '/v1/runs?', '/v1/runs?a=b', '/v1/runs/run_unknown/complete'),
+      fc.constantFrom(
+        'application/json',
+        'application/json',
+        'text/plain',
+        'application/json; charset=utf-8',
+      ),
+    )
+    .map(([token, body, target, type]) =>
+      bodyOf(target, ['Host: x', `Authorization: Bearer ${token}`, `Content-Type: ${type}`], body),
     );
   // Not `Expect`: whether Node closes behind its refusal depends on whether it has the body by then. The tests of framing
   // in test/contract have it, on a lane.
@@ -231,6 +261,10 @@ function requests(): fc.Arbitrary<string> {
   const others = fc.constantFrom(
     rawRequest('GET', '/v1/nothing'),
     rawRequest('GET', '/v1/orgs/x', [`Authorization: Bearer ${rich.ownerKey}`]),
+    rawRequest('GET', `/v1/orgs/${rich.id}`, [`Authorization: Bearer ${rich.ownerKey}`]),
+    rawRequest('GET', '/v1/runs?model=none', [`Authorization: Bearer ${rich.ownerKey}`]),
+    rawRequest('GET', '/v1/runs?limit=0', [`Authorization: Bearer ${rich.ownerKey}`]),
+    rawRequest('GET', '/v1/runs?model=none', ['Cookie: a=b', 'Origin: https://x']),
     rawRequest('GET', `/v1/orgs/${rich.id}?a=1&a=2`, [`Authorization: Bearer ${rich.ownerKey}`]),
     rawRequest('GET', '/v1/orgs/x', ['Content-Length: 2'], '{}'),
     rawRequest('POST', '/v1/runs', [`Authorization: Bearer ${rich.ownerKey}`, 'Content-Length: 2'], '{}'),
@@ -249,6 +283,7 @@ function requests(): fc.Arbitrary<string> {
     });
   return fc.oneof(
     { weight: 6, arbitrary: decision },
+    { weight: 6, arbitrary: run },
     { weight: 4, arbitrary: odd },
     { weight: 3, arbitrary: misshapen },
     { weight: 1, arbitrary: chunked },

@@ -10,6 +10,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import type { Incoming } from './incoming.ts';
 import { type Exchange, type KnownHead, LaneConnection } from './lane-connection.ts';
 import { headBytesMax, type PlainHead, parsePlainHead } from './plain-head.ts';
 
@@ -30,7 +31,13 @@ const sweepEveryMs = 250;
 const knownHeadsMax = 1_000;
 const headEnd = Buffer.from('\r\n\r\n');
 
-export function openLane(server: Server, shortcut?: Shortcut): Lane {
+export interface LaneOptions {
+  readonly shortcut?: Shortcut | undefined;
+  /** Answers all others. Left out, it is whoever listens for the server's requests. */
+  serve?(incoming: Incoming): void;
+}
+
+export function openLane(server: Server, { shortcut, serve }: LaneOptions = {}): Lane {
   const parse = server.listeners('connection') as ((socket: Socket) => void)[];
   const connections = new Set<LaneConnection>();
   const knownHeads = new Map<string, KnownHead>();
@@ -81,7 +88,12 @@ export function openLane(server: Server, shortcut?: Shortcut): Lane {
           shortcut.take(known.prepared, body, connection);
         }
       },
-      handle: (request, response) => void server.emit('request', request, response),
+      serve:
+        serve ??
+        ((plain) => {
+          const { request, response } = plain.messages();
+          server.emit('request', request, response);
+        }),
       parse() {
         for (const listener of parse) {
           listener.call(server, socket);

@@ -22,19 +22,19 @@ import { type AddressList, clientAddress } from './address.ts';
 import { type AnswerRouteDependencies, admit, createAnswerRoute } from './answer-route.ts';
 import { type Ask, createAsk } from './ask.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
-import { readForm, readJsonBody, storableParameters } from './body.ts';
+import { readForm, storableParameters } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
-import { headStartOf } from './head-start.ts';
+import { type Incoming, incomingFromNode } from './incoming.ts';
 import { stillAdmitted } from './long-stream.ts';
 import type { Page, PageAnswer, Visit } from './page.ts';
 import type { TellRefused } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
+import { bearerToken, checkEnvelopeOfRequest, headerLines, type RequestHead } from './request-head.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
-import { sendReply, sendStream } from './send.ts';
 import { onRecord, type RecordImpersonated } from './support-session.ts';
 import { newTraceId } from './trace-id.ts';
 
@@ -45,8 +45,8 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly tracer: Tracer;
   readonly backoff: AuthBackoff;
   readonly settings: PipelineSettings & AnswerRouteDependencies['settings'];
-  /** Finds what belongs to a token; undefined when there is none. */
-  findCredential(token: string): Promise<Credential | undefined>;
+  /** Finds what belongs to a token, at once where it is remembered; undefined when there is none. */
+  findCredential(token: string): Found | Promise<Found>;
   readonly sessions: SessionFinder;
   readonly recordImpersonated: RecordImpersonated;
   /** Where browsers reach this service. */
@@ -59,6 +59,8 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly tellRefused: TellRefused;
 }
 
+type Found = Credential | undefined;
+
 export interface PipelineSettings {
   readonly trustedProxies: AddressList | undefined;
   readonly corsOrigins: readonly string[];
@@ -67,8 +69,8 @@ export interface PipelineSettings {
 /** What is learned about a request on its way, for what every response carries and for the log. */
 interface Exchange {
   readonly now: Date;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly incoming: Incoming;
+  readonly request: RequestHead;
   readonly traceId: string;
   readonly address: string;
   /** The region that has sent it here; undefined: the client has. */
@@ -81,10 +83,12 @@ interface Exchange {
   caller: Caller | undefined;
 }
 
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface Pipeline {
   readonly handle: RequestHandler;
+  /** The same for a request that Node has not read. */
+  serve(incoming: Incoming): void;
   readonly ask: Ask;
 }
 
@@ -92,13 +96,21 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   const { router, clock, log, metrics, tracer, settings } = deps;
   const answerRoute = createAnswerRoute(deps);
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function serve(incoming: Incoming): void {
+    respond(incoming).catch((error) => {
+      log.error({ err: error }, 'a request ended without an answer');
+      incoming.request.socket.destroy();
+    });
+  }
+
+  async function respond(incoming: Incoming): Promise<void> {
     const startedMs = performance.now();
+    const { request } = incoming;
     const sent = deps.regions?.received(request);
     const exchange: Exchange = {
       now: clock.now(),
+      incoming,
       request,
-      response,
       traceId: sent?.traceId ?? newTraceId(),
       address: sent?.address ?? clientAddress(request, settings.trustedProxies),
       sentBy: sent?.from,
@@ -127,15 +139,12 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       'x-svc-trace-id': exchange.traceId,
       'x-content-type-options': 'nosniff',
     };
-    if (typeof reply.body === 'string') {
-      sendReply(request, response, { ...reply, body: reply.body, headers });
-    } else {
+    if (typeof reply.body !== 'string') {
       reply.body.once('error', (error) =>
         log.warn({ traceId: exchange.traceId, reason: String(error) }, 'a stream was broken off'),
       );
-      sendStream(request, response, { ...reply, body: reply.body, headers });
     }
-
+    incoming.send({ ...reply, headers } as Reply | StreamedReply);
     observe(exchange, reply, span, performance.now() - startedMs);
   }
 
@@ -212,10 +221,11 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     let caller: Caller | undefined;
     try {
-      caller = await identify(exchange, endpoint.route, match);
+      const identified = identify(exchange, endpoint.route, match);
+      caller = identified instanceof Promise ? await identified : identified;
     } catch (error) {
       if (error instanceof AtHomeElsewhere && deps.regions !== undefined) {
-        return deps.regions.forward(error.homeRegion, exchange);
+        return deps.regions.forward(error.homeRegion, { ...exchange, ...exchange.incoming.messages() });
       }
       throw error;
     }
@@ -226,38 +236,56 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       now: exchange.now,
       match,
       caller,
-      readBody: (rules) => readJsonBody(request, exchange.response, rules),
+      readBody: (rules) => exchange.incoming.readBody(rules),
       keyLines: headerLines(request, 'idempotency-key'),
       ...(endpoint.route.contentTypes !== undefined &&
         caller !== undefined && {
           stillAdmitted: stillAdmitted({
             clock,
-            find: (now) => findCredential({ ...exchange, now }),
+            find: async (now) => findCredential({ ...exchange, now }),
             examine: (credential, now) => examine(exchange, credential, endpoint.route, match, now),
           }),
         }),
-      outcome: headStartOf(request)?.outcome,
+      outcome: exchange.incoming.outcome,
     });
   }
 
   async function answerPage(exchange: Exchange, page: Page, match: Match): Promise<Reply | StreamedReply> {
-    const { request, response } = exchange;
+    const { request, incoming } = exchange;
     if (page.takesFormsOfOthers !== true) {
       checkNotCrossSite(request, deps.baseUrl());
     }
     const visit: Visit = {
       ...visitOf(exchange),
       query: storableParameters(match.queryString),
-      form: () => readForm(request, response, settings.bodyLimitBytes),
+      form: () => {
+        const messages = incoming.messages();
+        return readForm(messages.request, messages.response, settings.bodyLimitBytes);
+      },
     };
     return pageReply(await page.handler(visit));
   }
 
-  async function identify(exchange: Exchange, route: Route, match: Match): Promise<Caller | undefined> {
+  function identify(
+    exchange: Exchange,
+    route: Route,
+    match: Match,
+  ): Caller | undefined | Promise<Caller | undefined> {
     if (route.access.kind === 'public') {
       return undefined;
     }
-    const credential = await findCredential(exchange);
+    const found = findCredential(exchange);
+    return found instanceof Promise
+      ? found.then((credential) => identified(exchange, route, match, credential))
+      : identified(exchange, route, match, found);
+  }
+
+  function identified(
+    exchange: Exchange,
+    route: Route,
+    match: Match,
+    credential: Found,
+  ): Caller | undefined | Promise<Caller | undefined> {
     if (credential === undefined) {
       const retryAfterSeconds = deps.backoff.failed(exchange.address);
       throw retryAfterSeconds === undefined
@@ -294,10 +322,13 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */
-  async function findCredential({ request, now }: Exchange): Promise<Credential | undefined> {
-    if (request.headers.authorization !== undefined) {
-      return deps.findCredential(bearerToken(request));
-    }
+  function findCredential({ request, now }: Exchange): Found | Promise<Found> {
+    return request.headers.authorization === undefined
+      ? findSession(request, now)
+      : deps.findCredential(bearerToken(request));
+  }
+
+  async function findSession(request: RequestHead, now: Date): Promise<Found> {
     const session = await deps.sessions.find(request.headers.cookie, now);
     switch (session.kind) {
       case 'none':
@@ -312,7 +343,11 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
   }
 
-  return { handle, ask: createAsk({ ...deps, answerRoute }) };
+  return {
+    handle: (request, response) => serve(incomingFromNode(request, response)),
+    serve,
+    ask: createAsk({ ...deps, answerRoute }),
+  };
 }
 
 function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Visit, 'query' | 'form'> {
@@ -323,39 +358,4 @@ function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Vis
 function pageReply({ status, contentType, body, headers }: PageAnswer): Reply | StreamedReply {
   const head = { status, headers: { 'content-type': contentType, ...headers } };
   return typeof body === 'string' ? { ...head, body } : { ...head, body };
-}
-
-/** What Node leaves to us to refuse, see `server.ts`. */
-function checkEnvelopeOfRequest(request: IncomingMessage): void {
-  if (request.headers.host === undefined && request.httpVersion === '1.1') {
-    throw refuse('bad_request', 'The Host header is missing.');
-  }
-  if (headerLines(request, 'host').length > 1) {
-    // A proxy in front may have believed the other one.
-    throw refuse('bad_request', 'The Host header was sent more than once.');
-  }
-  const { expect } = request.headers;
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    throw refuse('bad_request', 'The Expect header asks for something unknown.');
-  }
-}
-
-/** A header's values as they were sent: Node joins the lines of a header that was sent twice. */
-function headerLines({ headers, rawHeaders }: IncomingMessage, name: string): string[] {
-  const lines: string[] = [];
-  for (let i = 0; headers[name] !== undefined && i < rawHeaders.length; i += 2) {
-    const raw = rawHeaders[i] as string;
-    if (raw.length === name.length && raw.toLowerCase() === name) {
-      lines.push(rawHeaders[i + 1] as string);
-    }
-  }
-  return lines;
-}
-
-function bearerToken(request: IncomingMessage): string {
-  const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
-  if (match?.[1] === undefined) {
-    throw refuse('unauthorized', 'A bearer token is required.');
-  }
-  return match[1];
 }

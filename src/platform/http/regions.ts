@@ -1,6 +1,7 @@
 /** Other regions, as the pipeline sees them: requests that they have sent here, and requests that belong there. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StreamedReply } from './reply.ts';
+import type { RequestHead } from './request-head.ts';
 
 /** What a region that sends a request on vouches for, signed. A request that carries it is never sent on again. */
 export const forwardHeader = 'x-svc-region-forward';
@@ -22,7 +23,7 @@ export interface ToSend {
 
 export interface Regions {
   /** Undefined: no other region has sent it, or none that can be believed. */
-  received(request: IncomingMessage): Sent | undefined;
+  received(request: RequestHead): Sent | undefined;
   /** Sends a request to its home region, its body as it comes, and gives what is answered there, as it comes. */
   forward(homeRegion: string, toSend: ToSend): Promise<StreamedReply>;
 }

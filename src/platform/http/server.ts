@@ -43,10 +43,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
       // It does not know interim responses, so its expectation is to be ignored.
       delete request.headers.expect;
     }
-    handler(request, response).catch((error) => {
-      log.error({ err: error }, 'a request ended without an answer');
-      request.socket.destroy();
-    });
+    handler(request, response);
   };
   server.on('request', serve);
   // Both would be answered by Node before we saw the request; the pipeline looks at the header itself.

@@ -1,0 +1,41 @@
+/** A request as the pipeline sees it, with its body and the way back, whether Node's parser has read it or the lane. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type BodyRules, readJsonBody } from './body.ts';
+import type { Reply, StreamedReply } from './reply.ts';
+import type { RequestHead } from './request-head.ts';
+import { sendReply, sendStream } from './send.ts';
+
+export interface Incoming {
+  readonly request: RequestHead;
+  /** What its handler would ask for, where that was asked before it was its turn. */
+  readonly outcome: Promise<unknown> | undefined;
+  readBody(rules: BodyRules): object | Promise<object>;
+  /** Node's own, for what needs them: forms, answers that are streams, requests that are sent on. */
+  messages(): NodeMessages;
+  send(reply: Reply | StreamedReply): void;
+}
+
+export interface NodeMessages {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export function incomingFromNode(request: IncomingMessage, response: ServerResponse): Incoming {
+  const messages = { request, response };
+  return {
+    request,
+    outcome: undefined,
+    readBody: (rules) => readJsonBody(request, response, rules),
+    messages: () => messages,
+    send: (reply) => sendByNode(messages, reply),
+  };
+}
+
+export function sendByNode({ request, response }: NodeMessages, reply: Reply | StreamedReply): void {
+  const { body } = reply;
+  if (typeof body === 'string') {
+    sendReply(request, response, { ...reply, body });
+  } else {
+    sendStream(request, response, { ...reply, body });
+  }
+}
