@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startJobs } from './jobs.ts';
 import { createLog } from './log.ts';
 
@@ -23,4 +23,33 @@ test('a job that cannot end what it left is told of, and keeps nothing else from
   await jobs.stop();
   expect(isOtherStopped).toBe(true);
   expect(lines.join('')).toContain('broken');
+});
+
+test('a job that has more to do rests in between as long as it says, and no longer once it is to stop', async () => {
+  vi.useFakeTimers();
+  try {
+    let batches = 0;
+    const job = {
+      name: 'long',
+      everyMs: 1_000,
+      async runOnce() {
+        batches += 1;
+        return true;
+      },
+      restMs: () => 10_000,
+    };
+    const jobs = startJobs([job], createLog('silent'));
+    await vi.advanceTimersByTimeAsync(1_250);
+    expect(batches).toBe(1);
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(batches).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(batches).toBe(2);
+    // No timer has to run for it.
+    await jobs.stop();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(batches).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });

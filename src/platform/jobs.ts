@@ -1,4 +1,5 @@
 /** Work that recurs: bounded batches, a jitter so that processes do not act in step, and a stop that waits. */
+import { performance } from 'node:perf_hooks';
 import type { Log } from './log.ts';
 
 export interface Job {
@@ -6,6 +7,8 @@ export interface Job {
   readonly everyMs: number;
   /** One bounded batch. Returns true when there is more to do at once. */
   runOnce(): Promise<boolean>;
+  /** How long to rest before the batch that follows at once, of how long the last one took. Without it: not at all. */
+  restMs?(tookMs: number): number;
   /** Ends what a run has left going on. Called once, after the last run. */
   stop?(): Promise<void>;
 }
@@ -23,10 +26,11 @@ export function startJobs(jobs: readonly Job[], log: Log): RunningJobs {
   };
 }
 
-function startJob({ name, everyMs, runOnce, stop }: Job, log: Log): RunningJobs {
+function startJob({ name, everyMs, runOnce, restMs, stop }: Job, log: Log): RunningJobs {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<void> = Promise.resolve();
+  let wake = () => {};
 
   function schedule(): void {
     if (!stopped) {
@@ -39,10 +43,20 @@ function startJob({ name, everyMs, runOnce, stop }: Job, log: Log): RunningJobs 
       timer.unref();
     }
   }
+  function rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      wake = resolve;
+      setTimeout(resolve, ms).unref();
+    });
+  }
   async function run(): Promise<void> {
     try {
+      let startedMs = performance.now();
       while (!stopped && (await runOnce())) {
-        // The next batch.
+        if (restMs !== undefined && !stopped) {
+          await rest(restMs(performance.now() - startedMs));
+        }
+        startedMs = performance.now();
       }
     } catch (error) {
       log.warn({ job: name, err: error }, 'a job failed; it will run again');
@@ -55,6 +69,7 @@ function startJob({ name, everyMs, runOnce, stop }: Job, log: Log): RunningJobs 
     async stop() {
       stopped = true;
       clearTimeout(timer);
+      wake();
       await current;
       try {
         await stop?.();

@@ -2,29 +2,33 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
 import { freePort } from '../support/postgres-cluster.ts';
-import { operatorKey, settingsOf, startPurser } from '../support/service-process.ts';
+import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
 vi.setConfig(processTimeouts);
 
 let place: Place;
 let settings: Record<string, string>;
-beforeEach(async () => {
-  place = await makePlace({ migrated: true });
-  settings = { ...settingsOf(place), SVC_PORT: String(await freePort()) };
-});
-afterEach(async () => {
+let service: ServiceProcess;
+afterAll(async () => {
   await endAllProcesses();
-  await place.remove();
+  await place?.remove();
 });
 
 async function init(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runPurser(['init', ...args], settings);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;
+}
+
+async function complaint(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runPurser(['init', ...args], settings);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr, 'a sentence, not a stack').not.toMatch(/^ +at /m);
+  return stderr;
 }
 
 /** What each command of the script answered. Whatever is no command has to be a comment. */
@@ -35,8 +39,26 @@ function answersOf(script: string) {
     .map((line) => JSON.parse(line));
 }
 
+/** First without a service, then with the one that is started meanwhile: each test goes on where the one before it ended. */
+beforeAll(async () => {
+  place = await makePlace({ migrated: true });
+  const { SVC_BOOTSTRAP_OPERATOR_KEY: _, ...others } = settingsOf(place);
+  settings = { ...others, SVC_PORT: String(await freePort()) };
+});
+const keyFile = () => readFileSync(join(place.dataDir, 'operator-key'), 'utf8').trim();
+
+test('without a service it works on the database itself, and its lines wait for one', async () => {
+  expect(await complaint('--url', `http://127.0.0.1:${settings.SVC_PORT}`)).toContain('no service answers');
+  const script = await init('--cap', '0.000000001');
+  expect(script).toContain('npm start');
+  const made = keyFile();
+  service = await startPurser(settings);
+  expect(keyFile(), 'the operator key was made by init').toBe(made);
+  const [allowed, refused] = answersOf(script);
+  expect([allowed.decision, refused.error.code]).toEqual(['allow', 'spend_cap_exceeded']);
+});
+
 test('finds the running service, and its lines are one allowed and one refused decision', async () => {
-  await startPurser(settings);
   const script = await init('--name', "O'Hara & Co", '--timezone', 'Europe/Berlin', '--cap', '2');
   const [allowed, refused, ...rest] = answersOf(script);
   expect(rest).toEqual([]);
@@ -53,37 +75,20 @@ test('finds the running service, and its lines are one allowed and one refused d
   expect(script).toContain("O'Hara & Co");
 });
 
-test('without a service it works on the database itself, and its lines wait for one', async () => {
-  const script = await init('--cap', '0.000000001');
-  expect(script).toContain('npm start');
-  await startPurser(settings);
-  const [allowed, refused] = answersOf(script);
-  expect([allowed.decision, refused.error.code]).toEqual(['allow', 'spend_cap_exceeded']);
-});
-
-test('takes the operator key from the data directory, and makes it where there is none', async () => {
-  const { SVC_BOOTSTRAP_OPERATOR_KEY: _, ...others } = settings;
-  settings = others;
-  await init();
-  const made = readFileSync(join(place.dataDir, 'operator-key'), 'utf8').trim();
-  expect(made).not.toBe(operatorKey);
-  const service = await startPurser(settings);
-  expect(answersOf(await init('--name', 'Second'))[0].decision).toBe('allow');
-  const { json } = await service.request('GET', '/v1/admin/orgs', { key: made });
-  expect(json.data.map(({ name }: { name: string }) => name).sort()).toEqual(['My organization', 'Second']);
+test('takes the operator key from the data directory, or as the settings say', async () => {
+  const { json } = await service.request('GET', '/v1/admin/orgs', { key: keyFile() });
+  expect(json.data.map(({ name }: { name: string }) => name).sort()).toEqual([
+    'My organization',
+    "O'Hara & Co",
+  ]);
+  const wrong = { ...settings, SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey };
+  const { code, stderr } = await runPurser(['init'], wrong);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('answered 401')]);
 });
 
 test('says what is wrong, in a sentence', async () => {
-  const complaint = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runPurser(['init', ...args], settings);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr, 'a sentence, not a stack').not.toMatch(/^ +at /m);
-    return stderr;
-  };
   expect(await complaint('--cap', '0')).toContain('--cap');
   expect(await complaint('--cap', 'much')).toContain('--cap');
-  expect(await complaint('--url', `http://127.0.0.1:${settings.SVC_PORT}`)).toContain('no service answers');
-  const service = await startPurser(settings);
   expect(await complaint('--timezone', 'Mars/Olympus')).toContain('timezone');
   expect(await complaint('--url', `${service.url}/elsewhere`)).toContain('answered 404');
 });

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
+import { openSecrets } from '../../src/platform/secrets.ts';
 import { readBooks } from '../support/books.ts';
 import { endAllProcesses, processTimeouts, spawnNode } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -135,12 +136,12 @@ test('a process killed after sending and before writing that down: the event com
 
 test('a start with a key that cannot open the stored secrets stops, and names the setting', async () => {
   place = await makePlace({ migrated: true });
-  const key = Buffer.alloc(32, 1).toString('base64');
-  const service = await startPurser({ ...settings(), SVC_SECRETS_KEY: key });
-  await service.end('SIGTERM');
+  const key = Buffer.alloc(32, 1);
+  await readBooks(place, (db) => openSecrets(db, { dataDir: place.dataDir, key }));
   const other = { ...settings(), SVC_SECRETS_KEY: Buffer.alloc(32, 2).toString('hex') };
   await expect(startPurser(other)).rejects.toThrow(/SVC_SECRETS_KEY cannot open the secrets/);
   // Without any: none is made up, since it could open nothing either.
   await expect(startPurser(settings())).rejects.toThrow(/neither SVC_SECRETS_KEY nor/);
-  await (await startPurser({ ...settings(), SVC_SECRETS_KEY: key })).end('SIGTERM');
+  const right = { ...settings(), SVC_SECRETS_KEY: key.toString('base64') };
+  await (await startPurser(right)).end('SIGTERM');
 });

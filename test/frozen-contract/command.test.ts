@@ -27,7 +27,7 @@ beforeAll(async () => {
     cpSync(join(repository, part), join(tree, part), { recursive: true });
   }
   symlinkSync(join(repository, 'node_modules'), join(tree, 'node_modules'));
-  // What is being added right now is not what is tested here.
+  // What is being added right now is not what is tested here. That the tree passes is what `npm run check` says.
   expect(await run('record-contract')).toEqual({ code: 0, output: '' });
 });
 afterAll(() => rmSync(tree, { recursive: true, force: true }));
@@ -51,9 +51,7 @@ function edit(path: string, from: string, to: string): void {
   writeFileSync(file, before.replace(from, to));
 }
 
-test('the tree passes; a tampered catalog, OpenAPI document and ledger are refused, and not recorded', async () => {
-  expect(await run('check-contract')).toEqual({ code: 0, output: '' });
-
+test('a tampered catalog, OpenAPI document and ledger are refused, and not recorded', async () => {
   edit('src/contract/errors.ts', 'entry([410]', 'entry([404]');
   edit('docs/generated/openapi.json', '"runs.list"', '"runs.all"');
   edit('src/contract/releases.ts', '31 Dec 2036', '31 Dec 2031');

@@ -688,7 +688,7 @@ describe('the lists say what each price says of itself', () => {
     const items: { model: string }[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
-      const { json } = await admin('GET', `${path}?limit=7${cursor && `&cursor=${cursor}`}`);
+      const { json } = await admin('GET', `${path}?limit=40${cursor && `&cursor=${cursor}`}`);
       items.push(...json.data);
       cursor = json.next_cursor;
     }

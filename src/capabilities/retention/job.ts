@@ -6,8 +6,6 @@
  * A kind that fails for an org is put off for a while and the next one is gone on with; and so is an org that fails as a whole.
  * What is wrong with one must not keep what was promised to delete of the others.
  */
-import { performance } from 'node:perf_hooks';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
@@ -215,15 +213,8 @@ export function retentionJob(deps: RetentionDependencies): Job {
   return {
     name: 'delete what is older than retention policies say',
     everyMs,
-    async runOnce() {
-      const startedMs = performance.now();
-      const more = await takeTurn();
-      if (more) {
-        const tookMs = performance.now() - startedMs;
-        await pause(restMsAfter(tookMs, pace.look()), undefined, { ref: false });
-      }
-      return more;
-    },
+    runOnce: takeTurn,
+    restMs: (tookMs) => restMsAfter(tookMs, pace.look()),
   };
 }
 
