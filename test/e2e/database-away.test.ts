@@ -11,6 +11,7 @@ import { expectEachOnce, expectOnlyUnavailability, startLoad } from '../support/
 import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { type Cluster, findPostgres, startCluster } from '../support/postgres-cluster.ts';
+import { scratch } from '../support/scratch.ts';
 import {
   operatorKey,
   retryWhile,
@@ -35,7 +36,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
   let cluster: Cluster;
   let place: Place;
   beforeAll(async () => {
-    cluster = await startCluster(findPostgres() ?? '');
+    cluster = await startCluster(findPostgres() ?? '', scratch);
     const { dataDir, remove } = await makePlace({ migrated: true });
     place = { dataDir, remove, databaseUrl: cluster.url };
   });

@@ -17,6 +17,7 @@ import {
 } from '../support/money.ts';
 import { type Cluster, findPostgres, startCluster } from '../support/postgres-cluster.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
+import { scratch } from '../support/scratch.ts';
 import {
   retryWhile,
   type ServiceAnswer,
@@ -43,7 +44,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
   let through: Spending;
   let thaw = () => {};
   beforeAll(async () => {
-    cluster = await startCluster(findPostgres() ?? '');
+    cluster = await startCluster(findPostgres() ?? '', scratch);
     proxy = await startPostgresProxy(cluster.url);
     const { dataDir, remove } = await makePlace({ migrated: true });
     place = { dataDir, remove, databaseUrl: proxy.url };

@@ -37,8 +37,8 @@ export interface Cluster {
   remove(): Promise<void>;
 }
 
-export async function startCluster(bin: string): Promise<Cluster> {
-  const directory = mkdtempSync(join(tmpdir(), 'purser-postgres-'));
+export async function startCluster(bin: string, where: string = tmpdir()): Promise<Cluster> {
+  const directory = mkdtempSync(join(where, 'purser-postgres-'));
   const data = join(directory, 'data');
   // PostgreSQL refuses to run as root.
   const user: { uid?: number; gid?: number } = process.getuid?.() === 0 ? unprivilegedUser() : {};

@@ -1,7 +1,6 @@
 /** A fresh, migrated database of the engine under test, in a fraction of a second. */
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -10,6 +9,7 @@ import { openPglite } from '../../src/platform/db/pglite.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { databaseUrl } from './global-setup.ts';
+import { scratch } from './scratch.ts';
 
 export const engine = process.env.PURSER_TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
 
@@ -21,7 +21,7 @@ export interface Place {
 }
 
 export async function makePlace({ migrated }: { migrated: boolean }): Promise<Place> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'purser-test-'));
+  const dataDir = mkdtempSync(join(scratch, 'purser-test-'));
   const removeDirectory = () => rmSync(dataDir, { recursive: true, force: true });
   if (engine === 'embedded') {
     if (migrated) {
