@@ -59,6 +59,7 @@ export interface Stream {
 
 export interface Visitor {
   readonly credential: Credential;
+  readonly foundAt: Question['foundAt'];
   readonly findAgain: Question['findAgain'];
   readonly address: string;
   readonly traceId: string;

@@ -11,7 +11,7 @@ import { themeOf } from '../platform/http/theme.ts';
 import { apiFor, Refused } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
-import type { Html } from './html.ts';
+import { type Html, html } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
 import { doneText } from './outcomes.ts';
@@ -56,12 +56,13 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
 
   async function show(screen: Screen, visit: Visit, credential: Credential): Promise<PageAnswer> {
     const following = followProgress();
-    const { address, traceId } = visit;
+    const { address, traceId, now: foundAt } = visit;
     const findAgain = async (now: Date) => {
       const visitor = await visitorOf({ ...visit, now });
       return 'credential' in visitor ? visitor.credential : undefined;
     };
-    const api = apiFor(ask, { credential, findAgain, address, traceId, onProgress: following.tell });
+    const { tell } = following;
+    const api = apiFor(ask, { credential, foundAt, findAgain, address, traceId, onProgress: tell });
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = visitedOrg(credential);
@@ -77,7 +78,7 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
       done: doneText(visit.query.get('done')),
       ...bannerOf(credential, org.timezone),
     };
-    const coming = answerOf(screen, { ...visit, form, api, credential, org });
+    const coming = answerOf(screen, { ...visit, form, api, tell, credential, org });
     const title = screen.longWork;
     const first = title === undefined ? undefined : await firstStep(coming, following);
     if (title !== undefined && first !== undefined) {
@@ -114,12 +115,16 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
   return [...assets.pages, themePage(returnPath), ...screens.map(pageOf)];
 }
 
-/** A page that has begun cannot lead elsewhere any more. */
+/** A page that has begun cannot lead elsewhere any more: it says where one goes on. */
 function bodyOf(answer: ScreenAnswer): Html {
-  if (answer.kind !== 'view') {
-    throw new Error(`long work ended with ${answer.kind}`);
+  switch (answer.kind) {
+    case 'view':
+      return answer.body;
+    case 'see_other':
+      return html`<p class="done" role="status">It is done. <a class="button" href="${answer.location}">Go on</a></p>`;
+    case 'download':
+      throw new Error('long work ended with a file');
   }
-  return answer.body;
 }
 
 async function answerOf(

@@ -30,6 +30,8 @@ export interface FormPage<Answer> {
   load?(visit: ScreenVisit): Promise<Values>;
   send(visit: ScreenVisit, body: Body): Promise<Answer | Refused>;
   readonly done?: Outcome;
+  /** What is sent may take long, and how far it is is told. */
+  readonly longWork?: true;
   /** What is shown instead of going on, such as a secret. */
   show?(visit: ScreenVisit, answer: Answer): Promise<ScreenAnswer>;
   /** What is shown below the form, filled in as it was, instead of going on: for questions. */
@@ -51,6 +53,7 @@ interface Shown {
 
 export function formScreens<Answer>(page: FormPage<Answer>): readonly Screen[] {
   const { path, audience = 'org', title, intro, submit, back, attempt } = page;
+  const takesLong = attempt !== undefined || page.longWork === true;
   async function shown(visit: ScreenVisit, { values, refused, result }: Shown): Promise<ScreenAnswer> {
     const body = html`${heading(title, undefined, subject(visit, intro))}
 ${panel(
@@ -92,7 +95,7 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?
           values: (await page.load?.(visit)) ?? prefilled(await page.fields(visit), visit.query),
         }),
     },
-    { method: 'POST', path, audience, handler: sent, ...(attempt !== undefined && { longWork: title }) },
+    { method: 'POST', path, audience, handler: sent, ...(takesLong && { longWork: title }) },
   ];
 }
 

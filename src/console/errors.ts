@@ -4,6 +4,7 @@ import { type Html, html } from './html.ts';
 
 const titles: Readonly<Record<string, string>> = {
   not_found: 'There is no such page',
+  unauthorized: 'You are not signed in any more',
   forbidden: 'This is not for your role',
   ip_not_allowed: 'Not from this address',
   org_suspended: 'This organization is suspended',

@@ -1,5 +1,6 @@
 /** What a page of the console is, and what it may ask for and answer. */
 import type { Credential } from '../platform/http/access.ts';
+import type { Progress } from '../platform/http/route.ts';
 import type { Api, Stream } from './api.ts';
 import type { Html } from './html.ts';
 
@@ -23,6 +24,8 @@ export interface ScreenVisit {
   readonly form: URLSearchParams;
   readonly now: Date;
   readonly api: Api;
+  /** How far long work is that takes several questions; throws once nobody looks any more. */
+  tell(progress: Progress): void;
   readonly credential: Credential;
   /** `platform`-wide for operators, who have no org. */
   readonly org: VisitedOrg;

@@ -104,7 +104,11 @@ export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator
 }
 
 function progressStep({ done, of, unit }: Progress): Html {
-  return html`<div class="step"><label>${count(done)} of ${count(of)} ${unit} <progress value="${done}" max="${Math.max(1, of)}"></progress></label>
-<p class="silence">Nothing was heard of it since: it was broken off, and nothing came of it. Begin anew.</p></div>
+  const far =
+    of === undefined
+      ? html`${count(done)} ${unit} so far <progress></progress>`
+      : html`${count(done)} of ${count(of)} ${unit} <progress value="${done}" max="${Math.max(1, of)}"></progress>`;
+  return html`<div class="step"><label>${far}</label>
+<p class="silence">Nothing was heard of it since: it was broken off. Begin anew.</p></div>
 `;
 }

@@ -3,8 +3,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/audit/audit.ts';
 import { type AuditRow, entryOfRow, lockChain } from '../../src/capabilities/audit/queries.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import type { FaultPoint } from '../../src/platform/faults.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { formType, signIn } from '../support/sign-in.ts';
+import { cookieOf, formType, postForm, signIn } from '../support/sign-in.ts';
+import { subscribe } from '../support/webhooks.ts';
 
 let world: World;
 let org: TestOrg;
@@ -38,8 +40,8 @@ afterEach(() => {
 });
 afterAll(() => world.close());
 
-async function api(method: string, path: string, body: object): Promise<void> {
-  const { status, text } = await world.request(method, path, { key: org.ownerKey, body });
+async function api(method: string, path: string, body?: object): Promise<void> {
+  const { status, text } = await world.request(method, path, { key: org.ownerKey, ...(body && { body }) });
   expect(status, text).toBeLessThan(300);
 }
 
@@ -84,27 +86,39 @@ const works: Work[] = [
   },
 ];
 
+interface Stopped {
+  /** The work has come there. */
+  readonly reached: Promise<void>;
+  goOn(error?: Error): void;
+}
+
 /** Stops the work at the time of a step, until it is let go on, or ended by an error. */
-function stopAt(route: string, stepNumber: number): { goOn(error?: Error): void } {
+function stopAt(route: string, stepNumber: number, step: FaultPoint = 'progress'): Stopped {
   let release: (error?: Error) => void = () => {};
   const released = new Promise<void>((resolve, reject) => {
     release = (error) => (error === undefined ? resolve() : reject(error));
   });
   let steps = 0;
-  world.fault = (point, about) => {
-    if (point === 'progress' && about === route) {
+  const reached = new Promise<void>((resolve) => {
+    world.fault = (point, about) => {
+      if (point !== step || about !== route) {
+        return undefined;
+      }
       steps += 1;
-      return steps === stepNumber ? released : undefined;
-    }
-    return undefined;
-  };
-  return { goOn: (error) => release(error) };
+      if (steps !== stepNumber) {
+        return undefined;
+      }
+      resolve();
+      return released;
+    };
+  });
+  return { reached, goOn: (error) => release(error) };
 }
 
-const send = ({ page, fields = {} }: Work) =>
+const send = ({ page, fields = {} }: Pick<Work, 'page' | 'fields'>, as = cookie) =>
   fetch(`${url}${page}`, {
     method: 'POST',
-    headers: { cookie, 'content-type': formType },
+    headers: { cookie: as, 'content-type': formType },
     body: new URLSearchParams(fields),
   });
 
@@ -166,6 +180,121 @@ test('work that fails half way ends with what was wrong', async () => {
     expect(whole).toContain('A dependency is unavailable');
     expect(whole).not.toContain(work.result);
   }
+});
+
+const asOperator = (method: string, path: string, body?: object) =>
+  world.request(method, `/v1/admin/${path}`, { key: world.operatorKey, ...(body && { body }) });
+
+const signedOut = 'You are not signed in any more';
+
+/** Who begins the work, and what ends that. */
+async function enterAsSupport() {
+  const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const scope = ['policies:read', 'policies:write', 'audit:read', 'budgets:read'];
+  const grant = { org_id: org.id, scope, reason: 'Ticket 4711', expires_at };
+  const { id } = (await asOperator('POST', 'support/grants', grant)).json;
+  const { token } = (await asOperator('POST', `support/grants/${id}/sessions`)).json;
+  const as = cookieOf(await postForm(world, '/console/support', { token }));
+  return { as, end: () => asOperator('DELETE', `support/grants/${id}`) };
+}
+
+async function enterAsAnother() {
+  const { cookie: as, id } = await signIn(world, org.ownerKey, org.id);
+  return { as, end: () => api('DELETE', `/v1/orgs/${org.id}/sessions/${id}`) };
+}
+
+test.each([
+  ['session', enterAsAnother],
+  ['support grant', enterAsSupport],
+])('work that was begun by a %s ends with it, and tells no result', async (_, enter) => {
+  for (const work of works) {
+    const { as, end } = await enter();
+    const stopped = stopAt(work.route, 1);
+    const page = reader(await send(work, as));
+    await page.until((text) => text.includes('</progress>'));
+    await end();
+    world.clock.advanceSeconds(1);
+    stopped.goOn();
+    const whole = await page.until(() => false);
+    expect(whole).toContain(signedOut);
+    expect(whole).not.toContain(work.result);
+    expect(whole).toMatch(/<\/main><\/div><\/body><\/html>$/);
+  }
+});
+
+test('work goes on while whoever has begun it may go on', async () => {
+  const { as } = await enterAsSupport();
+  const stopped = stopAt(simulation.route, 1);
+  const page = reader(await send(simulation, as));
+  await page.until((text) => text.includes('</progress>'));
+  world.clock.advanceSeconds(1);
+  stopped.goOn();
+  expect(await page.until(() => false)).toContain(simulation.result);
+});
+
+test('what takes long to find is not shown to whoever is signed in no more', async () => {
+  const { as, end } = await enterAsAnother();
+  const stopped = stopAt('runs.list', 1, 'handler');
+  const coming = world.request('GET', '/console/runs', { headers: { cookie: as } });
+  await stopped.reached;
+  await end();
+  world.clock.advanceSeconds(1);
+  stopped.goOn();
+  const { status, text } = await coming;
+  expect([status, text.includes(signedOut), text.includes('<table')]).toEqual([401, true, false]);
+});
+
+/** More than are put in line at a time, twice. */
+const failed = 10_001;
+
+async function webhookWithFailures(): Promise<string> {
+  const id = await subscribe(world, org, 'https://receiver.example/');
+  await api('POST', `/v1/orgs/${org.id}/webhooks/${id}/pause`);
+  await world.db.query(
+    `INSERT INTO webhook_deliveries (org_id, subscription_id, id, event_id, event_type, state, due_at, created_at)
+     SELECT $1, $2, 'dlv_' || lpad(n::text, 8, '0'), 'evt_' || n, 'budget.created', 'failed', $4, $4
+       FROM generate_series(1, $3::int4) AS n`,
+    [org.id, id, failed, world.clock.now()],
+  );
+  return id;
+}
+
+async function inLine(id: string): Promise<number> {
+  const [row] = await world.db.query<{ count: number }>(
+    `SELECT count(*)::int4 AS count FROM webhook_deliveries WHERE subscription_id = $1 AND state = 'waiting'`,
+    [id],
+  );
+  return row?.count ?? 0;
+}
+
+const redelivery = (id: string) => ({
+  page: `/console/webhooks/${id}/redeliver`,
+  fields: { state: 'failed', from: '2020-01-01T00:00', to: '2099-01-01T00:00' },
+});
+
+test('how many were put in line again is told while there are more, and where to go on at the end', async () => {
+  const id = await webhookWithFailures();
+  const stopped = stopAt('webhooks.redeliver', 2, 'handler');
+  const page = reader(await send(redelivery(id)));
+  expect(await page.until((text) => text.includes('</progress>'))).toContain('5,000 deliveries so far');
+  stopped.goOn();
+  const whole = await page.until(() => false);
+  expect(whole).toContain(`href="/console/webhooks/${id}?state=waiting&amp;redelivering=${failed}"`);
+  expect(await inLine(id)).toBe(failed);
+});
+
+test('no more are put in line once whoever asked for it is signed in no more', async () => {
+  const id = await webhookWithFailures();
+  const { as, end } = await enterAsAnother();
+  const stopped = stopAt('webhooks.redeliver', 2, 'handler');
+  const page = reader(await send(redelivery(id), as));
+  await page.until((text) => text.includes('</progress>'));
+  await end();
+  world.clock.advanceSeconds(1);
+  stopped.goOn();
+  expect(await page.until(() => false)).toContain(signedOut);
+  // Those of the request that was under way are.
+  expect(await inLine(id)).toBe(10_000);
 });
 
 test('what is refused before any work is begun has a status of its own', async () => {

@@ -124,6 +124,7 @@ export const webhookDetailScreens: readonly Screen[] = [
       from: localTime(new Date(now.getTime() - dayMs).toISOString(), org.timezone),
     }),
     send: (visit, body) => redelivered(visit, body),
+    longWork: true,
     show: async ({ params }, { redelivering, next_cursor }) =>
       seeOther(
         link(pathOf(subPath, params), {
@@ -161,7 +162,10 @@ interface Redelivered {
 /** Of a page's own time: what is left then is asked for again. */
 const roundsMax = 20;
 
-/** The API takes so many at a time and says where to go on; what is in line already stays there if it is refused half way. */
+/**
+ * The API takes so many at a time and says where to go on. What is in line already stays there if it is refused half way, or
+ * if nobody waits for it any more.
+ */
 async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivered | Refused> {
   let redelivering = 0;
   let cursor: string | null = null;
@@ -176,6 +180,7 @@ async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivere
     }
     redelivering += answer.redelivering;
     cursor = answer.next_cursor;
+    visit.tell({ done: redelivering, unit: 'deliveries' });
   }
   return { redelivering, next_cursor: cursor };
 }

@@ -32,7 +32,7 @@ export interface Asked {
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
   readonly outcome?: Promise<unknown> | undefined;
-  /** For answers that last. */
+  /** For answers that last, and for those that take long to find. */
   readonly stillAdmitted?: StillAdmitted | undefined;
   /** Whoever wants to see how far long work is. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -53,6 +53,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   ): Promise<Reply | StreamedReply> {
     await deps.faults('handler', route.id);
     const answer = await handler(call);
+    await asked.stillAdmitted?.();
     return route.contentTypes !== undefined && isStream(answer)
       ? answerStream(route, answer, asked)
       : jsonReply(route.success, JSON.stringify(answer));
@@ -102,6 +103,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       progress: async (made) => {
         asked.onProgress?.(made);
         await deps.faults('progress', route.id);
+        await asked.stillAdmitted?.();
       },
     } as Call;
   }

@@ -17,7 +17,8 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 
 export interface Question {
   readonly credential: Credential;
-  /** Looks for it anew, while the answer lasts. */
+  readonly foundAt: Date;
+  /** Looks for it anew, where it was found a while ago, and while the answer lasts. */
   findAgain(now: Date): Promise<Credential | undefined>;
   readonly address: string;
   readonly traceId: string;
@@ -42,7 +43,8 @@ export interface AskDependencies {
 
 export function createAsk(deps: AskDependencies): Ask {
   const { router, clock, log, answerRoute, tellRefused } = deps;
-  return async ({ credential, findAgain, address, traceId, method, path, body, onProgress }) => {
+  return async (question) => {
+    const { credential, foundAt, findAgain, address, traceId, method, path, body, onProgress } = question;
     const match = router.find(method, path);
     try {
       if (match instanceof Refusal) {
@@ -55,6 +57,8 @@ export function createAsk(deps: AskDependencies): Ask {
       const now = clock.now();
       const { route } = endpoint;
       const examine = (found: Credential, at: Date) => admit(found, route, match, { address, now: at });
+      const isStillAdmitted = stillAdmitted({ clock, foundAt, find: findAgain, examine });
+      await isStillAdmitted();
       const reply = await answerRoute(endpoint, {
         address,
         traceId,
@@ -69,7 +73,7 @@ export function createAsk(deps: AskDependencies): Ask {
                 { route, url: path, address, traceId, now },
                 () => examine(credential, now),
               ),
-        stillAdmitted: stillAdmitted({ clock, find: findAgain, examine }),
+        stillAdmitted: isStillAdmitted,
         // By way of its text, so that it is held against the same rules.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: [],

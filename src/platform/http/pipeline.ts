@@ -242,6 +242,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
         caller !== undefined && {
           stillAdmitted: stillAdmitted({
             clock,
+            foundAt: exchange.now,
             find: async (now) => findCredential({ ...exchange, now }),
             examine: (credential, now) => examine(exchange, credential, endpoint.route, match, now),
           }),

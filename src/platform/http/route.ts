@@ -32,11 +32,15 @@ export interface Call<Params = Readonly<Record<string, string>>, Query = unknown
 /** How far something is: so many of so many, which may become more meanwhile. */
 export interface Progress {
   readonly done: number;
-  readonly of: number;
-  readonly unit: 'entries' | 'runs' | 'days';
+  /** Undefined where that is only known at the end. */
+  readonly of?: number;
+  readonly unit: 'entries' | 'runs' | 'days' | 'deliveries';
 }
 
-/** Waited for, as anything may happen between two pieces of work. */
+/**
+ * Waited for, as anything may happen between two pieces of work; never within a transaction, since it may look whether the
+ * caller would still be let in. It throws where that is not so.
+ */
 export type TellProgress = (progress: Progress) => Promise<void>;
 
 /** A call of a public route has no caller. */
