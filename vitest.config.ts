@@ -19,8 +19,9 @@ const common = {
   // therefore leaves nothing behind, and counts only what it has caused itself.
   isolate: false,
   globalSetup: './test/support/global-setup.ts',
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
+  // How long something takes is no part of what most tests claim: these only end what would never come.
+  testTimeout: 90_000,
+  hookTimeout: 120_000,
 };
 
 export default defineConfig({

@@ -326,7 +326,7 @@ function requestsToReach(
 }
 
 it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within the contract`, {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const { json: document } = await world.request('GET', '/v1/openapi.json');
   const operations = operationsOf(document);

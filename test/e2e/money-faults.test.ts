@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
 import { seededBytes } from '../harness.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
 import {
@@ -145,7 +146,7 @@ test('a settle that meets the expiry of its hold is booked once, and marked wher
     late += booked?.json.marks.length ?? 0;
   }
   expect(late, 'settles that came late').toBeGreaterThan(0);
-  await vi.waitFor(async () => expect(await through.holds()).toEqual([]), { timeout: 5_000, interval: 50 });
+  await eventually(async () => expect(await through.holds()).toEqual([]));
   const counted = countedBy(await through.balanced(), 'spend_cap');
   expect(counted).toEqual({ settled: nanos('0.07') * BigInt(count), held: 0n });
   const runs = await through.runs();

@@ -2,7 +2,8 @@
  * The answer to COMMIT is lost: it may have happened or not, and the ledger that asked cannot know. On both engines what
  * is in doubt stays taken until the database says what became of it, and a retry has one effect.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { limitOf, usd } from '../../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
 import { type Database, DatabaseUnavailable } from '../db/database.ts';
@@ -48,7 +49,6 @@ const counter = async (orgId: string) => {
   return counters.length === 0 ? at('0') : counters;
 };
 const at = (settled: string, held = '0') => [`${usd(settled)}+${usd(held)}`];
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 20 });
 const runsOf = async (orgId: string) =>
   world.db.query('SELECT run_id FROM run_identities WHERE org_id = $1', [orgId]);
 
