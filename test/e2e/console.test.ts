@@ -277,7 +277,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await webhooks.deliver();
     // The page notices by itself.
     await page.getByText('Still under way').waitFor({ state: 'detached' });
-    expect(await page.getByText('No deliveries').isVisible()).toBe(true);
+    await page.getByText('No deliveries').waitFor();
     expect(receiver.received).toHaveLength(2);
     await webhooks.stop();
     await receiver.close();
@@ -562,7 +562,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const seen = (await api('GET', '/support-access?limit=200')).json.data;
     const looks = seen.map(({ operation, outcome }: Record<string, string>) => `${operation} ${outcome}`);
     expect(looks).toEqual(
-      expect.arrayContaining(['org.read allowed', 'refusals.list allowed', 'keys.list denied']),
+      expect.arrayContaining(['usage.read allowed', 'refusals.list allowed', 'keys.list denied']),
     );
     // Revoked, it is over with the next page.
     await asOperator('DELETE', `/${grant.json.id}`);

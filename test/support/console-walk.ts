@@ -9,7 +9,7 @@ export interface Walker {
   readonly page: Page;
   /** Opens a page, whatever its state, and holds it to what every page has to hold to. */
   look(path: string, title: string | RegExp, status?: number): Promise<void>;
-  /** Presses a button. */
+  /** Presses a button, and waits until the page that follows is whole. */
   press(label: string): Promise<void>;
   /** Presses a button that is folded away until it is asked for. */
   confirm(label: string): Promise<void>;
@@ -79,10 +79,14 @@ export function walkThrough(executable: string | undefined, settings: Record<str
         expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(title);
         await expectGood(page);
       },
-      press: (label) => page.getByRole('button', { name: label }).click(),
+      async press(label) {
+        await page.getByRole('button', { name: label }).click();
+        await page.waitForLoadState();
+      },
       async confirm(label) {
         await page.locator('summary', { hasText: label }).first().click();
         await page.locator('.ask[open]').getByRole('button', { name: label }).click();
+        await page.waitForLoadState();
       },
       arrived: (outcome) => page.waitForURL(new RegExp(`done=${outcome}`)),
     };

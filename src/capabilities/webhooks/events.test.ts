@@ -194,8 +194,10 @@ describe('a limit that refuses', () => {
     expect((await run({ chain_id: 'chain-2', parent_run_id: parent.id })).status).toBe(429);
     await decide({ model: 'scarce', estimated_cost_usd: '0.1' });
     await decide({ model: 'scarce', estimated_cost_usd: '0.1' });
-    expect((await decide({ model: 'slow' })).status).toBe(429);
-    expect((await decide({ model: 'slow' })).status).toBe(429);
+    const slow = { model: 'slow', estimated_cost_usd: '0.8' };
+    expect((await decide(slow)).status).toBe(200);
+    expect((await decide(slow)).status).toBe(429);
+    expect((await decide(slow)).status).toBe(429);
     const seen = (await told()).map(({ kind, scope }) =>
       [kind, scope.customer_id ?? scope.chain_id].join(' ').trim(),
     );
