@@ -1,6 +1,6 @@
 /** Holds any answer against the contract: the envelope, the catalog, the route's declaration. */
+import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
-import { expect } from 'vitest';
 import type { DeprecationRegistry } from '../../src/contract/deprecations.ts';
 import { type ErrorCode, errorCatalog } from '../../src/contract/errors.ts';
 import { possibleErrors } from '../../src/platform/http/openapi.ts';
@@ -13,23 +13,26 @@ export interface Answer {
   readonly text: string;
 }
 
-/** `route` is undefined where no route matched. HEAD answers have no body to look at. */
+/**
+ * `route` is undefined where no route matched. HEAD answers have no body to look at. Plain assertions: this is asked of every
+ * answer, and those of the test runner take as long as many a request.
+ */
 export function checkAnswer(answer: Answer, route: Route | undefined, method = 'GET'): void {
-  expect(answer.headers['x-svc-trace-id'], 'trace id').toMatch(/^[0-9a-f]{32}$/);
+  assert.match(String(answer.headers['x-svc-trace-id']), /^[0-9a-f]{32}$/, 'trace id');
   if (method === 'HEAD') {
     return;
   }
   if (answer.status >= 400) {
     checkEnvelope(answer, route);
   } else if (route !== undefined) {
-    expect(answer.status).toBe(route.success);
-    const [type] = String(answer.headers['content-type']).split(';');
+    assert.equal(answer.status, route.success);
+    const [type = ''] = String(answer.headers['content-type']).split(';');
     if (route.contentTypes !== undefined && (route.response === undefined || type !== 'application/json')) {
-      expect(route.contentTypes).toContain(type);
+      assert.ok(route.contentTypes.includes(type), `${type} is declared`);
     } else if (route.response === undefined) {
-      expect(answer.text).toBe('');
+      assert.equal(answer.text, '');
     } else {
-      expect(compiled(route.response)(JSON.parse(answer.text)), 'response schema').toEqual([]);
+      assert.deepEqual(compiled(route.response)(JSON.parse(answer.text)), [], 'response schema');
     }
   }
 }
@@ -41,39 +44,39 @@ export function checkSignals(
   registry: DeprecationRegistry,
 ): void {
   const entry = route && registry.find(route.path);
-  const told = ['deprecation', 'sunset', 'link'].filter((name) => headers[name] !== undefined);
-  expect(told, route?.path).toEqual(entry === undefined ? [] : ['deprecation', 'sunset', 'link']);
+  for (const name of ['deprecation', 'sunset', 'link']) {
+    assert.equal(headers[name] !== undefined, entry !== undefined, `${name} of ${route?.path}`);
+  }
 }
 
 function checkEnvelope({ status, headers, text }: Answer, route: Route | undefined): void {
-  expect(headers['content-type']).toBe('application/json; charset=utf-8');
-  expect(headers['cache-control']).toBe('no-store');
+  assert.equal(headers['content-type'], 'application/json; charset=utf-8');
+  assert.equal(headers['cache-control'], 'no-store');
   const body = JSON.parse(text) as { error: { code: ErrorCode; message: string; details: object } };
-  expect(Object.keys(body)).toEqual(['error']);
-  expect(Object.keys(body.error).sort()).toEqual(['code', 'details', 'message']);
+  assert.deepEqual(Object.keys(body), ['error']);
+  assert.deepEqual(Object.keys(body.error).sort(), ['code', 'details', 'message']);
   const { code, message, details } = body.error;
   const entry = errorCatalog[code];
-  expect(entry, `code ${code} is in the catalog`).toBeDefined();
-  expect(entry.statuses as readonly number[]).toContain(status);
-  expect(message).toMatch(/\S/);
-  expect(compiled(entry.details)(details), 'details schema').toEqual([]);
+  assert.ok(entry, `code ${code} is in the catalog`);
+  assert.ok((entry.statuses as readonly number[]).includes(status), `${code} has the status ${status}`);
+  assert.match(message, /\S/);
+  assert.deepEqual(compiled(entry.details)(details), [], 'details schema');
   if (Object.keys(entry.details.properties).length === 0) {
-    expect(details).toEqual({});
+    assert.deepEqual(details, {});
   }
   if (status === 401) {
-    expect(headers['www-authenticate']).toMatch(/^Bearer/);
+    assert.match(String(headers['www-authenticate']), /^Bearer/);
   }
-  if (code === 'rate_limited') {
-    expect(headers['retry-after']).toBe(
-      String((details as { retry_after_seconds: number }).retry_after_seconds),
-    );
-  } else {
-    expect(headers['retry-after']).toBeUndefined();
-  }
+  assert.equal(
+    headers['retry-after'],
+    code === 'rate_limited'
+      ? String((details as { retry_after_seconds: number }).retry_after_seconds)
+      : undefined,
+  );
   // Nothing of the inside gets out.
-  expect(text).not.toMatch(/node_modules|\.ts:\d|\.js:\d|SELECT |INSERT |pglite|ECONN/i);
+  assert.doesNotMatch(text, /node_modules|\.ts:\d|\.js:\d|SELECT |INSERT |pglite|ECONN/i);
   if (route !== undefined) {
-    expect(possibleErrors(route), `${route.id} declares ${code}`).toContain(code);
+    assert.ok(possibleErrors(route).includes(code), `${route.id} declares ${code}`);
   }
 }
 

@@ -48,11 +48,16 @@ const findingsMax = 10_000;
 const valuesMax = 500_000;
 
 export function compileBody(schema: TSchema): Validator {
-  const all = validator(bodies.compile(schema));
   const first = validator(hastyBodies.compile(schema));
+  /** Most bodies are right, and to compile takes longer than to validate thousands. */
+  let all: Validator | undefined;
   return (value) => {
     const finding = first(value);
-    return finding.length === 0 || !holdsAtMost(valuesMax, value) ? finding : all(value);
+    if (finding.length === 0 || !holdsAtMost(valuesMax, value)) {
+      return finding;
+    }
+    all ??= validator(bodies.compile(schema));
+    return all(value);
   };
 }
 
