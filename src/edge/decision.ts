@@ -4,6 +4,7 @@ import type { Meeting, Met } from '../kernel/admission.ts';
 import type { LimitKind, OtherGate } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { isoInstant } from '../platform/iso-instant.ts';
 import { bookable } from '../platform/ledger/bookable.ts';
 import type { Held, HoldRequest } from '../platform/ledger/ledger.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../platform/ledger/scope.ts';
@@ -159,14 +160,4 @@ function frameOf({ limit, window }: Met, index: number): Frame {
     isMoney,
     after: `${isMoney ? '"' : ''},"resets_at":${resetsAt}}`,
   };
-}
-
-/** Formatting is dear, and many that are asked for in the same millisecond end in the same one. */
-let lastInstant = { atMs: Number.NaN, text: '' };
-
-function isoInstant(atMs: number): string {
-  if (atMs !== lastInstant.atMs) {
-    lastInstant = { atMs, text: new Date(atMs).toISOString() };
-  }
-  return lastInstant.text;
 }

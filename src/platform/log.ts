@@ -4,6 +4,7 @@
  * still buffered is written when the process exits.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { isoInstant } from './iso-instant.ts';
 
 export type Log = Logger;
 
@@ -14,7 +15,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: () => `,"time":"${isoInstant(Date.now())}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   };
   return pino(options, destination ?? gathered());

@@ -6,9 +6,12 @@ import type { Inspected, Safety } from '../safety/index.ts';
 import { isDecided } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
-export interface Contents {
-  readonly bulk: boolean;
-  readonly contents?: readonly (string | undefined)[];
+/** What was said in each of some runs. */
+export type Contents = readonly (string | undefined)[];
+
+/** Most often nothing is, and then there is nothing to look at. */
+export function isAnythingSaid(contents: Contents | undefined): contents is Contents {
+  return contents?.some((content) => content !== undefined) === true;
 }
 
 /**
@@ -19,11 +22,8 @@ export async function passSafety(
   safety: Safety,
   orgId: string,
   bookings: readonly Booking<RunDraft>[],
-  { bulk, contents = [] }: Contents,
+  { bulk, contents }: { readonly bulk: boolean; readonly contents: Contents },
 ): Promise<readonly Booking<RunDraft>[]> {
-  if (contents.every((content) => content === undefined)) {
-    return bookings;
-  }
   const inspected = await safety.inspect(
     orgId,
     bookings.map((booking, index) => {
@@ -63,9 +63,9 @@ export async function keepContents(
   kept: KeptContents,
   orgId: string,
   bookings: readonly Booking<RunDraft>[],
-  contents: readonly (string | undefined)[] = [],
+  contents: Contents,
 ): Promise<readonly Booking<RunDraft>[]> {
-  if (contents.every((content) => content === undefined) || !(await kept.areKept(orgId))) {
+  if (!(await kept.areKept(orgId))) {
     return bookings;
   }
   return bookings.map((booking, index) => {

@@ -19,8 +19,6 @@ export interface DraftContext {
   /** The org limits chains, so that a run without one is a chain of its own. */
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
-  /** The price that holds for the run; undefined where the model has none. */
-  readonly price: PriceInForce | undefined;
 }
 
 /** A list of faults where there are some. */
@@ -45,7 +43,8 @@ export function needsPrice(body: CreateRun | CompleteRun): boolean {
   return body.cost_usd === undefined && (body as CreateRun).estimated_cost_usd === undefined;
 }
 
-export function draftRun(body: CreateRun, context: DraftContext): Drafted {
+/** `price`: the one that holds for the run; undefined where the model has none. */
+export function draftRun(body: CreateRun, context: DraftContext, price: PriceInForce | undefined): Drafted {
   const { ids, now, keyId } = context;
   const faults: FieldError[] = [];
   const parent = body.parent_run_id === undefined ? undefined : context.parentOf(body.parent_run_id);
@@ -64,7 +63,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
       fault('decision_id', 'invalid_value', 'History settles no decision: post this without `enforcement`.'),
     );
   }
-  const cost = running ? estimateOf(body, context.price) : costIn(body, body.model, context.price);
+  const cost = running ? estimateOf(body, price) : costIn(body, body.model, price);
   if (typeof cost !== 'bigint') {
     faults.push(cost);
   }
@@ -77,7 +76,7 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
   const chainId = body.chain_id ?? (parent === undefined ? own : (parent.chain_id ?? parent.id));
   const scope = sharedScope(scopeOf(body, keyId, chainId));
   const counts = countsOf(body);
-  const priceVersion = needsPrice(body) ? (context.price?.versionId ?? null) : null;
+  const priceVersion = needsPrice(body) ? (price?.versionId ?? null) : null;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
   const depth = (parent?.depth ?? 0) + 1;
   const atMost = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
@@ -110,7 +109,9 @@ export function draftRun(body: CreateRun, context: DraftContext): Drafted {
   };
 }
 
-export type CompletionContext = Pick<DraftContext, 'ids' | 'now' | 'price'>;
+export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
+  readonly price: PriceInForce | undefined;
+}
 
 /** The end of a run that was stored as running. What is left out stays as it was said at its start, but for what is not kept. */
 export function draftCompletion(

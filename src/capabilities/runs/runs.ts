@@ -1,6 +1,7 @@
 /** The life of a run: admitted and charged, or held while it goes on and settled at its end; corrected by a new entry. */
 import type { FieldError } from '../../contract/errors.ts';
 import { refuse, refuseField, refuseFields, refuseWith } from '../../contract/refusal.ts';
+import type { OrgLimits } from '../../kernel/limits.ts';
 import { formatUsd, parseSignedUsd } from '../../kernel/money.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { Caller } from '../../platform/http/access.ts';
@@ -19,7 +20,7 @@ import type { RateLimiter, RateTake } from '../../platform/rates/rate-limiter.ts
 import type { PriceInForce, Prices } from '../models/index.ts';
 import type { PolicyGate } from '../policies/index.ts';
 import type { Safety } from '../safety/index.ts';
-import { type KeptContents, keepContents, passSafety } from './content.ts';
+import { type Contents, isAnythingSaid, type KeptContents, keepContents, passSafety } from './content.ts';
 import {
   type DraftContext,
   draftAdjustment,
@@ -124,12 +125,13 @@ async function bookAll<View>(
     /** The field that says what it costs. */
     readonly amount: 'cost_usd' | 'amount_usd';
     /** What was said in each of the runs. */
-    readonly contents?: readonly (string | undefined)[];
+    readonly contents?: Contents;
     answer(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
   },
 ): Promise<View> {
   const orgId = caller.tenantId;
-  const taken = await takeRates(deps, orgId, drafted, { now, bulk: how.bulk });
+  const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
+  const taken = limits.hasRates ? await takeRates(deps, limits, drafted, { now, bulk: how.bulk }) : [];
   const decisions = drafted.filter(isDecided).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
@@ -140,14 +142,17 @@ async function bookAll<View>(
     if (isGoverned instanceof Promise ? await isGoverned : isGoverned) {
       governed = await passPolicies(deps, { caller, now }, drafted, how.bulk);
     }
+    const passed = governed?.bookings ?? drafted;
     result = await deps.ledger.book({
       orgId,
-      bookings: await keepContents(
-        deps.contents,
-        orgId,
-        await passSafety(deps.safety, orgId, governed?.bookings ?? drafted, how),
-        how.contents,
-      ),
+      bookings: isAnythingSaid(how.contents)
+        ? await keepContents(
+            deps.contents,
+            orgId,
+            await passSafety(deps.safety, orgId, passed, { ...how, contents: how.contents }),
+            how.contents,
+          )
+        : passed,
       ...(seal !== undefined && {
         async seal(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
@@ -192,12 +197,11 @@ function isBeyondTheBooks(error: unknown): boolean {
 
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
 async function takeRates(
-  { orgLimits, rates, exhaustions }: RunDependencies,
-  orgId: string,
+  { rates, exhaustions }: RunDependencies,
+  limits: OrgLimits,
   bookings: readonly Booking[],
   { now, bulk }: { readonly now: Date; readonly bulk: boolean },
 ): Promise<RateTake[][]> {
-  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken: RateTake[][] = [];
   for (const [index, booking] of bookings.entries()) {
     const gate = isDecided(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
@@ -208,7 +212,7 @@ async function takeRates(
           rates.giveBack(takes, now.getTime());
         }
         decisionCounts.count('run', 'deny', refused.refusal.code);
-        refused.tell(exhaustions, orgId, booking.scope);
+        refused.tell(exhaustions, limits.orgId, booking.scope);
         throw bulk ? ofRun(refused.refusal, index) : refused.refusal;
       }
       taken.push([...gate.takes]);
@@ -232,8 +236,8 @@ async function draftAll(
 ): Promise<Booking<RunDraft>[]> {
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
-  const parents = await readParents(deps.db, orgId, bodies);
-  const context: Omit<DraftContext, 'price'> = {
+  const parents = bodies.some(isChild) ? await readParents(deps.db, orgId, bodies) : noParents;
+  const context: DraftContext = {
     ids: deps.ids,
     keyId: caller.keyId,
     now,
@@ -249,7 +253,7 @@ async function draftAll(
     }
     const found = needsPrice(body) ? priceFor(deps, orgId, body, now) : undefined;
     const price = found instanceof Promise ? await found : found;
-    const drafted = draftRun(body, { ...context, price });
+    const drafted = draftRun(body, context, price);
     if (!isFaulty(drafted)) {
       bookings.push(drafted);
     } else {
@@ -263,13 +267,19 @@ async function draftAll(
   return bookings;
 }
 
+const noParents: ReadonlyMap<string, ParentRow> = new Map();
+
+function isChild({ parent_run_id }: CreateRun): boolean {
+  return parent_run_id !== undefined;
+}
+
 async function readParents(
   db: Queryable,
   orgId: string,
   bodies: readonly CreateRun[],
 ): Promise<ReadonlyMap<string, ParentRow>> {
   const ids = [...new Set(bodies.flatMap(({ parent_run_id }) => parent_run_id ?? []))];
-  const rows = ids.length === 0 ? [] : await findParents(db, orgId, ids);
+  const rows = await findParents(db, orgId, ids);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

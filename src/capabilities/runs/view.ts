@@ -1,5 +1,6 @@
 /** Runs as their readers see them. */
 import { formatUsd } from '../../kernel/money.ts';
+import { isoInstant } from '../../platform/iso-instant.ts';
 import type { Hold } from '../../platform/ledger/hold.ts';
 import type { RunRow } from './queries.ts';
 import type { RunView } from './schema.ts';
@@ -32,18 +33,18 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     value_usd: run.value_nanos === null ? null : formatUsd(run.value_nanos),
     latency_ms: run.latency_ms === null ? null : Number(run.latency_ms),
     price_version: run.price_version,
-    started_at: run.started_at.toISOString(),
-    finished_at: run.finished_at?.toISOString() ?? null,
+    started_at: isoInstant(run.started_at.getTime()),
+    finished_at: run.finished_at === null ? null : isoInstant(run.finished_at.getTime()),
     // Only whoever reads this one run gets it: answers to writes are kept, and lists would be long.
     content: null,
     metadata: run.metadata ?? {},
     decision_id: run.decision_id,
     held_usd: hold == null ? null : formatUsd(hold.amounts.usd),
-    expires_at: hold == null ? null : new Date(hold.expiresAtMs).toISOString(),
+    expires_at: hold == null ? null : isoInstant(hold.expiresAtMs),
     marks: run.flagged_by === null ? [...run.marks] : [...run.marks, 'flagged'],
     flagged_by: [...(run.flagged_by ?? [])],
     key_id: run.key_id,
-    charged_at: run.charged_at.toISOString(),
-    created_at: run.created_at.toISOString(),
+    charged_at: isoInstant(run.charged_at.getTime()),
+    created_at: isoInstant(run.created_at.getTime()),
   };
 }

@@ -11,6 +11,7 @@ const shortText = 64;
 /** PostgreSQL counts microseconds from here. */
 const epochMs = Date.UTC(2000, 0, 1);
 const twoTo32 = 2 ** 32;
+const int64Max = 2n ** 63n - 1n;
 
 export class ByteWriter {
   #bytes = Buffer.alloc(bufferBytes);
@@ -51,7 +52,11 @@ export class ByteWriter {
 
   int64(value: bigint): void {
     this.#room(8);
-    this.#at = this.#bytes.writeBigInt64BE(value, this.#at);
+    if (value > int64Max || value < -int64Max - 1n) {
+      throw new RangeError('this number is beyond 64 bits');
+    }
+    this.#view.setBigInt64(this.#at, value);
+    this.#at += 8;
   }
 
   timestamp(date: Date): void {

@@ -4,7 +4,7 @@ import { type AccessRequest, admitCaller, type Caller, type Credential } from '.
 import type { BodyRules } from './body.ts';
 import type { JsonList } from './json-survey.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
-import { parseQueryString } from './query-string.ts';
+import { type ParsedQuery, parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
 import { checkRequestRate, type TakeRequest } from './request-rate.ts';
 import { type Call, isStream, type Progress, type Route, type StreamAnswer } from './route.ts';
@@ -75,21 +75,19 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     const rate = caller && deps.takeRequest(caller, route, now.getTime());
     checkRequestRate(rate instanceof Promise ? await rate : rate);
 
-    const query = parseQueryString(match.queryString);
-    const body =
+    const query = queryOf(endpoint, match.queryString);
+    const read =
       route.kind === 'write'
-        ? await asked.readBody({
+        ? asked.readBody({
             limitBytes: deps.settings.bodyLimitBytes,
             optional: route.bodyOptional,
             lines: linesOf(route),
           })
         : undefined;
-    const faultyFields = [
-      ...onePerField([...query.faults, ...endpoint.checkQuery(query.values)]),
-      ...(body === undefined ? [] : endpoint.checkBody(body)),
-    ];
-    if (faultyFields.length > 0) {
-      throw refuseFields(faultyFields);
+    const body = read instanceof Promise ? await read : read;
+    const faultyBody = body === undefined ? [] : endpoint.checkBody(body);
+    if (query.faults.length > 0 || faultyBody.length > 0) {
+      throw refuseFields([...query.faults, ...faultyBody]);
     }
     return {
       params: match.params,
@@ -133,6 +131,15 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       throw error;
     }
   };
+}
+
+/** Its values, with what the schema fills in, and every fault of theirs. Most writes have no query at all. */
+function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuery {
+  if (text === '' && route.query === undefined) {
+    return { values: {}, faults: [] };
+  }
+  const { values, faults } = parseQueryString(text);
+  return { values, faults: onePerField([...faults, ...checkQuery(values)]) };
 }
 
 /** As many lines as there may be items. */

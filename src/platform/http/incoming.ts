@@ -12,7 +12,8 @@ export interface Incoming {
   readBody(rules: BodyRules): object | Promise<object>;
   /** Node's own, for what needs them: forms, answers that are streams, requests that are sent on. */
   messages(): NodeMessages;
-  send(reply: Reply | StreamedReply): void;
+  /** With these headers, which those of the reply are among. */
+  send(reply: Reply | StreamedReply, headers: Reply['headers']): void;
 }
 
 export interface NodeMessages {
@@ -27,15 +28,19 @@ export function incomingFromNode(request: IncomingMessage, response: ServerRespo
     outcome: undefined,
     readBody: (rules) => readJsonBody(request, response, rules),
     messages: () => messages,
-    send: (reply) => sendByNode(messages, reply),
+    send: (reply, headers) => sendByNode(messages, reply, headers),
   };
 }
 
-export function sendByNode({ request, response }: NodeMessages, reply: Reply | StreamedReply): void {
+export function sendByNode(
+  { request, response }: NodeMessages,
+  reply: Reply | StreamedReply,
+  headers: Reply['headers'],
+): void {
   const { body } = reply;
   if (typeof body === 'string') {
-    sendReply(request, response, { ...reply, body });
+    sendReply(request, response, { ...reply, headers, body });
   } else {
-    sendStream(request, response, { ...reply, body });
+    sendStream(request, response, { ...reply, headers, body });
   }
 }

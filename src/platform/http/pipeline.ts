@@ -144,7 +144,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
         log.warn({ traceId: exchange.traceId, reason: String(error) }, 'a stream was broken off'),
       );
     }
-    incoming.send({ ...reply, headers } as Reply | StreamedReply);
+    incoming.send(reply, headers);
     observe(exchange, reply, span, performance.now() - startedMs);
   }
 

@@ -57,11 +57,11 @@ export class PlainRequest implements Incoming, RequestHead {
     return this.#messages;
   }
 
-  send(reply: Reply | StreamedReply): void {
+  send(reply: Reply | StreamedReply, headers: Reply['headers']): void {
     if (this.#messages === undefined && typeof reply.body === 'string') {
-      this.#connection.answer(reply.status, reply.headers, reply.body);
+      this.#connection.answer(reply.status, headers, reply.body);
     } else {
-      sendByNode(this.messages(), reply);
+      sendByNode(this.messages(), reply, headers);
     }
   }
 }

@@ -138,8 +138,8 @@ export async function writeBatch<Run>(
     raisedAlerts.push({ book, alerts });
   }
   for (const [group, result] of results) {
-    if (result.kind === 'done') {
-      await group.seal?.(tx, result.outcomes);
+    if (result.kind === 'done' && group.seal !== undefined) {
+      await group.seal(tx, result.outcomes);
     }
   }
   return raisedAlerts;
@@ -188,9 +188,11 @@ async function readKnown<Run>(
       ) {
         endedIds.push(booking.decisionId);
       }
-      const name = nameOf(orgId, booking.runId);
-      if (booking.kind === 'adjust' && !paid.has(name)) {
-        paid.set(name, await deps.readPaid(tx, orgId, booking.runId));
+      if (booking.kind === 'adjust') {
+        const name = nameOf(orgId, booking.runId);
+        if (!paid.has(name)) {
+          paid.set(name, await deps.readPaid(tx, orgId, booking.runId));
+        }
       }
     }
   }
@@ -212,9 +214,9 @@ async function makeCounters<Run>(
   { groups, bookOf, nowMs, makeCounters: make }: BatchRequest<Run>,
   known: Known,
 ): Promise<void> {
+  const missing = new Map<Book, Map<string, MissingCounter>>();
   for (const { orgId, bookings } of groups) {
     const book = bookOf(orgId);
-    const missing = new Map<string, MissingCounter>();
     for (const booking of bookings) {
       const { scope, atMs } = whereItCounts(book, booking, known, nowMs);
       const surface = booking.kind === 'record' ? 'record' : 'run';
@@ -222,11 +224,14 @@ async function makeCounters<Run>(
       for (const one of book.missing(counters, scope)) {
         // What belongs to a window of the past only counts where someone counts; packs have to be known to burn.
         if (nowMs < one.met.window.endMs && !(booking.kind === 'record' && atMs !== nowMs)) {
-          missing.set(one.met.key, one);
+          const others = missing.get(book) ?? new Map<string, MissingCounter>();
+          missing.set(book, others.set(one.met.key, one));
         }
       }
     }
-    await make(book, [...missing.values()]);
+  }
+  for (const [book, counters] of missing) {
+    await make(book, [...counters.values()]);
   }
 }
 
