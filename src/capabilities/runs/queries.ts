@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { refuse } from '../../contract/refusal.ts';
 import type { Take } from '../../kernel/credits.ts';
-import { insertEach, type Queryable, type Transaction } from '../../platform/db/database.ts';
+import { insertEach, type Queryable, senderOf, type Transaction } from '../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Booked } from '../../platform/ledger/booking.ts';
 import type { PaidSoFar } from '../../platform/ledger/known.ts';
@@ -151,7 +151,7 @@ export function bookedRow(booked: Booked<RunDraft>): RunRow {
 
 export async function writeRuns(tx: Transaction, booked: readonly Booked<RunDraft>[]): Promise<void> {
   const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
-  await insertEach(tx, 'runs', columns, fresh, bookedRow);
+  await insertEach(senderOf(tx, fresh), 'runs', columns, fresh, bookedRow);
   for (const one of booked) {
     if (one.booking.kind === 'complete') {
       await completeRun(tx, one);

@@ -86,6 +86,7 @@ test('what waits is counted only for those who want what there is to give out', 
     transaction: (work) =>
       world.db.transaction((tx) =>
         work({
+          unanswered: tx.unanswered,
           notify: (...args) => tx.notify(...args),
           query: (sql, params) => {
             if (sql.includes('count(*)')) {

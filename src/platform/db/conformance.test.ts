@@ -235,6 +235,30 @@ describe('transactions', () => {
     await expect(swallowed).rejects.toThrow('swallowed');
   });
 
+  test('statements whose answers nobody needs are part of it, in their order, and fail it', async () => {
+    const seen = await db.transaction(async (tx) => {
+      await insert(tx.unanswered, 'unanswered', 'a');
+      const rows = await tx.query(`SELECT id FROM things WHERE org_id = 'unanswered'`, []);
+      await insert(tx.unanswered, 'unanswered', 'b');
+      return rows;
+    });
+    expect(seen).toEqual([{ id: 'a' }]);
+    const violating = db.transaction(async (tx) => {
+      await insert(tx.unanswered, 'unanswered', 'c');
+      await insert(tx.unanswered, 'unanswered', 'a');
+      await insert(tx.unanswered, 'unanswered', 'd');
+    });
+    await expect(violating).rejects.toSatisfy((error) => isUniqueViolation(error, 'things_pkey'));
+    const unsendable = db.transaction(async (tx) => {
+      await insert(tx.unanswered, 'unanswered', 'e');
+      const row = { org_id: 'unanswered', id: 'f', n: 2n ** 64n };
+      const columns = { org_id: 'text', id: 'text', n: 'int8' } as const;
+      await insertMany(tx.unanswered, 'things', columns, [row]);
+    });
+    await expect(unsendable).rejects.toThrow();
+    expect(await ids('unanswered')).toEqual(['a', 'b']);
+  });
+
   test('many at once each see a consistent state', async () => {
     await db.query(`INSERT INTO things (org_id, id, n) VALUES ('count', 'a', 0)`);
     await Promise.all(

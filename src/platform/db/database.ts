@@ -26,6 +26,11 @@ export interface Queryable {
 }
 
 export interface Transaction extends Queryable {
+  /**
+   * For statements whose answers nobody needs. They are sent in their order among all others, and where the engine can have
+   * several under way they are not waited for. What one of them fails with, the transaction fails with.
+   */
+  readonly unanswered: Queryable;
   /** Tells every listener in every process, once and only if the transaction commits. */
   notify(channel: string, payload: string): Promise<void>;
 }
@@ -191,6 +196,11 @@ export async function insertEach<Columns extends ColumnTypes, Item>(
   for (let at = 0; at < items.length; at += itemsPerStatement) {
     await insertMany(db, table, columns, items.slice(at, at + itemsPerStatement).map(rowOf));
   }
+}
+
+/** Where to send so many of them. More than a statement takes are waited for, or all of them would be in memory after all. */
+export function senderOf(tx: Transaction, items: readonly unknown[]): Queryable {
+  return items.length <= itemsPerStatement ? tx.unanswered : tx;
 }
 
 function arrayType(type: ColumnTypes[string]): ArrayType {

@@ -72,7 +72,7 @@ export class Thread {
   readonly #worker: Worker;
   readonly #asked = new Map<number, Asked>();
   #lastId = 0;
-  /** Asked for in this moment: they go over together, since each message has to wake the other thread. */
+  /** Asked for before anything else is waited for: they go over together, since each message has to wake the other thread. */
   #leaving: Statement[] = [];
   readonly #names = new StatementNames();
 
@@ -145,7 +145,7 @@ export class Thread {
 
   #send(statement: Statement): void {
     if (this.#leaving.length === 0) {
-      queueMicrotask(() => {
+      process.nextTick(() => {
         const statements = this.#leaving;
         this.#leaving = [];
         const buffers = statements.flatMap((one) => (one.kind === 'text' ? [] : one.messages.buffer));

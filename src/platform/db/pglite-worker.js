@@ -33,6 +33,12 @@ const db = await PGlite.create(workerData.directory, { pgliteWasmModule: workerD
 const prepared = new Map();
 port.postMessage({ ready: true });
 
+/**
+ * Since the last BEGIN a statement has failed, for whatever reason. A COMMIT may be on its way behind it: whoever has sent that
+ * has not heard of the failure yet, so it must not commit what is left.
+ */
+let hasFailed = false;
+
 /** What came first is done first, also while the next message is here already. */
 let working = Promise.resolve();
 
@@ -60,6 +66,7 @@ async function answer(statement) {
   try {
     return { id, result: await run(statement) };
   } catch (error) {
+    hasFailed = true;
     const { message, code, constraint } = /** @type {Error & { code?: string, constraint?: string }} */ (
       error
     );
@@ -73,9 +80,15 @@ async function answer(statement) {
 /** @param {Statement} statement @returns {Promise<Result>} */
 async function run(statement) {
   switch (statement.kind) {
-    case 'text':
+    case 'text': {
+      const { sql } = statement;
+      if (sql === 'BEGIN') {
+        hasFailed = false;
+      }
       // Any number of statements; the last one's result counts.
-      return resultOf(await exchange(serialize.query(statement.sql)), []);
+      const text = sql === 'COMMIT' && hasFailed ? 'ROLLBACK' : sql;
+      return resultOf(await exchange(serialize.query(text)), []);
+    }
     case 'prepared': {
       const { fields } = await prepare(statement);
       return resultOf(await exchange(statement.messages), fields);

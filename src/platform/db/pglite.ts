@@ -70,12 +70,10 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
       return lent;
     };
     return {
-      async query<Row extends object>(sql: string, params?: readonly unknown[]) {
-        return running().ask(sql, params, patient) as Promise<Row[]>;
-      },
-      async insertRows(table, columns, rows) {
-        await running().copy(copiedRows(table, columns, rows), patient);
-      },
+      // Not async: what cannot be sent is thrown at once.
+      query: <Row extends object>(sql: string, params?: readonly unknown[]) =>
+        running().ask(sql, params, patient) as Promise<Row[]>,
+      insertRows: (table, columns, rows) => running().copy(copiedRows(table, columns, rows), patient),
     };
   }
 
@@ -87,14 +85,15 @@ export async function openPglite({ directory, log }: PgliteOptions): Promise<Dat
 
   return {
     engine: 'embedded',
-    query: (sql, params) => turns.take(() => connect().query(sql, params)),
-    insertRows: (table, columns, rows) => turns.take(() => connect().insertRows(table, columns, rows)),
+    query: (sql, params) => turns.take(async () => connect().query(sql, params)),
+    insertRows: (table, columns, rows) => turns.take(async () => connect().insertRows(table, columns, rows)),
     transaction: (work, options) =>
       retryTransaction(() =>
         turns.take(() =>
           runTransaction(
             {
               connection: connect(options),
+              sendsAtOnce: true,
               // There is no other process to tell.
               sendNotice: async () => undefined,
               deliverNotice: (notice) => board.deliver(notice),

@@ -104,6 +104,8 @@ export async function openPostgres({ url, connections, log }: PostgresOptions): 
             runTransaction(
               {
                 connection,
+                // Its client encodes a statement when the one before is answered, and may fail then.
+                sendsAtOnce: false,
                 sendNotice: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
                 },

@@ -9,6 +9,11 @@ export interface Notice {
 export interface TransactionParts {
   /** One connection, used by nobody else meanwhile. */
   readonly connection: Queryable;
+  /**
+   * It sends what it is asked as soon as it is asked, in that order, or throws at once: then statements can be under way
+   * while others are asked for, and COMMIT right behind them.
+   */
+  readonly sendsAtOnce: boolean;
   /** Sends a notice to other processes as part of the transaction. */
   sendNotice(connection: Queryable, notice: Notice): Promise<void>;
   /** Delivers a notice in this process, at once after the commit. */
@@ -16,56 +21,90 @@ export interface TransactionParts {
 }
 
 export async function runTransaction<Result>(
-  { connection, sendNotice, deliverNotice }: TransactionParts,
+  { connection, sendsAtOnce, sendNotice, deliverNotice }: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const notices: Notice[] = [];
   /** Statements may be sent together; those behind one that failed fail too, and do not say why. */
   let firstFailure: unknown;
   let isOver = false;
-  async function part<Done>(work: () => Promise<Done>): Promise<Done> {
+  function note(error: unknown): void {
+    firstFailure ??= error;
+  }
+  /** Sends a part of it. */
+  function part<Done>(send: () => Promise<Done>): Promise<Done> {
     if (isOver) {
       // Work that goes on while another part of it has failed: it must not write past the end.
       throw new Error('the transaction is over');
     }
     try {
-      return await work();
+      const sent = send();
+      sent.catch(note);
+      return sent;
     } catch (error) {
-      firstFailure ??= error;
+      note(error);
       throw error;
     }
   }
+  const end = async (how: 'COMMIT' | 'ROLLBACK') => connection.query(how);
   const { insertRows } = connection;
   const tx: Transaction = {
-    query: <Row extends object>(sql: string, params?: readonly unknown[]) =>
+    query: async <Row extends object>(sql: string, params?: readonly unknown[]) =>
       part(() => connection.query<Row>(sql, params)),
     ...(insertRows !== undefined && {
-      insertRows: (...rows: Parameters<typeof insertRows>) => part(() => insertRows(...rows)),
+      insertRows: async (...rows: Parameters<typeof insertRows>) => part(() => insertRows(...rows)),
     }),
+    get unanswered() {
+      return sendsAtOnce ? unanswered : tx;
+    },
     async notify(channel, payload) {
       const notice = { channel, payload };
       await sendNotice(connection, notice);
       notices.push(notice);
     },
   };
+  /** What they failed with that nobody waits for. */
+  const unheard = new Set<unknown>();
+  const unanswered: Queryable = {
+    async query(sql, params) {
+      part(() => connection.query(sql, params)).catch((error) => unheard.add(error));
+      return [];
+    },
+    ...(insertRows !== undefined && {
+      async insertRows(...rows: Parameters<typeof insertRows>) {
+        part(() => insertRows(...rows)).catch((error) => unheard.add(error));
+      },
+    }),
+  };
 
-  // Its round trip also lets the one before finish, in memory, what follows from its commit.
-  await connection.query('BEGIN');
+  if (sendsAtOnce) {
+    // Once nothing is left to do at once: the one before finishes, in memory, what follows from its commit.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await unanswered.query('BEGIN');
+  } else {
+    await connection.query('BEGIN');
+  }
   let result: Result;
   try {
     result = await work(tx);
     if (firstFailure !== undefined) {
       // COMMIT would answer without complaint and roll back; nobody may take that for success.
-      throw new Error('a statement of the transaction failed and its error was swallowed');
+      throw unheard.has(firstFailure)
+        ? firstFailure
+        : new Error('a statement of the transaction failed and its error was swallowed');
     }
   } catch (error) {
     isOver = true;
     // A connection that cannot roll back is broken and will be discarded by whoever lent it.
-    await connection.query('ROLLBACK').catch(() => undefined);
+    await end('ROLLBACK').catch(() => undefined);
     throw isAborted(error) ? firstFailure : error;
   }
   isOver = true;
-  await connection.query('COMMIT');
+  await end('COMMIT').catch(note);
+  if (firstFailure !== undefined) {
+    // Of a statement that was under way, and the commit behind it has rolled back; or of the commit itself.
+    throw firstFailure;
+  }
   for (const notice of notices) {
     deliverNotice(notice);
   }

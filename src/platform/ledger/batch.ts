@@ -110,13 +110,13 @@ export async function writeBatch<Run>(
   nowMs: number,
 ): Promise<BookAlerts[]> {
   const booked = prepared.map((one) => one.booked);
-  // Sent one behind the other without waiting for each answer. If one fails, so do all behind it.
+  // None of these is waited for, unless there are very many. If one fails, so do all behind it, and the transaction.
   await Promise.all([
     insertIdentities(tx, booked),
     deps.writeRuns(tx, booked),
     insertEntries(tx, booked),
-    addToUsage(tx, booked),
-    addToTallies(tx, booked),
+    addToUsage(tx.unanswered, booked),
+    addToTallies(tx.unanswered, booked),
   ]);
   const permitted = booked.filter(({ booking }) => booking.permit !== undefined);
   if (permitted.length > 0) {
@@ -125,10 +125,10 @@ export async function writeBatch<Run>(
   const ends = prepared.flatMap(({ booked: { booking }, ends: open }): HoldEnd[] =>
     open === null ? [] : [{ hold: open.hold, endedAs: 'settled', runId: booking.runId }],
   );
-  await insertEnds(tx, ends, nowMs);
+  await insertEnds(tx.unanswered, ends, nowMs);
   for (const { orgId, booking, marks } of booked) {
     if (marks.includes('late') && booking.decisionId !== null) {
-      await claimEnded(tx, orgId, booking.decisionId, booking.runId);
+      await claimEnded(tx.unanswered, orgId, booking.decisionId, booking.runId);
     }
   }
   const raisedAlerts: BookAlerts[] = [];

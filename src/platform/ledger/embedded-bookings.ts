@@ -74,7 +74,7 @@ export class EmbeddedBookings<Run> {
         });
         [alerts] = await Promise.all([
           writeBatch(tx, this.#parts, batch, nowMs),
-          batch.prepared.length > 0 ? advanceClock(tx, orgIds, nowMs) : undefined,
+          batch.prepared.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
         ]);
         if (batch.newHolds.length > 0) {
           // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
@@ -91,9 +91,12 @@ export class EmbeddedBookings<Run> {
     for (const open of batch?.newHolds ?? []) {
       books.remember(open);
     }
-    for (const { group, resolve } of waiting) {
-      resolve(batch?.results.get(group) as GroupResult<Run>);
-    }
+    // The next batch goes to the database first: answering these takes as long as writing those does.
+    setImmediate(() => {
+      for (const { group, resolve } of waiting) {
+        resolve(batch?.results.get(group) as GroupResult<Run>);
+      }
+    });
   }
 
   #conclude(prepared: readonly Prepared<Run>[]): void {

@@ -2,18 +2,26 @@
 import type { Take } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import type { Alert } from '../../kernel/settlement.ts';
-import { insertEach, insertMany, jsonText, type Queryable } from '../db/database.ts';
+import {
+  insertEach,
+  insertMany,
+  jsonText,
+  type Queryable,
+  senderOf,
+  type Transaction,
+} from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import { enqueueEvent } from '../outbox.ts';
 import type { Booked } from './booking.ts';
 import { type Hold, storedHold } from './hold.ts';
 
-export async function insertIdentities(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+export async function insertIdentities(tx: Transaction, booked: readonly Booked[]): Promise<void> {
+  const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
   await insertEach(
-    tx,
+    senderOf(tx, fresh),
     'run_identities',
     { org_id: 'text', run_id: 'text', external_id: 'text', charged_at: 'timestamptz' },
-    booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust'),
+    fresh,
     (one) => ({
       org_id: one.orgId,
       run_id: one.booking.runId,
@@ -47,14 +55,9 @@ const entryColumns = {
   note: 'text',
 } as const;
 
-export async function insertEntries(tx: Queryable, booked: readonly Booked[]): Promise<void> {
-  await insertEach(
-    tx,
-    'ledger_entries',
-    entryColumns,
-    booked.filter(({ charged }) => charged !== null),
-    entryRow,
-  );
+export async function insertEntries(tx: Transaction, booked: readonly Booked[]): Promise<void> {
+  const charges = booked.filter(({ charged }) => charged !== null);
+  await insertEach(senderOf(tx, charges), 'ledger_entries', entryColumns, charges, entryRow);
 }
 
 function entryRow(one: Booked): Record<keyof typeof entryColumns, unknown> {
