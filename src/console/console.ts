@@ -66,6 +66,10 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = visitedOrg(credential);
+    if (credential.support !== undefined) {
+      // Puts the visit on record, also to a page that asks nothing else.
+      await api.tryGet(org.path);
+    }
     const menu = credential.org === null ? operatorMenu : orgMenu;
     const frame = {
       theme: themeOf(visit.headers.cookie),

@@ -119,7 +119,7 @@ test('the pages around signing in have the colors that were chosen, as all other
   expect((await open('/console/login', 'purser_theme=pink')).text).toContain('data-theme="auto"');
 });
 
-test('the org is named to whoever is signed in to it, as it is called now, and nothing is asked for that', async () => {
+test('the org is named to whoever is signed in to it, as it is called now; support leaves a trace of every page', async () => {
   const renamed = await world.createOrg('Before');
   const { id, ownerKey } = renamed;
   const { secret } = await world.mintKey(renamed, 'viewer', ['runs:read']);
@@ -140,9 +140,14 @@ test('the org is named to whoever is signed in to it, as it is called now, and n
   const { token } = (await asOperator('POST', `/support/grants/${granted.id}/sessions`, {})).json;
   const support = cookieOf(await postForm(world, '/console/support', { token }));
   expect(await named(support)).toBe('After &lt;b&gt;');
-  const { json } = await world.request('GET', `/v1/orgs/${id}/support-access`, { key: ownerKey });
-  const requests = json.data.filter(({ kind }: { kind: string }) => kind === 'request');
-  expect(requests.map(({ operation }: { operation: string }) => operation)).toEqual(['runs.list']);
+  const looks = async () => {
+    const { json } = await world.request('GET', `/v1/orgs/${id}/support-access`, { key: ownerKey });
+    return json.data.flatMap(({ operation }: { operation: string | null }) => operation ?? []);
+  };
+  expect((await looks()).toSorted()).toEqual(['org.read', 'runs.list']);
+  // A form asks nothing, and yet support has looked at it.
+  expect((await open('/console/limits/budgets/new', support)).status).toBe(200);
+  expect((await looks()).toSorted()).toEqual(['org.read', 'org.read', 'runs.list']);
 });
 
 test('what belongs to another org is not there, to look at or to change', async () => {
