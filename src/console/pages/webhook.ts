@@ -180,7 +180,9 @@ async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivere
     }
     redelivering += answer.redelivering;
     cursor = answer.next_cursor;
-    visit.tell({ done: redelivering, unit: 'deliveries' });
+    if (cursor !== null) {
+      visit.tell({ done: redelivering, unit: 'deliveries' });
+    }
   }
   return { redelivering, next_cursor: cursor };
 }
