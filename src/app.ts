@@ -88,7 +88,7 @@ import { AuthBackoff } from './platform/http/auth-backoff.ts';
 import { healthPages } from './platform/http/health.ts';
 import { expiredKeysJob } from './platform/http/idempotency.ts';
 import type { LaneOptions } from './platform/http/lane.ts';
-import { buildOpenApi } from './platform/http/openapi.ts';
+import { rememberedOpenApi } from './platform/http/openapi.ts';
 import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
 import { createRequestRate } from './platform/http/request-rate.ts';
 import type { Route } from './platform/http/route.ts';
@@ -134,14 +134,10 @@ export function createApp(deps: AppDependencies): App {
   const { config, db, clock, ids, log, tracer, faults, parts, baseUrl, isDraining } = deps;
   const { ledger, orgLimits, prices, rates, processes, secrets, auditSigner } = parts;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
-  const openApi = () =>
-    buildOpenApi(routes, {
-      version,
-      baseUrl: baseUrl(),
-      docsUrl: docsUrl(),
-      groups: operationGroups,
-      deprecations,
-    });
+  const openApi = rememberedOpenApi(
+    () => routes,
+    () => ({ version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups, deprecations }),
+  );
   const deprecations = new DeprecationRegistry();
   const callers = createCallers({ db, clock });
   const signals = createSignals({ registry: deprecations, callers, docsUrl });

@@ -230,6 +230,39 @@ describe('several requests on one connection', () => {
     }
   });
 
+  it('nor what follows the offer of an upgrade, where the next request cannot be found', async () => {
+    const inner = edge.createOrg('Smuggled');
+    const client = await RawClient.open(edge.port);
+    const offer = rawRequest('GET', '/healthz', ['Connection: Upgrade', 'Upgrade: h2c']);
+    const head = rawRequest('POST', '/v1/runs', [`Content-Length: ${inner.length}`]);
+    await client.send(offer, head);
+    await client.send(inner);
+    const answers = await client.answersUntilClosed();
+    expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
+  });
+
+  it('are begun one by one: a client that reads none of its answers costs no more than one', async () => {
+    let begun = 0;
+    const body = 'x'.repeat(2_000_000);
+    const server = createHttpServer((_request, response) => {
+      begun += 1;
+      response.end(body);
+    }, createLog('silent'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = await RawClient.open((server.address() as AddressInfo).port, { readLate: true });
+    const count = 300;
+    await client.send(rawRequest('GET', '/').repeat(count));
+    // Whole exchanges elsewhere: by then the server has read what this client sent before.
+    for (let i = 0; i < 5; i += 1) {
+      await exchange(edge.port, rawRequest('GET', '/healthz'));
+    }
+    expect(begun).toBeLessThan(10);
+    const sizes = (await client.halfClose().answersUntilClosed()).map(({ text }) => text.length);
+    expect(sizes).toEqual(Array.from({ length: count }, () => body.length));
+    server.close();
+  });
+
   it('a client that half-closes after its request still gets the answer', async () => {
     expect((await exchange(edge.port, edge.createOrg('Half'))).map(({ status }) => status)).toEqual([201]);
   });

@@ -41,10 +41,13 @@ interface OpenApi {
 }
 
 export function docsPage(openApi: () => object): Page {
+  let rendered: { readonly from: object; readonly page: HtmlPage } | undefined;
   return {
     path: '/docs',
     async handler() {
-      return htmlAnswer(renderReference(openApi() as OpenApi));
+      const from = openApi();
+      rendered = rendered?.from === from ? rendered : { from, page: renderReference(from as OpenApi) };
+      return htmlAnswer(rendered.page);
     },
   };
 }

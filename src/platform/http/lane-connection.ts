@@ -6,6 +6,7 @@ import type { NodeMessages } from './incoming.ts';
 import type { PlainHead } from './plain-head.ts';
 import { type PlainConnection, PlainRequest } from './plain-request.ts';
 import type { Reply } from './reply.ts';
+import { closeGently } from './send.ts';
 
 /** What a shortcut is given to answer a request. One of the two has to be called, once. */
 export interface Exchange {
@@ -40,6 +41,8 @@ export interface Surroundings {
   left(): void;
   /** Headers that Node gives its responses by itself. */
   commonLines(): string;
+  /** The server takes no more: each answer is the last one of its connection, and says so. */
+  isClosing(): boolean;
   readonly keepAliveMs: number;
   readonly firstByteWithinMs: number;
 }
@@ -166,6 +169,7 @@ export class LaneConnection implements Exchange, PlainConnection {
     const response = new ServerResponse(request);
     // As Node's server does; there is no option for it.
     Object.assign(response, { _keepAliveTimeout: this.#lane.keepAliveMs });
+    response.shouldKeepAlive = !this.#lane.isClosing();
     response.assignSocket(this.socket);
     response.once('finish', () => {
       response.detachSocket(this.socket);
@@ -175,6 +179,10 @@ export class LaneConnection implements Exchange, PlainConnection {
       this.#answered();
     });
     this.#response = response;
+    if (this.socket.destroyed) {
+      // Nobody is there to read it, and a closed socket does not say so again.
+      response.destroy();
+    }
     return { request, response };
   }
 
@@ -183,7 +191,10 @@ export class LaneConnection implements Exchange, PlainConnection {
     this.#current = undefined;
     this.#body = nothing;
     this.#sinceMs = performance.now();
-    if (!this.socket.writableNeedDrain && !this.socket.destroyed) {
+    if (this.#lane.isClosing()) {
+      this.#leave();
+      closeGently(this.socket);
+    } else if (!this.socket.writableNeedDrain && !this.socket.destroyed) {
       this.#proceed();
     }
   }

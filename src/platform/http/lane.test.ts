@@ -492,16 +492,43 @@ describe('a connection', () => {
     const drained = drain(20_000);
     expect(await idle.answersUntilClosed()).toEqual([]);
     handler.emit('go on');
-    expect((await busy.answersUntilClosed()).map(({ status }) => status)).toEqual([200]);
+    const answers = await busy.answersUntilClosed();
+    expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
     await drained;
   });
 
-  it('that the client resets in the middle leaves nothing behind', async () => {
+  it('that is gone before its answer is made ends what the answer is made from', async () => {
+    const server = createHttpServer(world.app.handler, createLog('silent'));
+    const body = new Readable({
+      read() {
+        this.push(Buffer.alloc(65_536));
+      },
+    });
+    openLane(server, {
+      serve: (incoming) => {
+        const { socket } = incoming.request;
+        socket.once('close', () => incoming.send({ status: 200, headers: {}, body }, {}));
+        // As a reset does.
+        socket.destroy();
+      },
+    });
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = await RawClient.open((server.address() as AddressInfo).port);
+    const ended = once(body, 'close');
+    await client.send(rawRequest('GET', '/'));
+    await ended;
+    client.destroy();
+  });
+
+  it('that the client resets in the middle leaves nothing behind but who it was', async () => {
     const { client, socket } = await connected(listening);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     await client.send(ask(rich.ownerKey), ask(broke.ownerKey), ask(rich.ownerKey).slice(0, 50));
     client.destroy();
     await closed;
+    expect(socket.remoteAddress).toBe('127.0.0.1');
     expect((await exchange(listening.port, ask(rich.ownerKey))).map(({ status }) => status)).toEqual([200]);
   });
 });

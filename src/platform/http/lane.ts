@@ -66,19 +66,27 @@ export function openLane(server: Server, { shortcut, serve }: LaneOptions = {}):
   }
 
   /** Formatting is dear, and a second is all it tells. */
-  let lines = { second: Number.NaN, text: '' };
+  let lines = { second: Number.NaN, isClosing: false, text: '' };
+  const isClosing = () => !server.listening;
   function commonLines(): string {
     const second = Math.floor(Date.now() / 1_000);
-    if (second !== lines.second) {
+    if (second !== lines.second || isClosing() !== lines.isClosing) {
       const date = new Date(second * 1_000).toUTCString();
-      const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${server.keepAliveTimeout / 1_000}\r\n`;
-      lines = { second, text: `Date: ${date}\r\n${keepAlive}` };
+      const connection = isClosing()
+        ? 'close'
+        : `keep-alive\r\nKeep-Alive: timeout=${server.keepAliveTimeout / 1_000}`;
+      lines = { second, isClosing: isClosing(), text: `Date: ${date}\r\nConnection: ${connection}\r\n` };
     }
     return lines.text;
   }
 
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
+    // Node keeps it from the first time on; of a client that has left since, the system no longer knows it.
+    if (socket.remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
     const connection = new LaneConnection(socket, {
       headOf,
       take(known, body) {
@@ -105,6 +113,7 @@ export function openLane(server: Server, { shortcut, serve }: LaneOptions = {}):
       },
       left: () => void connections.delete(connection),
       commonLines,
+      isClosing,
       keepAliveMs: server.keepAliveTimeout,
       firstByteWithinMs: server.headersTimeout,
     });

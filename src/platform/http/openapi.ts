@@ -10,12 +10,23 @@ export interface ApiInfo {
   readonly docsUrl: string;
   /** What each group of operations (the first part of their ids) is about. */
   readonly groups: Readonly<Record<string, string>>;
-  readonly deprecations: Pick<DeprecationRegistry, 'find'>;
+  readonly deprecations: Pick<DeprecationRegistry, 'find' | 'list'>;
 }
 
 type Json = Record<string, unknown>;
 
 const sessionCookie = '__Host-purser_session';
+
+/** Made anew only where it would say something else: anyone may ask for it, and it takes a while. */
+export function rememberedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
+  let made: { readonly told: string; readonly document: Json } | undefined;
+  return () => {
+    const { baseUrl, docsUrl, deprecations } = info();
+    const told = JSON.stringify([baseUrl, docsUrl, deprecations.list()]);
+    made = made?.told === told ? made : { told, document: buildOpenApi(routes(), info()) };
+    return made.document;
+  };
+}
 
 export function buildOpenApi(
   routes: readonly Route[],

@@ -19,10 +19,13 @@ const requestWithinMs = 120_000;
 const idleConnectionMs = 75_000;
 
 const latest = Symbol('latest');
+const waiting = Symbol('waiting');
 
 /** A connection with the response to the latest request that could be read from it. */
 interface Connection extends Duplex {
   [latest]?: ServerResponse;
+  /** How many requests that were read wait for the answers before theirs. */
+  [waiting]?: number;
 }
 
 export function createHttpServer(handler: RequestHandler, log: Log): Server {
@@ -37,13 +40,30 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
   // A client that has sent all it has to say still gets to read its answers. Node has no option for this.
   Object.assign(server, { httpAllowHalfOpen: true });
 
+  /**
+   * One request of a connection is under way at a time, and nothing is read while others wait behind it: a client that does
+   * not read its answers costs no more than one of them.
+   */
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    (request.socket as Connection)[latest] = response;
+    const socket = request.socket as Connection;
+    const before = socket[latest];
+    if (socket.destroyed || before?.shouldKeepAlive === false) {
+      return;
+    }
+    socket[latest] = response;
     if (request.httpVersion === '1.0') {
       // It does not know interim responses, so its expectation is to be ignored.
       delete request.headers.expect;
     }
-    handler(request, response);
+    if (request.headers.upgrade !== undefined || !server.listening) {
+      // Behind the offer of an upgrade Node does not find the next request: this is the last one.
+      response.shouldKeepAlive = false;
+    }
+    if (before === undefined || before.writableFinished) {
+      handler(request, response);
+      return;
+    }
+    wait(socket, before, () => handler(request, response));
   };
   server.on('request', serve);
   // Both would be answered by Node before we saw the request; the pipeline looks at the header itself.
@@ -87,6 +107,30 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     }
   }
   return server;
+}
+
+function wait(socket: Connection, before: ServerResponse, next: () => void): void {
+  if (socket[waiting] === undefined) {
+    socket[waiting] = 0;
+    // Whoever reads a body would set it going again.
+    socket.on('resume', () => {
+      if (socket[waiting] !== 0) {
+        socket.pause();
+      }
+    });
+  }
+  socket[waiting] += 1;
+  socket.pause();
+  before.once('close', () => {
+    socket[waiting] = (socket[waiting] ?? 1) - 1;
+    if (socket.destroyed) {
+      return;
+    }
+    if (socket[waiting] === 0) {
+      socket.resume();
+    }
+    next();
+  });
 }
 
 function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): Refusal {
