@@ -79,7 +79,7 @@ async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome 
   }
   const isGoverned = await deps.isGoverned(orgId);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
-  const taken = takeGateRates(rates, limits, question.request, now.getTime());
+  const taken = takeGateRates(rates, limits, [question.request], now.getTime());
   if (taken !== undefined) {
     const refused = rateRefusal(taken, await taken.verdict, 'edge');
     if (refused !== undefined) {

@@ -138,7 +138,7 @@ async function takeHold(
 ): Promise<string | MoneyRefusal> {
   const orgId = caller.tenantId;
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
-  const taken = takeGateRates(rates, limits, look, now.getTime());
+  const taken = takeGateRates(rates, limits, [look], now.getTime());
   const refused = taken && rateRefusal(taken, await taken.verdict, 'run');
   if (refused !== undefined) {
     return { refusal: refused.refusal, tell: () => refused.tell(exhaustions, orgId, look.scope) };

@@ -161,7 +161,7 @@ async function bookAll<View>(
       }),
     });
   } catch (error) {
-    giveBack(deps, taken, now);
+    deps.rates.giveBack(taken, now.getTime());
     throw isBeyondTheBooks(error)
       ? refuseField(
           how.bulk ? 'runs' : how.amount,
@@ -171,7 +171,7 @@ async function bookAll<View>(
       : error;
   }
   if (result.kind !== 'done') {
-    giveBack(deps, taken, now);
+    deps.rates.giveBack(taken, now.getTime());
     if (result.kind === 'permit_spent') {
       throw await governed?.refuseSpent(result.index);
     }
@@ -201,30 +201,19 @@ async function takeRates(
   limits: OrgLimits,
   bookings: readonly Booking[],
   { now, bulk }: { readonly now: Date; readonly bulk: boolean },
-): Promise<RateTake[][]> {
-  const taken: RateTake[][] = [];
-  for (const [index, booking] of bookings.entries()) {
-    const gate = isDecided(booking) ? takeGateRates(rates, limits, booking, now.getTime()) : undefined;
-    if (gate !== undefined) {
-      const refused = rateRefusal(gate, await gate.verdict, 'run', taken);
-      if (refused !== undefined) {
-        for (const takes of taken) {
-          rates.giveBack(takes, now.getTime());
-        }
-        decisionCounts.count('run', 'deny', refused.refusal.code);
-        refused.tell(exhaustions, limits.orgId, booking.scope);
-        throw bulk ? ofRun(refused.refusal, index) : refused.refusal;
-      }
-      taken.push([...gate.takes]);
-    }
+): Promise<readonly RateTake[]> {
+  const decided = [...bookings.entries()].filter(([, booking]) => isDecided(booking));
+  const charges = decided.map(([, booking]) => booking);
+  const gate = takeGateRates(rates, limits, charges, now.getTime());
+  const refused = gate && rateRefusal(gate, await gate.verdict, 'run');
+  if (refused !== undefined) {
+    const { refusal, index } = refused;
+    const [runIndex, { scope }] = decided[index] as [number, Booking];
+    decisionCounts.count('run', 'deny', refusal.code);
+    refused.tell(exhaustions, limits.orgId, scope);
+    throw bulk ? ofRun(refusal, runIndex) : refusal;
   }
-  return taken;
-}
-
-function giveBack({ rates }: RunDependencies, taken: readonly RateTake[][], now: Date): void {
-  for (const takes of taken) {
-    rates.giveBack(takes, now.getTime());
-  }
+  return gate?.takes ?? [];
 }
 
 /** Checks every run before any is booked; every fault of every run is told. */

@@ -13,66 +13,86 @@ import { isRequestRate } from '../http/request-rate.ts';
 import type { Exhaustions } from '../ledger/exhaustion.ts';
 import type { RateLimiter, RateTake, RateVerdict } from './rate-limiter.ts';
 
+export interface Charge {
+  readonly scope: Scope;
+  readonly amounts: Amounts;
+}
+
+/** What a request takes of one rate, for all of its runs that the rate is about. */
+interface Share {
+  readonly limit: Limit;
+  take: RateTake;
+  /** Which charges take of it, and how much it is with each. */
+  readonly parts: { readonly index: number; readonly sum: bigint }[];
+}
+
 /** What was taken; a request that is refused further on gives it back. */
 export interface GateTake {
   readonly takes: readonly RateTake[];
   /** Of each take, in the same order. */
-  readonly limits: readonly Limit[];
+  readonly shares: readonly Share[];
   readonly verdict: RateVerdict | Promise<RateVerdict>;
 }
 
-/** Undefined: no rate is about this request. */
+/** All charges of a request pass together, or none. Undefined: no rate is about any of them. */
 export function takeGateRates(
   limiter: RateLimiter,
   limits: OrgLimits,
-  charge: { readonly scope: Scope; readonly amounts: Amounts },
+  charges: readonly Charge[],
   nowMs: number,
 ): GateTake | undefined {
   if (!limits.hasRates) {
     return undefined;
   }
-  const rates = applicable(limits, charge.scope).filter(
-    (limit) => isGateRate(limit) && isInForce(limit, nowMs),
-  );
-  const takes = rates.map((limit) => takeOf(limits.orgId, limit, charge.scope, charge.amounts));
-  return takes.length === 0 ? undefined : { takes, limits: rates, verdict: limiter.take(takes, nowMs) };
+  const byKey = new Map<string, Share>();
+  for (const [index, { scope, amounts }] of charges.entries()) {
+    for (const limit of applicable(limits, scope)) {
+      if (isGateRate(limit) && isInForce(limit, nowMs)) {
+        const take = takeOf(limits.orgId, limit, scope, amounts);
+        const share = byKey.get(take.key) ?? { limit, take: { ...take, amount: 0n }, parts: [] };
+        const sum = share.take.amount + take.amount;
+        share.take = { ...take, amount: sum };
+        share.parts.push({ index, sum });
+        byKey.set(take.key, share);
+      }
+    }
+  }
+  const shares = [...byKey.values()];
+  const takes = shares.map(({ take }) => take);
+  return takes.length === 0 ? undefined : { takes, shares, verdict: limiter.take(takes, nowMs) };
 }
 
 export interface RateRefusal {
   readonly refusal: Refusal;
+  /** Of the charge that was too much. */
+  readonly index: number;
   /** Notes which rate it was that refused. */
   tell(exhaustions: Exhaustions, orgId: string, scope: Scope): void;
 }
 
 /**
- * Undefined: they all let it pass. `before` is what the same request has taken for other runs of it. A retry clears
- * `rate_limited`, so a request that takes more than ever passes at once is told something else.
+ * Undefined: they all let it pass. A retry clears `rate_limited`, so a request that takes more than ever passes at once is
+ * told something else.
  */
 export function rateRefusal(
-  { takes, limits }: GateTake,
+  { shares }: GateTake,
   verdict: RateVerdict,
   surface: 'edge' | 'run',
-  before: readonly (readonly RateTake[])[] = [],
 ): RateRefusal | undefined {
   if (verdict.allowed) {
     return undefined;
   }
-  const earlier = before.flat();
-  const asked = takes.map(({ key, amount }) =>
-    earlier.reduce((sum, one) => (one.key === key ? sum + one.amount : sum), amount),
-  );
-  const never = takes.findIndex(({ burst }, index) => (asked[index] ?? 0n) > burst);
-  const index = never < 0 ? verdict.index : never;
-  const limit = limits[index] as Limit;
+  const never = shares.find(({ take: { amount, burst } }) => amount > burst);
+  const { limit, take, parts } = never ?? (shares[verdict.index] as Share);
   const refusal =
-    never < 0
+    never === undefined
       ? refuseWith('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
-      : moreThanPasses(limit, asked[index] ?? 0n, surface);
+      : moreThanPasses(limit, take.amount, surface);
+  const part = never === undefined ? parts[0] : parts.find(({ sum }) => sum > take.burst);
   return {
     refusal,
-    tell(exhaustions, orgId, scope) {
-      exhaustions.rateRefused(orgId, scope, limit, takes[index]?.key ?? '', refusal.code);
-    },
+    index: part?.index ?? 0,
+    tell: (exhaustions, orgId, scope) => exhaustions.rateRefused(orgId, scope, limit, take.key, refusal.code),
   };
 }
 
