@@ -1,6 +1,6 @@
 /** Made once for all test files: a migrated and seeded template of each engine, from which a fresh database is a copy away. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -15,6 +15,7 @@ import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { ensureMonths } from '../../src/platform/ledger/partitions.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startOfClock } from './clock.ts';
+import { beginSegment, lighten } from './light-template.ts';
 import { type Cluster, findPostgres, startCluster } from './postgres-cluster.ts';
 import { removeAbandoned, scratch } from './scratch.ts';
 
@@ -50,7 +51,7 @@ async function embeddedTemplate(): Promise<string> {
     ...migrations.map(({ checksum }) => checksum),
     JSON.stringify([seeds, factSeeds, clocks.map((now) => now.toISOString().slice(0, 7))]),
     (JSON.parse(pglite) as { version: string }).version,
-    'small buffers',
+    'light',
   ];
   const name = createHash('sha256').update(parts.join()).digest('hex').slice(0, 16);
   const template = join(tmpdir(), `purser-template-${name}`);
@@ -60,9 +61,9 @@ async function embeddedTemplate(): Promise<string> {
     const db = await openPglite({ directory: draft, log: silent });
     await migrate(db, migrations);
     await prepare(db);
+    const segment = await beginSegment(db);
     await db.close();
-    // To fill the usual 128 MB with zeros takes a quarter of the time in which a database is opened.
-    appendFileSync(join(draft, 'postgresql.conf'), 'shared_buffers = 16MB\n');
+    lighten(draft, segment);
     try {
       renameSync(draft, template);
     } catch {

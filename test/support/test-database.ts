@@ -1,6 +1,6 @@
 /** A fresh, migrated database of the engine under test, in a fraction of a second. */
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -9,6 +9,7 @@ import { openPglite } from '../../src/platform/db/pglite.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { databaseUrl } from './global-setup.ts';
+import { copyLight } from './light-template.ts';
 import { scratch } from './scratch.ts';
 
 export const engine = process.env.PURSER_TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
@@ -25,7 +26,7 @@ export async function makePlace({ migrated }: { migrated: boolean }): Promise<Pl
   const removeDirectory = () => rmSync(dataDir, { recursive: true, force: true });
   if (engine === 'embedded') {
     if (migrated) {
-      cpSync(inject('embeddedTemplate'), join(dataDir, 'database'), { recursive: true });
+      copyLight(inject('embeddedTemplate'), join(dataDir, 'database'));
     }
     return { dataDir, databaseUrl: undefined, remove: async () => removeDirectory() };
   }
