@@ -31,14 +31,14 @@ interface Usage {
 export async function setUp(orgId: string, { owner, agent }: Keys, now: Date): Promise<void> {
   const org = `/v1/orgs/${orgId}`;
   const spent = (query: string) => owner.call<Usage>('GET', `${org}/usage?${query}`);
-  const monthStart = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
-  const dayStart = new Date(
-    Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()),
-  ).toISOString();
+  const month = now.getUTCMonth();
+  const monthStart = new Date(Date.UTC(now.getUTCFullYear(), month, 1)).toISOString();
+  const quarterStart = new Date(Date.UTC(now.getUTCFullYear(), month - (month % 3), 1)).toISOString();
+  const dayStart = new Date(Date.UTC(now.getUTCFullYear(), month, now.getUTCDate())).toISOString();
 
   const today = await spent(`from=${dayStart}`);
   await owner.call('PUT', `${org}/spend-cap`, { cap_usd: above(today.total.cost_usd, 1.12) });
-  await setBudgets(org, owner, spent, monthStart);
+  await setBudgets(org, owner, spent, { monthStart, quarterStart });
   await setCustomers(org, owner, spent, monthStart, now);
   await setRules(org, owner);
   await setRouting(org, owner, now);
@@ -57,10 +57,15 @@ function above(usd: string, times: number): string {
   return Math.max(1, Math.ceil(Number(usd) * times * 100) / 100).toFixed(2);
 }
 
-async function setBudgets(org: string, owner: Caller, spent: Spent, monthStart: string): Promise<void> {
+async function setBudgets(
+  org: string,
+  owner: Caller,
+  spent: Spent,
+  { monthStart, quarterStart }: { readonly monthStart: string; readonly quarterStart: string },
+): Promise<void> {
   const alert_thresholds = [50, 80, 95];
   const month = await spent(`from=${monthStart}&group_by=workflow`);
-  const departments = await spent(`from=${monthStart}&group_by=department`);
+  const departments = await spent(`from=${quarterStart}&group_by=department`);
   const costOf = (workflow: string) => month.data.find((row) => row.workflow === workflow)?.cost_usd ?? '0';
   await owner.call('POST', `${org}/budgets`, {
     name: 'All of it',
@@ -91,7 +96,7 @@ async function setBudgets(org: string, owner: Caller, spent: Spent, monthStart: 
       scope_kind: 'department',
       scope_id: department,
       period: 'quarter',
-      limit_usd: above(cost_usd, department === 'finance' ? 2.2 : 3.1),
+      limit_usd: above(cost_usd, department === 'finance' ? 0.9 : 1.4),
       enforcement: department === 'finance' ? 'alert' : 'block',
       alert_thresholds,
     });

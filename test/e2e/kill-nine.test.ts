@@ -30,7 +30,7 @@ import {
 } from '../support/spenders.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 120_000 });
 
 /** On PostgreSQL half of the kills are of one process while another goes on. */
 const kills = engine === 'postgres' ? 10 : 20;

@@ -32,7 +32,7 @@ export class MigrationMismatch extends Error {
   }
 }
 
-/** `src/platform/db` and `dist/platform/db` are equally deep, so one relative path serves both. */
+/** What is built looks from where this file would lie in `dist`, which is as deep: one relative path serves both. */
 const migrationsDirectory = new URL('../../../migrations/', import.meta.url);
 
 export async function readMigrations(directory: URL = migrationsDirectory): Promise<Migration[]> {
