@@ -4,7 +4,7 @@ import { platformTenant } from '../../platform/http/access.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { requireOrg } from '../../platform/ledger/limit-changes.ts';
+import { ofExistingOrg } from '../../platform/ledger/limit-changes.ts';
 import { assignPlan, createPlan, readOrgPlan, viewPlan } from './plans.ts';
 import { findPlan, listPlans } from './queries.ts';
 import { CreatePlan, OrgPlanView, PlanFilters, PlanView, PutOrgPlan } from './schema.ts';
@@ -83,10 +83,7 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       summary: 'Read the plan of an organization as an operator',
       access: operator,
       response: OrgPlanView,
-      async handler({ params }) {
-        await requireOrg(db, params.org_id);
-        return readOrgPlan(db, params.org_id);
-      },
+      handler: ({ params }) => ofExistingOrg(db, params.org_id, readOrgPlan(db, params.org_id)),
     }),
     read({
       id: 'plan.read',

@@ -2,7 +2,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { requireOrg } from '../../platform/ledger/limit-changes.ts';
+import { ofExistingOrg, requireOrg } from '../../platform/ledger/limit-changes.ts';
 import { putPrepaid, readPrepaid, topUp, viewTopUp } from './prepaid.ts';
 import { listTopUps } from './queries.ts';
 import { CreateTopUp, PrepaidView, PutPrepaid, TopUpFilters, TopUpView } from './schema.ts';
@@ -41,10 +41,7 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       summary: 'Read the prepaid balance of an organization as an operator',
       access: operator,
       response: PrepaidView,
-      async handler({ params }) {
-        await requireOrg(db, params.org_id);
-        return readPrepaid(db, params.org_id);
-      },
+      handler: ({ params }) => ofExistingOrg(db, params.org_id, readPrepaid(db, params.org_id)),
     }),
     write({
       id: 'orgs.prepaid.top_up',

@@ -22,9 +22,9 @@ const policyKinds = ['rate', 'quota'] as const satisfies LimitKind[];
 
 /** The policies by name: the order they were given in means nothing. */
 export async function readRateLimits(db: Queryable, orgId: string): Promise<RateLimitsView> {
-  const rows = await findLimits(db, orgId, policyKinds);
+  const [rows, read_rpm] = await Promise.all([findLimits(db, orgId, policyKinds), findReadRpm(db, orgId)]);
   const policies = rows.map(viewPolicy).sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { read_rpm: await findReadRpm(db, orgId), policies };
+  return { read_rpm, policies };
 }
 
 export interface RateLimitsChange {

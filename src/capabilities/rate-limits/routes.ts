@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { requireOrg } from '../../platform/ledger/limit-changes.ts';
+import { ofExistingOrg } from '../../platform/ledger/limit-changes.ts';
 import { viewPolicy } from './policies.ts';
 import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
 import { OwnPoliciesView, PolicyFilters, PutRateLimits, RateLimitsView } from './schema.ts';
@@ -49,10 +49,7 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
       summary: 'Read the rate limits of an organization as an operator',
       access: operator,
       response: RateLimitsView,
-      async handler({ params }) {
-        await requireOrg(db, params.org_id);
-        return readRateLimits(db, params.org_id);
-      },
+      handler: ({ params }) => ofExistingOrg(db, params.org_id, readRateLimits(db, params.org_id)),
     }),
     read({
       id: 'rate_limit_policies.list',

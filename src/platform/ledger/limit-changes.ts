@@ -129,3 +129,9 @@ export async function requireOrg(db: Queryable, orgId: string): Promise<void> {
     throw refuse('not_found');
   }
 }
+
+/** What is read of an org that has to be there; both are asked at once. */
+export async function ofExistingOrg<View>(db: Queryable, orgId: string, view: Promise<View>): Promise<View> {
+  const [found] = await Promise.all([view, requireOrg(db, orgId)]);
+  return found;
+}
