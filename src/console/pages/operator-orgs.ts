@@ -19,7 +19,7 @@ import { type Html, html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { PlanView } from './operator-plans.ts';
-import type { RateLimitsView, ResidencyView } from './operator-rates.ts';
+import type { RateLimitsView } from './operator-rates.ts';
 import { everyScope } from './operator-scopes.ts';
 
 const listPath = '/console/orgs';
@@ -32,6 +32,7 @@ export interface OrgView {
   readonly slug: string;
   readonly timezone: string;
   readonly home_region: string | null;
+  readonly residency_mode: 'forward' | 'strict';
   readonly status: 'active' | 'suspended';
   readonly suspension_reason: string | null;
   readonly created_at: string;
@@ -248,11 +249,10 @@ ${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
 async function one(visit: ScreenVisit) {
   const { api, params } = visit;
   const here = pathOf(orgPath, params);
-  const [org, plan, prepaid, residency, rates] = await Promise.all([
+  const [org, plan, prepaid, rates] = await Promise.all([
     found(visit),
     api.tryGet<{ readonly plan: PlanView | null }>(pathOf(`${apiPath}/plan`, params)),
     api.tryGet<PrepaidView>(pathOf(`${apiPath}/prepaid`, params)),
-    api.tryGet<ResidencyView>(pathOf(`${apiPath}/residency`, params)),
     api.tryGet<RateLimitsView>(pathOf(`${apiPath}/rate-limits`, params)),
   ]);
   return view(
@@ -270,7 +270,7 @@ ${card(
 )}
 ${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'On no plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'any number of' : count(answer.plan.monthly_runs)} runs a month.`}</p><p class="form-end"><a class="button" href="${here}/plan">Change the plan</a></p>`)}
 ${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'pays in advance' : 'does not pay in advance', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} topped up in all.</p><div class="form-end"><a class="button" href="${here}/top-up">Top up</a>${enabled ? askFirst({ path: `${here}/prepaid/off`, label: 'Turn it off' }, 'Its runs are no longer held against the balance.') : askFirst({ path: `${here}/prepaid/on`, label: 'Turn it on' }, 'Runs are refused from now on where the balance does not cover them.')}</div>`)}
-${cardOf('Home', residency, ({ home_region, mode }) => html`<p>${home_region === null ? 'At home everywhere.' : `At home in ${home_region}. What arrives elsewhere is ${mode === 'strict' ? 'refused' : 'sent there'}.`}</p><p class="form-end"><a class="button" href="${here}/residency">Change the home</a></p>`)}
+${card('Home', html`<p>${org.home_region === null ? 'At home everywhere.' : `At home in ${org.home_region}. What arrives elsewhere is ${org.residency_mode === 'strict' ? 'refused' : 'sent there'}.`}</p><p class="form-end"><a class="button" href="${here}/residency">Change the home</a></p>`)}
 ${cardOf('Rates', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Reads as the deployment says' : `${count(read_rpm)} reads in a minute`}; ${policies.length === 0 ? 'no rates or quotas' : `rates and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end"><a class="button" href="${here}/rates">Change the rates</a></p>`)}
 ${card('Way in', html`<p>For an organization that has locked itself out by its list of allowed addresses.</p><div class="form-end">${askFirst({ path: `${here}/clear-addresses`, label: 'Clear its list of addresses' }, 'Its keys and people may then call from anywhere.')}</div>`)}
 ${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end"><a class="button danger" href="${here}/suspend">Suspend it</a></div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton({ path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}
