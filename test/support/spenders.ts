@@ -237,8 +237,8 @@ export function startSpenders({ org, clients, random, services }: SpendersOption
   return { ...patient, acknowledged: known };
 }
 
-/** How long a hold that is past its time may still be there: the job looks twice a second, on a machine as busy as it likes. */
-export const graceMs = 25_000;
+/** How long a hold that is past its time may still be there: the job looks twice a second, on a busy machine. */
+export const graceMs = 5_000;
 
 /** With nobody spending: the books agree, and say what the clients were told. Returns them. */
 export async function expectAcknowledged(

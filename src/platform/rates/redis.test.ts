@@ -276,7 +276,7 @@ withRedis('while Redis is away', () => {
     expect(await limiter.take([hourly('given')], Date.now())).toMatchObject({ allowed: false });
   });
 
-  test('closing does not wait for a Redis that says nothing', { retry: 2 }, async () => {
+  test('closing does not wait for a Redis that says nothing', async () => {
     const server = await startRedis();
     server.freeze();
     const limiter = newLimiter({ url: server.url });
