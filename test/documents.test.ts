@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { freePort } from './support/postgres-cluster.ts';
+import { freePort } from './support/free-port.ts';
 
 const repository = resolve(import.meta.dirname, '..');
 const guides = readdirSync(join(repository, 'docs/guides')).map((file) => `docs/guides/${file}`);

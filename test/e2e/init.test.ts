@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
-import { freePort } from '../support/postgres-cluster.ts';
+import { freePort } from '../support/free-port.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 

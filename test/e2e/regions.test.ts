@@ -2,17 +2,17 @@
  * Two regions: two processes, each with a database of its own, that know of each other what the directory says. What eu asks of us
  * goes over TLS.
  */
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newPair } from '../support/certificates.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
@@ -86,22 +86,6 @@ async function startTls(pair: { key: string; cert: string }, port: number): Prom
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return server;
-}
-
-/** Below those that the system hands out, so that no other test is given it before the service listens. */
-async function freePort(): Promise<number> {
-  const port = randomInt(20_000, 30_000);
-  const server = createServer().listen(port, '127.0.0.1');
-  const isFree = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  if (!isFree) {
-    return freePort();
-  }
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Resolves when eu has heard of it. */

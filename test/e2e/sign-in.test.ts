@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
 import { Browser } from '../support/cookie-browser.ts';
+import { freePort } from '../support/free-port.ts';
 import { startOidcProvider } from '../support/oidc-provider.ts';
-import { freePort } from '../support/postgres-cluster.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import { freePort } from './postgres-cluster.ts';
+import { freePort } from './free-port.ts';
 
 /**
  * The path of the server, if the machine has one. PURSER_TEST_REQUIRE_ALL turns a missing one from a skip into a
