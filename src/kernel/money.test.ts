@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../test/support/seeds.ts';
 import { formatUsd, maxNanos, parseSignedUsd, parseUsd } from './money.ts';
+
+const { forAll } = seedsOf('money');
 
 describe('an amount of money', () => {
   test.each([
@@ -96,7 +99,7 @@ describe('an amount of money', () => {
   });
 
   test('comes back from its text exactly, and the text is the shortest one', () => {
-    fc.assert(
+    forAll(
       fc.property(fc.bigInt({ min: -maxNanos, max: maxNanos }), (nanos) => {
         const text = formatUsd(nanos);
         expect(parseSignedUsd(text)).toBe(nanos);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../test/support/seeds.ts';
 import {
   affordableOutputTokens,
   costOf,
@@ -9,6 +10,8 @@ import {
   type TokenCounts,
   worstCaseCost,
 } from './prices.ts';
+
+const { forAll } = seedsOf('prices');
 
 const nothing: Rates = {
   inputNanosPerMillion: 0n,
@@ -204,7 +207,7 @@ const basisPoints = fc.bigInt(0n, 10_000n);
 
 describe('for any rates and counts', () => {
   test('the cost is the exact sum, less than one nanodollar above it and never below', () => {
-    fc.assert(
+    forAll(
       fc.property(anyRates, anyCounts, fc.bigInt(0n, 9n), (rates, counts, images) => {
         // Token by token, in millionths of a nanodollar: the definition, written another way.
         const input = rates.inputNanosPerMillion;
@@ -224,7 +227,7 @@ describe('for any rates and counts', () => {
 
   test('more tokens never cost less', () => {
     const one = fc.constantFrom('plain', 'cached', 'write', 'audio', 'output', 'audio output', 'image');
-    fc.assert(
+    forAll(
       fc.property(anyRates, anyCounts, one, tokens, (rates, counts, which, more) => {
         const add = (...names: (keyof TokenCounts)[]) =>
           Object.fromEntries(names.map((name) => [name, counts[name] + more]));
@@ -246,7 +249,7 @@ describe('for any rates and counts', () => {
   });
 
   test('the real cost never exceeds the worst case of its tokens', () => {
-    fc.assert(
+    forAll(
       fc.property(anyRates, anyCounts, tokens, (rates, counts, spare) => {
         const worst = worstCaseCost(rates, counts.inputTokens, counts.outputTokens + spare);
         expect(costOf(rates, counts)).toBeLessThanOrEqual(worst);
@@ -255,7 +258,7 @@ describe('for any rates and counts', () => {
   });
 
   test('the clamp is tight: it fits, and one token more would not', () => {
-    fc.assert(
+    forAll(
       fc.property(anyRates, tokens, fc.bigInt(0n, 10n ** 13n), (rates, inputTokens, spare) => {
         const budget = worstCaseCost(rates, inputTokens, 0n) + spare;
         const most = affordableOutputTokens(rates, inputTokens, budget);
@@ -268,7 +271,7 @@ describe('for any rates and counts', () => {
   });
 
   test('what was asked for is affordable with what it was held for', () => {
-    fc.assert(
+    forAll(
       fc.property(anyRates, tokens, tokens, (rates, inputTokens, outputTokens) => {
         const held = worstCaseCost(rates, inputTokens, outputTokens);
         expect(affordableOutputTokens(rates, inputTokens, held)).toBeGreaterThanOrEqual(outputTokens);
@@ -277,7 +280,7 @@ describe('for any rates and counts', () => {
   });
 
   test('a discount never raises a cost, and takes no more than it says', () => {
-    fc.assert(
+    forAll(
       fc.property(anyRates, anyCounts, basisPoints, (rates, counts, points) => {
         const full = costOf(rates, counts);
         const reduced = costOf(discounted(rates, points), counts);

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../test/support/seeds.ts';
 import { bucketAt, type Rate, type RateMeter, rollingParts, rollingWindow, tokenBucket } from './rate.ts';
 
-const seed = Number(process.env.PURSER_TEST_SEED ?? Date.now() % 2 ** 31);
-const runs = { seed, numRuns: 500 };
+const { forAll } = seedsOf('rate');
+const runs = { numRuns: 500 };
 
 interface Call {
   readonly atMs: number;
@@ -82,7 +83,7 @@ describe('a token bucket', () => {
   }
 
   test('lets pass exactly what its rate and burst allow, to the millisecond', () => {
-    fc.assert(
+    forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, passed } of play(tokenBucket, rate, made)) {
           expect(taking.allowed).toBe(mayPass(rate, passed, call));
@@ -93,7 +94,7 @@ describe('a token bucket', () => {
   });
 
   test('names the shortest wait in whole seconds after which the call passes', () => {
-    fc.assert(
+    forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(tokenBucket, rate, made)) {
           if (!taking.allowed && !taking.never) {
@@ -106,7 +107,7 @@ describe('a token bucket', () => {
   });
 
   test('divided among several, lets no more pass together than it would alone', () => {
-    fc.assert(
+    forAll(
       fc.property(rates, calls, fc.integer({ min: 2, max: 5 }), (rate, made, shares) => {
         // A burst that each share has room for, so that none has to be paid back.
         const whole = { ...rate, burst: 20n * BigInt(shares) + rate.burst };
@@ -194,7 +195,7 @@ describe('a token bucket', () => {
   });
 
   test('is as it was after a take is given back', () => {
-    fc.assert(
+    forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(tokenBucket, rate, made)) {
           if (taking.allowed) {
@@ -212,7 +213,7 @@ describe('a rolling window', () => {
   const within = (all: readonly Call[], afterMs: number) => sum(all.filter(({ atMs }) => atMs > afterMs));
 
   test('never lets more pass in any length of its window, and refuses for what passed in little more than one', () => {
-    fc.assert(
+    forAll(
       fc.property(rates, calls, (rate, made) => {
         const windowMs = rate.windowSeconds * 1_000;
         for (const { call, taking, passed } of play(rollingWindow, rate, made)) {
@@ -229,7 +230,7 @@ describe('a rolling window', () => {
   });
 
   test('names the shortest wait in whole seconds after which the call passes', () => {
-    fc.assert(
+    forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(rollingWindow, rate, made)) {
           if (!taking.allowed && !taking.never) {
@@ -296,7 +297,7 @@ describe('a rolling window', () => {
 });
 
 test('a meter can be forgotten exactly when it is as if untouched', () => {
-  fc.assert(
+  forAll(
     fc.property(rates, calls, (rate, made) => {
       const whole = { ...rate, limit: rate.limit + 20n, burst: rate.burst + 20n };
       for (const { call, taking } of play(tokenBucket, whole, made)) {

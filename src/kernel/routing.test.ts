@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../test/support/ledger-values.ts';
+import { seedsOf } from '../../test/support/seeds.ts';
 import {
   type Candidate,
   type EvalBar,
@@ -156,8 +156,7 @@ describe('fallbacks', () => {
   });
 });
 
-describe('a table of 50 models and 5 suites', () => {
-  const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed %d)', (seed) => {
   const random = new Random(seed);
   const between = (low: number, high: number) => low + random.int(high - low + 1);
   const capabilities = ['json', 'tools', 'vision'];
@@ -236,7 +235,7 @@ describe('a table of 50 models and 5 suites', () => {
       const wanted = bruteForce(asked);
       const got = route(asked);
       const choice = { model: got.ranking[0]?.model ?? null, emptiedBy: got.emptiedBy };
-      expect(choice, `PURSER_TEST_SEED=${seed}, case ${index}`).toEqual(wanted);
+      expect(choice, `case ${index}`).toEqual(wanted);
       const outcome = got.isFallback ? 'fallback' : (got.emptiedBy ?? 'chosen');
       seen[outcome] = (seen[outcome] ?? 0) + 1;
     }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../test/support/seeds.ts';
 import { calendarWindow, fixedWindow, formatInstant, lifetime, type Period, periods } from './windows.ts';
 
-const seed = Number(process.env.PURSER_TEST_SEED ?? Date.now() % 2 ** 31);
+const { forAll } = seedsOf('windows');
 const hourMs = 3_600_000;
 
 function windowAt(period: Period, timeZone: string, at: string) {
@@ -143,7 +144,7 @@ describe('windows', () => {
   const instants = fc.integer({ min: Date.UTC(2015, 0, 1), max: Date.UTC(2040, 0, 1) });
 
   test('contain their instant, tile time, and begin with a local day', () => {
-    fc.assert(
+    forAll(
       fc.property(
         fc.constantFrom(...periods),
         fc.constantFrom(...zones),
@@ -168,16 +169,16 @@ describe('windows', () => {
           expect(dateOf(window.startMs - 1)).not.toBe(dateOf(window.startMs));
         },
       ),
-      { seed, numRuns: 2_000 },
+      { numRuns: 2_000 },
     );
   });
 
   test('of every zone are made of quarters of an hour, which the usage rollups count by', () => {
-    fc.assert(
+    forAll(
       fc.property(fc.constantFrom(...zones), instants, (timeZone, atMs) => {
         expect(calendarWindow('day', timeZone, atMs).startMs % (15 * 60_000)).toBe(0);
       }),
-      { seed, numRuns: 500 },
+      { numRuns: 500 },
     );
   });
 
@@ -192,14 +193,14 @@ describe('windows', () => {
 
 describe('a fixed window', () => {
   test.each([1, 60, 3_600, 86_400, 100_000])('of %d seconds is counted from the epoch', (seconds) => {
-    fc.assert(
+    forAll(
       fc.property(fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) }), (atMs) => {
         const { startMs, endMs } = fixedWindow(seconds, atMs);
         expect(endMs - startMs).toBe(seconds * 1_000);
         expect(startMs % (seconds * 1_000)).toBe(0);
         expect(startMs <= atMs && atMs < endMs).toBe(true);
       }),
-      { seed, numRuns: 200 },
+      { numRuns: 200 },
     );
   });
 });

@@ -1,16 +1,16 @@
 /**
  * The kernel under a random workload, step by step against a model that adds everything up anew. Settles are under way
- * while others are admitted, and some of them come to nothing. `PURSER_TEST_SEED` replays a failing run.
+ * while others are admitted, and some of them come to nothing.
  */
-import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Model, type ModelHold, type Surface } from '../../test/support/ledger-model.ts';
 import { limitOf, limitsOf, Random, scopeOf, usd } from '../../test/support/ledger-values.ts';
+import { seedsOf } from '../../test/support/seeds.ts';
 import { admit, type Counter, type Met, meetingOf, releaseAll, type Taken, takeAll } from './admission.ts';
 import { type Amounts, each, type Limit, type OrgLimits, type Scope } from './limits.ts';
 import { conclude, correct, lower, nothingTaken, type Raised, raise } from './settlement.ts';
 
-const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+const { seeds } = seedsOf('kernel-workload');
 const workloads = 25;
 const steps = 250;
 
@@ -421,8 +421,8 @@ class Workload {
   }
 }
 
-test(`${workloads} workloads of ${steps} steps agree with the model`, { timeout: 120_000 }, () => {
-  process.stdout.write(`kernel workload: PURSER_TEST_SEED=${seed}\n`);
+const title = `${workloads} workloads of ${steps} steps agree with the model (seed %d)`;
+test.each(seeds)(title, { timeout: 120_000 }, (seed) => {
   const said = new Map<string, number>();
   for (let i = 0; i < workloads; i += 1) {
     const workload = new Workload(seed + i);
@@ -439,9 +439,7 @@ test(`${workloads} workloads of ${steps} steps agree with the model`, { timeout:
         workload.check();
       }
     } catch (error) {
-      process.stderr.write(
-        `PURSER_TEST_SEED=${seed}, workload ${i}, after:\n${done.slice(-12).join('\n')}\n`,
-      );
+      process.stderr.write(`seed ${seed}, workload ${i}, after:\n${done.slice(-12).join('\n')}\n`);
       throw error;
     }
   }

@@ -1,10 +1,9 @@
 /**
- * Thousands of random requests, and not one answer outside the contract. `PURSER_TEST_SEED` replays a run; on a
- * failure fast-check prints the request it shrank to.
+ * Thousands of random requests, and not one answer outside the contract. On a failure fast-check prints the request it
+ * shrank to.
  */
-import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
 import { createWorld, engine, routeOf, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
@@ -20,9 +19,10 @@ import {
   randomRequest,
 } from '../support/random-requests.ts';
 import { exchange } from '../support/raw-socket.ts';
+import { checkWithSeed, sampleWithSeed, seedsOf } from '../support/seeds.ts';
 import { signIn } from '../support/sign-in.ts';
 
-const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+const { seeds } = seedsOf('random-requests');
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
 const rounds = engine === 'embedded' ? 50 : 5;
 const injectedPerRound = 345;
@@ -48,8 +48,9 @@ let cast: Cast;
 const statuses = new Map<number, number>();
 const succeeded = new Set<string>();
 
-beforeAll(async () => {
-  process.stdout.write(`random requests: PURSER_TEST_SEED=${seed}\n`);
+beforeEach(async () => {
+  statuses.clear();
+  succeeded.clear();
   world = await createWorld({
     SVC_BODY_LIMIT_BYTES: '4096',
     SVC_AUTH_BACKOFF_ATTEMPTS: '1',
@@ -57,7 +58,7 @@ beforeAll(async () => {
   });
   ({ port } = await world.listen());
 });
-afterAll(() => world.close());
+afterEach(() => world.close());
 
 async function customerWithPack({ id, ownerKey }: TestOrg): Promise<string> {
   const body = { customer_id: 'to be erased', amount_usd: '1' };
@@ -325,9 +326,8 @@ function requestsToReach(
     : fc.oneof({ weight: 2, arbitrary: own }, { weight: 1, arbitrary: randomRequest(before) });
 }
 
-it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within the contract`, {
-  timeout: 900_000,
-}, async () => {
+const title = `answers ${rounds * (injectedPerRound + rawPerRound)} random requests within the contract (seed %d)`;
+it.each(seeds)(title, { timeout: 900_000 }, async (seed) => {
   const { json: document } = await world.request('GET', '/v1/openapi.json');
   const operations = operationsOf(document);
   const request = randomRequest(operations);
@@ -337,14 +337,13 @@ it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within 
 
   for (let round = 0; round < rounds; round += 1) {
     cast = await newCast();
-    const options = { seed: seed + round, endOnFailure: false };
-    await fc.assert(fc.asyncProperty(request, sendInjected), { ...options, numRuns: injectedPerRound });
+    await checkWithSeed(seed + round, fc.asyncProperty(request, sendInjected), { numRuns: injectedPerRound });
     const raw = fc.asyncProperty(
       fc.oneof({ weight: 6, arbitrary: mutated }, { weight: 1, arbitrary: noise }),
       (drawn) =>
         sendRaw(drawn instanceof Uint8Array ? drawn : mutate(Buffer.concat(drawn[0].map(bytesOf)), drawn[1])),
     );
-    await fc.assert(raw, { ...options, numRuns: rawPerRound });
+    await checkWithSeed(seed + round, raw, { numRuns: rawPerRound });
 
     expect((await world.request('GET', '/healthz')).status).toBe(200);
     expect((await world.request('GET', '/v1/admin/orgs', { key: world.operatorKey })).status).toBe(200);
@@ -363,7 +362,7 @@ it(`answers ${rounds * (injectedPerRound + rawPerRound)} random requests within 
       const drawn = requestsToReach(operations, method, path);
       for (let attempt = 0; attempt < attemptsMax && !succeeded.has(id); attempt += 1) {
         cast = await newCast();
-        for (const one of fc.sample(drawn, { seed: seed + attempt, numRuns: requestsPerAttempt })) {
+        for (const one of sampleWithSeed(seed + attempt, drawn, requestsPerAttempt)) {
           await sendInjected(one);
         }
       }

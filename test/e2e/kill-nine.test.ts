@@ -3,13 +3,12 @@
  * acknowledged is there, once, and so is what was sent again; what is held stays held; no limit is overrun; the books agree
  * to the last digit after every death.
  */
-import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
-import { seededBytes } from '../harness.ts';
 import { type Administrators, startAdministrators } from '../support/administrators.ts';
 import { endAllProcesses } from '../support/child-process.ts';
+import { Random } from '../support/ledger-values.ts';
 import {
   createSpendingOrg,
   nanos,
@@ -17,6 +16,7 @@ import {
   type SpendingOrg,
   spending,
 } from '../support/money.ts';
+import { seedsOf } from '../support/seeds.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import {
   expectAcknowledged,
@@ -37,10 +37,8 @@ const kills = engine === 'postgres' ? 10 : 20;
 const killsOfOneOfTwo = 10;
 const clients = { spending: 8, administrating: 4 };
 
-/** Says what clients do and when to kill; the order in which requests meet is the machine's. */
-const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
-const bytes = seededBytes(seed);
-const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
+/** A seed determines what clients do and when to kill; the order in which requests meet is the machine's. */
+const { seeds } = seedsOf('kill-nine');
 
 /** Small enough to be reached: the cap grows with every round, the others do not. */
 const capPerRound = nanos('0.3');
@@ -53,12 +51,13 @@ let org: SpendingOrg;
 let spenders: Spenders;
 let administrators: Administrators;
 let cap = 0n;
+let random: Random;
 
 const first = () => services[0] as ServiceProcess;
 const through = () => spending(first(), org);
 
-beforeEach(async () => {
-  process.stdout.write(`kill-nine: PURSER_TEST_SEED=${seed}\n`);
+async function begin(seed: number): Promise<void> {
+  random = new Random(seed);
   place = await makePlace({ migrated: true });
   settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
   services = [await startPurser(settings)];
@@ -66,9 +65,9 @@ beforeEach(async () => {
   await limitSpenders(through(), org.id, limits);
   cap = 0n;
   await raiseCap();
-  spenders = startSpenders({ org, clients: clients.spending, random, services: () => services });
+  spenders = startSpenders({ org, clients: clients.spending, seed, services: () => services });
   administrators = startAdministrators(clients.administrating, () => services);
-});
+}
 afterEach(async () => {
   await endAllProcesses();
   await place?.remove();
@@ -97,9 +96,11 @@ async function answersMore(count: number): Promise<void> {
   }
 }
 
-test(`every acknowledged effect survives ${kills} kills, once, and no limit is overrun`, async () => {
+const title = `every acknowledged effect survives ${kills} kills, once, and no limit is overrun (seed %d)`;
+test.each(seeds)(title, async (seed) => {
+  await begin(seed);
   for (let kill = 0; kill < kills; kill += 1) {
-    await answersMore(15 + random(40));
+    await answersMore(15 + random.int(40));
     expect(await first().end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
     services = [];
     const isQuiet = quiet();
@@ -115,10 +116,11 @@ test(`every acknowledged effect survives ${kills} kills, once, and no limit is o
 });
 
 describe.runIf(engine === 'postgres')('two processes on one database', () => {
-  test(`go on while one of them is killed, ${killsOfOneOfTwo} times`, async () => {
+  test.each(seeds)(`go on while one of them is killed, ${killsOfOneOfTwo} times (seed %d)`, async (seed) => {
+    await begin(seed);
     services.push(await startPurser(settings));
     for (let kill = 0; kill < killsOfOneOfTwo; kill += 1) {
-      await answersMore(15 + random(30));
+      await answersMore(15 + random.int(30));
       const dead = services.shift() as ServiceProcess;
       expect(await dead.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
       const restarted = startPurser(settings);

@@ -16,12 +16,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { Hold } from '../../src/platform/ledger/hold.ts';
 import { openHoldLog } from '../../src/platform/ledger/hold-log.ts';
-import { seededBytes } from '../harness.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
 import { LedgerWorld } from '../support/ledger-world.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
+import { seedsOf } from '../support/seeds.ts';
 import {
   type ServiceAnswer,
   type ServiceProcess,
@@ -30,6 +30,8 @@ import {
 } from '../support/service-process.ts';
 import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '../support/spenders.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+const { seeds } = seedsOf('money-faults-embedded');
 
 vi.setConfig(processTimeouts);
 
@@ -298,7 +300,9 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
   });
   afterAll(() => place?.remove());
 
-  test('dies under load, three times: 503 until it is back, and nothing is lost or booked twice', async () => {
+  const title =
+    'dies under load, three times: 503 until it is back, and nothing is lost or booked twice (seed %d)';
+  test.each(seeds)(title, async (seed) => {
     const settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
     const service: FaultyService = await startFaulty(settings);
     const org = await createSpendingOrg(service);
@@ -309,9 +313,7 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
     const other = spending(service, await createSpendingOrg(service));
     await other.cap('1');
     expect((await other.decide({ estimated_cost_usd: '0.1' })).status).toBe(200);
-    const bytes = seededBytes(5);
-    const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
-    const spenders = startSpenders({ org, clients: 8, random, services: () => [service] });
+    const spenders = startSpenders({ org, clients: 8, seed, services: () => [service] });
 
     for (let deaths = 0; deaths < 3; deaths += 1) {
       const before = spenders.answers();

@@ -4,7 +4,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { seededBytes } from '../harness.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { freezePostgres } from '../support/frozen-postgres.ts';
 import {
@@ -18,6 +17,7 @@ import {
 import { type Cluster, findPostgres, startCluster } from '../support/postgres-cluster.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
 import { scratch } from '../support/scratch.ts';
+import { seedsOf } from '../support/seeds.ts';
 import {
   retryWhile,
   type ServiceAnswer,
@@ -27,6 +27,8 @@ import {
 } from '../support/service-process.ts';
 import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '../support/spenders.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
+
+const { seeds } = seedsOf('money-faults-postgres');
 
 vi.setConfig(processTimeouts);
 
@@ -148,15 +150,14 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     });
   });
 
-  test.each(['killed', 'frozen'] as const)('the server is %s under load, and comes back', async (how) => {
+  const faults = seeds.flatMap((seed) => [['killed', seed] as const, ['frozen', seed] as const]);
+  test.each(faults)('the server is %s under load, and comes back (seed %d)', async (how, seed) => {
     const other = await createSpendingOrg(service);
     const spend = spending(service, other);
     expect((await spend.cap('500')).status).toBe(200);
     const limits = { budget: nanos('400'), customer: nanos('300'), credits: nanos('300') };
     await limitSpenders(spend, other.id, limits);
-    const bytes = seededBytes(how.length);
-    const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
-    const spenders = startSpenders({ org: other, clients: 8, random, services: () => [service] });
+    const spenders = startSpenders({ org: other, clients: 8, seed, services: () => [service] });
     await vi.waitFor(() => expect(spenders.answers()).toBeGreaterThan(100), recovery);
 
     if (how === 'killed') {

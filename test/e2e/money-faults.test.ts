@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
-import { seededBytes } from '../harness.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
+import { seedsOf } from '../support/seeds.ts';
 import {
   operatorKey,
   type ServiceAnswer,
@@ -17,6 +17,8 @@ import {
 } from '../support/service-process.ts';
 import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '../support/spenders.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
+
+const { seeds } = seedsOf('money-faults');
 
 vi.setConfig(processTimeouts);
 
@@ -154,17 +156,16 @@ test('a settle that meets the expiry of its hold is booked once, and marked wher
   expect(new Set(runs.map(({ decision_id }) => decision_id)).size).toBe(count);
 });
 
-test('SIGTERM under load: every acknowledged decision and run is there afterwards', async () => {
+const terminated = 'SIGTERM under load: every acknowledged decision and run is there afterwards (seed %d)';
+test.each(seeds)(terminated, async (seed) => {
   const org = await capped('40');
   await limitSpenders(spending(service(0), org), org.id, {
     budget: nanos('30'),
     customer: nanos('20'),
     credits: nanos('20'),
   });
-  const bytes = seededBytes(3);
-  const random = (below: number) => Buffer.from(bytes(4)).readUInt32LE() % below;
   let asked = [service(0)];
-  const spenders = startSpenders({ org, clients: 8, random, services: () => asked });
+  const spenders = startSpenders({ org, clients: 8, seed, services: () => asked });
   await vi.waitFor(() => expect(spenders.answers()).toBeGreaterThan(100), { timeout: 60_000, interval: 2 });
   const ended = await service(0).end('SIGTERM');
   expect(ended).toEqual({ code: 0, signal: null });

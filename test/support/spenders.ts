@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
+import { Random } from './ledger-values.ts';
 import {
   countedBy,
   nanos,
@@ -51,7 +52,7 @@ export interface Spenders extends Patience {
 interface SpendersOptions {
   readonly org: SpendingOrg;
   readonly clients: number;
-  readonly random: (below: number) => number;
+  readonly seed: number;
   /** Those that can be asked now; a client has a favourite among them. */
   readonly services: () => readonly ServiceProcess[];
 }
@@ -60,7 +61,9 @@ const longSeconds = 3_600;
 
 type Call = (through: ReturnType<typeof spending>) => Promise<ServiceAnswer>;
 
-export function startSpenders({ org, clients, random, services }: SpendersOptions): Spenders {
+export function startSpenders({ org, clients, seed, services }: SpendersOptions): Spenders {
+  const drawn = new Random(seed);
+  const random = (below: number) => drawn.int(below);
   const known: Acknowledged = {
     runs: new Map(),
     holds: new Map(),

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { seedsOf } from '../../../test/support/seeds.ts';
 import { projectLinearly } from './linear.ts';
+
+const { forAll } = seedsOf('linear-forecast');
 
 test('twice the teams, twice the value, the cost and the return', () => {
   expect(projectLinearly({ valueNanos: 900n, costNanos: 300n, teams: 3n }, 6n)).toEqual({
@@ -27,7 +30,7 @@ test('rounds once, to the nearest, halves away from zero', () => {
 test('is off by half a nanodollar at most, and its three figures agree', () => {
   const nanos = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
   const count = fc.bigInt({ min: 1n, max: 1_000_000n });
-  fc.assert(
+  forAll(
     fc.property(nanos, nanos, count, count, (valueNanos, costNanos, teams, wanted) => {
       const forecast = projectLinearly({ valueNanos, costNanos, teams }, wanted);
       const error = 2n * (forecast.valueNanos * teams - valueNanos * wanted);

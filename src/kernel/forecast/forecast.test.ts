@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../../test/support/seeds.ts';
 import { judgeForecasts, seededRandom, seriesKinds } from '../../../test/support/series.ts';
 import { type Estimate, forecast, qualityFor } from './forecast.ts';
 import { findShift } from './level-shift.ts';
+
+const { forAll } = seedsOf('forecast');
 
 const series = (days: number, value: (day: number) => number) =>
   Array.from({ length: days }, (_, day) => value(day));
@@ -139,7 +142,7 @@ test('whatever the history, every figure is finite, in order and not below zero'
   const values = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 10 ** 15 })), {
     maxLength: 120,
   });
-  fc.assert(
+  forAll(
     fc.property(values, fc.integer({ min: 1, max: 40 }), (history, steps) => {
       const { days, sums } = forecast(history, steps);
       expect([days.length, sums.length]).toEqual([steps, steps]);

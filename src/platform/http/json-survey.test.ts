@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../../test/support/seeds.ts';
 import { parseByItems, surveyJson } from './json-survey.ts';
+
+const { forAll } = seedsOf('json-survey');
 
 const list = { field: 'runs', max: 20 };
 const noJson = Symbol('no JSON');
@@ -74,7 +77,7 @@ describe('items that are parsed where they lie are as JSON.parse has them', () =
         const place = at % (whole.length + 1);
         return whole.slice(0, place) + added + whole.slice(place + cut);
       });
-    fc.assert(
+    forAll(
       fc.property(fc.oneof(text, broken), (one) => {
         const items = byItems(one);
         fc.pre(items !== undefined);

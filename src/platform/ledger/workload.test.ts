@@ -1,9 +1,7 @@
 /**
  * A whole ledger on a real database under a random workload, step by step against a model that adds everything up anew:
- * time goes on across days and months, limits come, change and go, processes end and die. `PURSER_TEST_SEED` replays a
- * failing run.
+ * time goes on across days and months, limits come, change and go, processes end and die.
  */
-import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   type Entry,
@@ -14,6 +12,7 @@ import {
 } from '../../../test/support/ledger-model.ts';
 import { limitOf, Random, scopeOf, usd } from '../../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
+import { seedsOf } from '../../../test/support/seeds.ts';
 import { engine } from '../../../test/support/test-database.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { type Amounts, each, type Limit, type LimitKind, type Scope } from '../../kernel/limits.ts';
@@ -23,7 +22,7 @@ import { findEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
 import type { HoldResult } from './ledger.ts';
 
-const seed = Number(process.env.PURSER_TEST_SEED ?? randomInt(2 ** 31));
+const { seeds } = seedsOf('ledger-workload');
 /** The embedded database takes longer for each statement, and seconds to open. */
 const workloads = engine === 'embedded' ? 2 : 3;
 const workloadsMax = 3 * workloads;
@@ -1056,8 +1055,8 @@ function describe({ id, kind, match, span, capacity, enforcement }: Limit): stri
   return `${id} ${kind} ${JSON.stringify({ match, span, enforcement })} ${capacity}`;
 }
 
-test(`${workloads} workloads of ${steps} steps agree with the model`, { timeout: 180_000 }, async () => {
-  process.stdout.write(`ledger workload: PURSER_TEST_SEED=${seed}\n`);
+const title = `${workloads} workloads of ${steps} steps agree with the model (seed %d)`;
+test.each(seeds)(title, { timeout: 180_000 }, async (seed) => {
   const world = await LedgerWorld.open({ seed });
   const said = new Map<string, number>();
   try {
@@ -1078,8 +1077,7 @@ test(`${workloads} workloads of ${steps} steps agree with the model`, { timeout:
         }
         await workload.checkFacts();
       } catch (error) {
-        const log = process.env.PURSER_TEST_SEED === undefined ? done.slice(-15) : done;
-        process.stderr.write(`PURSER_TEST_SEED=${seed}, workload ${i}, after:\n${log.join('\n')}\n`);
+        process.stderr.write(`seed ${seed}, workload ${i}, after:\n${done.join('\n')}\n`);
         throw error;
       }
       for (const [word, count] of workload.said) {

@@ -7,8 +7,9 @@ import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
-import { freePort } from '../../../test/support/postgres-cluster.ts';
+import { freePort } from '../../../test/support/free-port.ts';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
+import { seedsOf } from '../../../test/support/seeds.ts';
 import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
 import { createLog } from '../log.ts';
 import type { RateTake } from './rate-limiter.ts';
@@ -49,7 +50,7 @@ const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
 const patient = { answerWithinMs: 10_000 };
 
 withRedis('the script', () => {
-  const seed = Number(process.env.PURSER_TEST_SEED ?? Date.now() % 2 ** 31);
+  const { forAll } = seedsOf('redis-rates');
   /** The same script, told the time. */
   const timed = rateScript.replace("redis.call('TIME')", '{ ARGV[#ARGV - 1], ARGV[#ARGV] }');
   let server: RedisServer;
@@ -91,7 +92,7 @@ withRedis('the script', () => {
 
   test('decides and waits exactly as the kernel does', async () => {
     let key = 0;
-    await fc.assert(
+    await forAll(
       fc.asyncProperty(rates, calls, async ({ rolling, ...rate }, made) => {
         key += 1;
         let nowMs = 1_700_000_000_000;
@@ -126,7 +127,7 @@ withRedis('the script', () => {
           }
         }
       }),
-      { seed, numRuns: 300 },
+      { numRuns: 300 },
     );
   });
 

@@ -1,0 +1,194 @@
+/**
+ * The random tests: which files they are, the seeds that `npm test` runs them with, and the cases that ever failed. `npm run fuzz`
+ * runs the same files with fresh seeds. Every failure that it finds becomes an entry of `regressions` here.
+ */
+
+export interface FixedCase {
+  readonly seed: number;
+  /** Path of fast-check: replays the one case at this path instead of all cases of the seed. */
+  readonly path?: string;
+  /** Title of the test that the path belongs to. Required if there is a path. */
+  readonly test?: string;
+}
+
+export interface RandomTest {
+  readonly file: string;
+  readonly projects: readonly Project[];
+  /** Only the tests whose full name matches are part of a turn of `npm run fuzz`, if most of the file is not random. */
+  readonly only?: string;
+  /** Fresh seeds of one turn of `npm run fuzz`, chosen so that a turn takes from some seconds to about a minute. */
+  readonly seedsPerTurn: number;
+  readonly seeds: readonly number[];
+  readonly regressions: readonly FixedCase[];
+}
+
+export type Project = 'embedded' | 'postgres';
+
+/** Far apart: a test may use its seed plus a small number for its parts. */
+const cheap = [1, 1_001, 2_001];
+const expensive = [1];
+
+const embedded: readonly Project[] = ['embedded'];
+const both: readonly Project[] = ['embedded', 'postgres'];
+
+export const randomTests = {
+  'fast-path': {
+    file: 'src/platform/http/lane.test.ts',
+    projects: embedded,
+    only: 'streams of bytes',
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  forecast: {
+    file: 'src/kernel/forecast/forecast.test.ts',
+    projects: embedded,
+    only: 'whatever the history',
+    seedsPerTurn: 50,
+    seeds: cheap,
+    regressions: [],
+  },
+  html: {
+    file: 'src/console/html.test.ts',
+    projects: embedded,
+    seedsPerTurn: 100,
+    seeds: cheap,
+    regressions: [],
+  },
+  'json-survey': {
+    file: 'src/platform/http/json-survey.test.ts',
+    projects: embedded,
+    seedsPerTurn: 10,
+    seeds: expensive,
+    regressions: [],
+  },
+  'kernel-workload': {
+    file: 'src/kernel/workload.test.ts',
+    projects: embedded,
+    seedsPerTurn: 2,
+    seeds: expensive,
+    regressions: [],
+  },
+  'kill-nine': {
+    file: 'test/e2e/kill-nine.test.ts',
+    projects: both,
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  'ledger-workload': {
+    file: 'src/platform/ledger/workload.test.ts',
+    projects: both,
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  'linear-forecast': {
+    file: 'src/capabilities/forecasts/linear.test.ts',
+    projects: embedded,
+    seedsPerTurn: 200,
+    seeds: cheap,
+    regressions: [],
+  },
+  money: {
+    file: 'src/kernel/money.test.ts',
+    projects: embedded,
+    seedsPerTurn: 200,
+    seeds: cheap,
+    regressions: [],
+  },
+  'money-faults': {
+    file: 'test/e2e/money-faults.test.ts',
+    projects: both,
+    only: 'SIGTERM under load',
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  'money-faults-embedded': {
+    file: 'test/e2e/money-faults-embedded.test.ts',
+    projects: embedded,
+    only: 'dies under load',
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  'money-faults-postgres': {
+    file: 'test/e2e/money-faults-postgres.test.ts',
+    projects: ['postgres'],
+    only: 'under load, and comes back',
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  policy: {
+    file: 'src/kernel/policy.test.ts',
+    projects: embedded,
+    seedsPerTurn: 50,
+    seeds: cheap,
+    regressions: [],
+  },
+  prices: {
+    file: 'src/kernel/prices.test.ts',
+    projects: embedded,
+    seedsPerTurn: 50,
+    seeds: cheap,
+    regressions: [],
+  },
+  'random-requests': {
+    file: 'test/contract/random-requests.test.ts',
+    projects: both,
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
+  rate: {
+    file: 'src/kernel/rate.test.ts',
+    projects: embedded,
+    seedsPerTurn: 5,
+    seeds: expensive,
+    regressions: [],
+  },
+  'redis-rates': {
+    file: 'src/platform/rates/redis.test.ts',
+    projects: embedded,
+    only: 'decides and waits exactly as the kernel does',
+    seedsPerTurn: 10,
+    seeds: expensive,
+    regressions: [],
+  },
+  routing: {
+    file: 'src/kernel/routing.test.ts',
+    projects: embedded,
+    seedsPerTurn: 3,
+    seeds: expensive,
+    regressions: [],
+  },
+  windows: {
+    file: 'src/kernel/windows.test.ts',
+    projects: embedded,
+    seedsPerTurn: 5,
+    seeds: expensive,
+    regressions: [],
+  },
+} as const satisfies Record<string, RandomTest>;
+
+export type RandomTestName = keyof typeof randomTests;
+
+/**
+ * The cases of a random test: the fixed ones, or those of the environment, which `npm run fuzz` sets.
+ * `PURSER_TEST_SEED` has one seed or several with commas between; `PURSER_TEST_PATH` goes with a single seed.
+ */
+export function casesOf(
+  { seeds, regressions }: Pick<RandomTest, 'seeds' | 'regressions'>,
+  { PURSER_TEST_SEED: given, PURSER_TEST_PATH: path }: NodeJS.ProcessEnv,
+): readonly FixedCase[] {
+  if (given === undefined && path === undefined) {
+    return [...seeds.map((seed) => ({ seed })), ...regressions];
+  }
+  const all = (given ?? '').split(',');
+  if (!all.every((text) => /^\d{1,10}$/.test(text)) || (path !== undefined && all.length > 1)) {
+    throw new Error(`PURSER_TEST_SEED must be an integer, or several if there is no path: ${given}`);
+  }
+  return all.map((text) => (path === undefined ? { seed: Number(text) } : { seed: Number(text), path }));
+}

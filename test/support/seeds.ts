@@ -1,0 +1,64 @@
+/** Seeds for random tests: fixed in `npm test`, fresh in `npm run fuzz`. No test draws a seed by itself. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { casesOf, type RandomTestName, randomTests } from './random-tests.ts';
+
+/** fast-check's parameters, without those that name a case. */
+type PropertyOptions = Pick<fc.Parameters, 'numRuns'>;
+
+/** `fc.assert` with every case of the test: each seed, and each recorded path of the test that is running. */
+interface ForAll {
+  <Values>(property: fc.IProperty<Values>, options?: PropertyOptions): void;
+  <Values>(property: fc.IAsyncProperty<Values>, options?: PropertyOptions): Promise<void>;
+}
+
+export interface RandomTestSeeds {
+  /** One test each, with the seed in its title: `test.each(seeds)('… (seed %d)', …)`. */
+  readonly seeds: readonly number[];
+  readonly forAll: ForAll;
+}
+
+/** For a test that checks many properties one after the other with seeds derived from its own. */
+export function checkWithSeed<Values>(
+  seed: number,
+  property: fc.IAsyncProperty<Values>,
+  options: PropertyOptions,
+): Promise<void> {
+  return fc.assert(property, { ...options, seed });
+}
+
+export function sampleWithSeed<Value>(seed: number, values: fc.Arbitrary<Value>, count: number): Value[] {
+  return fc.sample(values, { seed, numRuns: count });
+}
+
+export function seedsOf(name: RandomTestName): RandomTestSeeds {
+  const cases = casesOf(randomTests[name], process.env);
+
+  function parametersOf(options: PropertyOptions = {}) {
+    const title = expect.getState().currentTestName ?? '';
+    return cases
+      .filter(({ test }) => test === undefined || title.endsWith(test))
+      .map(({ seed, path }) =>
+        path === undefined ? { ...options, seed } : { ...options, seed, path, numRuns: 1 },
+      );
+  }
+
+  function forAll<Values>(
+    property: fc.IRawProperty<Values>,
+    options?: PropertyOptions,
+  ): void | Promise<void> {
+    const all = parametersOf(options);
+    if (property.isAsync()) {
+      return (async () => {
+        for (const parameters of all) {
+          await fc.assert(property, parameters);
+        }
+      })();
+    }
+    for (const parameters of all) {
+      fc.assert(property, parameters);
+    }
+  }
+
+  return { seeds: [...new Set(cases.map(({ seed }) => seed))], forAll: forAll as ForAll };
+}
