@@ -1,6 +1,7 @@
-/** A house rule that no other tool checks: what a capability folder holds. */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+/** House rules that no other tool checks: what a capability folder holds, and that tests draw nothing without a fixed seed. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { findRandomDraws } from './random-draws.ts';
 
 const problems: string[] = [];
 const root = 'src/capabilities';
@@ -21,6 +22,19 @@ for (const name of readdirSync(root)) {
       problems.push(`${path}: a capability is one folder, without folders inside`);
     } else if (!/^([a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?|README\.md)$/.test(file)) {
       problems.push(`${path}: file names are lowercase words with hyphens`);
+    }
+  }
+}
+
+/** The helper that gives tests their seeds, and the test of the rule, which has to break it. */
+const mayDraw = ['test/support/random-tests.ts', 'test/support/seeds.ts', 'test/random-draws.test.ts'];
+
+for (const folder of ['src', 'packages', 'test']) {
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const path = join(folder, file);
+    const isTest = folder === 'test' ? /\.(ts|mjs)$/.test(file) : file.endsWith('.test.ts');
+    if (isTest && !mayDraw.includes(path)) {
+      problems.push(...findRandomDraws(readFileSync(path, 'utf8')).map((problem) => `${path}, ${problem}`));
     }
   }
 }
