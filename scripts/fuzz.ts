@@ -1,0 +1,177 @@
+/**
+ * `npm run fuzz`: runs the random tests with fresh seeds for a given time, one after the other, and goes on after a failure.
+ *
+ *   npm run fuzz -- --minutes 10
+ *   npm run fuzz -- --minutes 10 --only rate
+ *   npm run fuzz -- --only rate --seed 5 [--path 12:0:1 --test 'title of the test'] [--project postgres]
+ *
+ * With a seed one turn is run with it: this replays a failure. Each failure that was a fault of the product or of a test becomes an
+ * entry of `regressions` in test/support/random-tests.ts, so that `npm test` runs it from then on.
+ */
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findPostgres } from '../test/support/postgres-cluster.ts';
+import { type Project, type RandomTest, randomTests } from '../test/support/random-tests.ts';
+import { type Failure, failuresIn, type Report, replayCommand } from './fuzz-report.ts';
+
+const allTests: Readonly<Record<string, RandomTest>> = randomTests;
+const largestSeed = 2 ** 31;
+
+interface Turn {
+  readonly name: string;
+  readonly project: Project;
+  readonly seeds: readonly number[];
+  readonly path?: string | undefined;
+  readonly title?: string | undefined;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    only: { type: 'string', multiple: true },
+    project: { type: 'string' },
+    seed: { type: 'string' },
+    path: { type: 'string' },
+    test: { type: 'string' },
+  },
+});
+
+function usageError(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}
+
+const minutes = Number(options.minutes);
+if (!(minutes > 0)) {
+  usageError('--minutes must be a positive number.');
+}
+const names = options.only ?? Object.keys(allTests);
+for (const name of names) {
+  if (!(name in allTests)) {
+    usageError(`There is no random test "${name}". There are: ${Object.keys(allTests).join(', ')}.`);
+  }
+}
+const seed = options.seed === undefined ? undefined : Number(options.seed);
+if (seed !== undefined && !(Number.isInteger(seed) && seed >= 0)) {
+  usageError('--seed must be an integer.');
+}
+if (options.path !== undefined && (seed === undefined || names.length !== 1)) {
+  usageError('--path goes with --seed and one --only.');
+}
+const installed: readonly string[] = findPostgres() === undefined ? ['embedded'] : ['embedded', 'postgres'];
+const turns = names.flatMap((name) =>
+  projectsOf(name).map((project) => ({ name, project, path: options.path, title: options.test })),
+);
+if (turns.length === 0) {
+  usageError('No project of these tests can run here.');
+}
+
+function projectsOf(name: string): readonly Project[] {
+  return (allTests[name]?.projects ?? []).filter(
+    (project) => installed.includes(project) && (options.project ?? project) === project,
+  );
+}
+
+/** One vitest process. */
+async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Failure[]> {
+  const { file, only } = allTests[name] as RandomTest;
+  const folder = mkdtempSync(join(tmpdir(), 'purser-fuzz-'));
+  const reportFile = join(folder, 'report.json');
+  const pattern = title === undefined ? only : title.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const child = spawn(
+    process.execPath,
+    [
+      'node_modules/vitest/vitest.mjs',
+      ...['run', '--project', project, file, '--reporter=json', '--outputFile', reportFile],
+      ...(pattern === undefined ? [] : ['--testNamePattern', pattern]),
+    ],
+    {
+      env: {
+        ...process.env,
+        PURSER_TEST_SEED: seeds.join(','),
+        ...(path !== undefined && { PURSER_TEST_PATH: path }),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const output: Buffer[] = [];
+  child.stdout.on('data', (data: Buffer) => output.push(data));
+  child.stderr.on('data', (data: Buffer) => output.push(data));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const log = Buffer.concat(output).toString();
+  try {
+    const failures = failuresIn(readReport(reportFile), seeds);
+    if (failures.length > 0 || code === 0) {
+      return failures.map((failure) => ({ ...failure, message: `${failure.message}\n${log}` }));
+    }
+    return [{ test: undefined, seed: seeds[0] as number, path: undefined, message: log }];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Undefined if vitest ended before it could write one. */
+function readReport(file: string): Report | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+let isStopped = false;
+// vitest gets the signal as well, as part of the terminal's process group.
+process.once('SIGINT', () => {
+  isStopped = true;
+});
+
+const deadlineMs = performance.now() + minutes * 60_000;
+const ran = new Map<string, number>();
+const failed: string[] = [];
+do {
+  for (const turn of turns) {
+    if (isStopped || (seed === undefined && performance.now() > deadlineMs)) {
+      break;
+    }
+    const { seedsPerTurn } = allTests[turn.name] as RandomTest;
+    const seeds =
+      seed === undefined ? Array.from({ length: seedsPerTurn }, () => randomInt(largestSeed)) : [seed];
+    const label = `${turn.name} on ${turn.project}`;
+    const startedMs = performance.now();
+    const failures = await runTurn({ ...turn, seeds });
+    if (isStopped) {
+      break;
+    }
+    ran.set(label, (ran.get(label) ?? 0) + seeds.length);
+    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+    const outcome = failures.length === 0 ? 'ok' : 'FAILED';
+    process.stdout.write(`${label}: ${outcome} in ${seconds} s, seeds ${seeds.join(', ')}\n`);
+    for (const failure of failures) {
+      const command = replayCommand(turn, failure);
+      failed.push(command);
+      process.stdout.write(`${failure.message}\nReplay: ${command}\n`);
+    }
+  }
+} while (!isStopped && seed === undefined && performance.now() <= deadlineMs);
+
+process.stdout.write('\nSeeds tried:\n');
+for (const [label, count] of ran) {
+  process.stdout.write(`  ${label}: ${count}\n`);
+}
+process.stdout.write(failed.length === 0 ? 'Nothing failed.\n' : `${failed.length} failed:\n`);
+for (const command of failed) {
+  process.stdout.write(`  ${command}\n`);
+}
+if (failed.length > 0) {
+  process.stdout.write(
+    'Add each to the regressions in test/support/random-tests.ts once its cause is fixed.\n',
+  );
+}
+process.exitCode = failed.length === 0 ? 0 : 1;
