@@ -31,6 +31,8 @@ const expensive = [1];
 const embedded: readonly Project[] = ['embedded'];
 const both: readonly Project[] = ['embedded', 'postgres'];
 
+const fastPathTitle = 'for 1200 streams of bytes';
+
 export const randomTests = {
   'fast-path': {
     file: 'src/platform/http/lane.test.ts',
@@ -38,7 +40,22 @@ export const randomTests = {
     only: 'streams of bytes',
     seedsPerTurn: 1,
     seeds: expensive,
-    regressions: [],
+    regressions: [
+      // Bytes behind a request that closes the connection.
+      {
+        seed: 170_470_125,
+        path: '403:1:1:1:2:2:3:5:7:6:6:6:11:4:15:9:7:5:5:8:3:4:22:7:5:5:4:4:29:5',
+        test: fastPathTitle,
+      },
+      {
+        seed: 1_981_194_237,
+        path: '267:4:7:6:6:6:6:6:6:6:6:6:6:6:6:6:6:6:6:5:12:7:6:7:6:6:6:6:6',
+        test: fastPathTitle,
+      },
+      { seed: 108, path: '363:1:3:4:4:4:5:4:4:4', test: fastPathTitle },
+      { seed: 113, path: '566:2:4:4:4:5:5:5', test: fastPathTitle },
+      { seed: 114, path: '410:1:4:5:5:5', test: fastPathTitle },
+    ],
   },
   forecast: {
     file: 'src/kernel/forecast/forecast.test.ts',
