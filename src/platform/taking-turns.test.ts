@@ -1,33 +1,23 @@
-import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { takingTurns } from './taking-turns.ts';
 
-const work = (ms: number) => {
-  const untilMs = performance.now() + ms;
-  while (performance.now() < untilMs) {
-    // Busy.
-  }
-};
-
-test('long work lets others have their turn in between', async () => {
-  let turns = 0;
-  let ended = false;
-  const others = () => {
-    if (!ended) {
-      turns += 1;
-      setImmediate(others);
-    }
-  };
-  setImmediate(others);
-  const othersTurn = takingTurns();
-  for (let i = 0; i < 50; i += 1) {
-    work(1);
+test('work yields to others once it took five milliseconds since they had their last turn', async () => {
+  let nowMs = 1_000;
+  const othersTurn = takingTurns(() => nowMs);
+  let served = 0;
+  const servedAfterPiece: number[] = [];
+  for (let piece = 1; piece <= 12; piece += 1) {
+    setImmediate(() => {
+      served += 1;
+    });
+    nowMs += 1;
     await othersTurn();
+    servedAfterPiece.push(served);
   }
-  ended = true;
-  expect(turns).toBeGreaterThanOrEqual(5);
+  // All that waited until then had its turn, and nothing in between.
+  expect(servedAfterPiece).toEqual([0, 0, 0, 0, 5, 5, 5, 5, 5, 10, 10, 10]);
 });
 
-test('short work waits for nobody', () => {
-  expect(takingTurns()()).toBeUndefined();
+test('short work does not yield', () => {
+  expect(takingTurns(() => 0)()).toBeUndefined();
 });

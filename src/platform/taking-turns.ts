@@ -5,14 +5,14 @@ import { setImmediate as others } from 'node:timers/promises';
 const turnMs = 5;
 
 /** Asked after each piece of work; a promise where it is time to wait. */
-export function takingTurns(): () => Promise<void> | undefined {
-  let since = performance.now();
+export function takingTurns(nowMs = () => performance.now()): () => Promise<void> | undefined {
+  let since = nowMs();
   return () => {
-    if (performance.now() - since < turnMs) {
+    if (nowMs() - since < turnMs) {
       return undefined;
     }
     return others().then(() => {
-      since = performance.now();
+      since = nowMs();
     });
   };
 }

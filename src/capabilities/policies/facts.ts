@@ -62,8 +62,8 @@ export interface Facts {
   readonly context: Context;
   /** Metadata is the caller's own and may be of any size. Beyond this no expression looks at it. */
   readonly metadataFits: boolean;
-  /** When the rules were first looked at, by the clock that only goes forward. */
-  readonly startedMs: number;
+  /** Time since the rules were first looked at, by the clock that only goes forward. */
+  readonly elapsedMs: () => number;
 }
 
 export const metadataValuesMax = 100;
@@ -73,9 +73,10 @@ const nothing = {};
 
 export function factsOf(attempt: Attempt, timezone: string): Facts {
   const { hour, weekday, date } = localTime(timezone, attempt.atMs);
+  const startedMs = performance.now();
   return {
     metadataFits: attempt.metadata === null || fits(attempt.metadata),
-    startedMs: performance.now(),
+    elapsedMs: () => performance.now() - startedMs,
     context: {
       model: attempt.model,
       provider: attempt.provider ?? '',
