@@ -2,8 +2,11 @@ import { defineConfig } from 'vitest/config';
 import { findPostgres } from './test/support/postgres-cluster.ts';
 
 /**
- * Two projects, the same tests: the embedded engine always, PostgreSQL wherever the machine has it.
+ * The same tests on two engines: the embedded one always, PostgreSQL wherever the machine has it.
  * PURSER_TEST_REQUIRE_ALL turns a missing engine from a skip into a failure.
+ *
+ * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-embedded` and `soak-postgres`: long
+ * repetitions, and on PostgreSQL the tests whose code path does not depend on the engine. CI runs both commands.
  */
 const postgres = findPostgres() !== undefined;
 if (!postgres) {
@@ -19,10 +22,31 @@ const common = {
   // therefore leaves nothing behind, and counts only what it has caused itself.
   isolate: false,
   globalSetup: './test/support/global-setup.ts',
-  // How long something takes is no part of what most tests claim: these only end what would never come.
-  testTimeout: 90_000,
-  hookTimeout: 120_000,
+  // No test is about its duration: these only end a test that would never end, on however busy a machine.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
 };
+
+/** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
+const repeated = [
+  'src/kernel/workload.test.ts',
+  'src/platform/ledger/workload.test.ts',
+  'src/platform/http/lane.test.ts',
+  'test/contract/random-requests.test.ts',
+  'test/e2e/kill-nine.test.ts',
+];
+/** One engine's run is enough in `npm test`: these requests are answered before or without regard to the database. */
+const sameOnEitherEngine = [
+  'test/contract/{access,catalog,console,console-progress,deprecations,field-errors,openapi,request-rate}.test.ts',
+  'test/e2e/{command-line,init,demo,deprecation-usage,safety}.test.ts',
+];
+/** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
+const neverOnPostgres = [
+  'test/e2e/console*.test.ts',
+  'test/contract/http-edges.*.test.ts',
+  'src/capabilities/safety/built-in.test.ts',
+];
+const soakEnv = { PURSER_TEST_SOAK: '1' };
 
 export default defineConfig({
   test: {
@@ -38,6 +62,14 @@ export default defineConfig({
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
+      {
+        test: {
+          ...common,
+          name: 'soak-embedded',
+          include: repeated,
+          env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
+        },
+      },
       ...(postgres
         ? [
             {
@@ -48,14 +80,21 @@ export default defineConfig({
                   'src/{capabilities,edge,platform/db,platform/ledger}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                // What a browser shows of an answer, and what is refused before anybody asks the database, does not depend
-                // on who stores it.
-                exclude: [
-                  'test/e2e/console*.test.ts',
-                  'test/contract/http-edges.*.test.ts',
-                  'src/capabilities/safety/built-in.test.ts',
-                ],
+                exclude: [...neverOnPostgres, ...sameOnEitherEngine],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
+              },
+            },
+            {
+              test: {
+                ...common,
+                name: 'soak-postgres',
+                include: [
+                  ...sameOnEitherEngine,
+                  'src/platform/ledger/workload.test.ts',
+                  'test/contract/random-requests.test.ts',
+                  'test/e2e/kill-nine.test.ts',
+                ],
+                env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },
               },
             },
           ]

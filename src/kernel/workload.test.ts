@@ -5,13 +5,14 @@
 import { expect, test } from 'vitest';
 import { Model, type ModelHold, type Surface } from '../../test/support/ledger-model.ts';
 import { limitOf, limitsOf, Random, scopeOf, usd } from '../../test/support/ledger-values.ts';
+import { rounds } from '../../test/support/rounds.ts';
 import { seedsOf } from '../../test/support/seeds.ts';
 import { admit, type Counter, type Met, meetingOf, releaseAll, type Taken, takeAll } from './admission.ts';
 import { type Amounts, each, type Limit, type OrgLimits, type Scope } from './limits.ts';
 import { conclude, correct, lower, nothingTaken, type Raised, raise } from './settlement.ts';
 
 const { seeds } = seedsOf('kernel-workload');
-const workloads = 25;
+const workloads = rounds(8, 40);
 const steps = 250;
 
 const lifetime = { kind: 'lifetime' } as const;

@@ -19,12 +19,13 @@ import {
   randomRequest,
 } from '../support/random-requests.ts';
 import { exchange } from '../support/raw-socket.ts';
+import { rounds } from '../support/rounds.ts';
 import { checkWithSeed, sampleWithSeed, seedsOf } from '../support/seeds.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const { seeds } = seedsOf('random-requests');
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
-const rounds = engine === 'embedded' ? 50 : 5;
+const casts = engine === 'embedded' ? rounds(15, 60) : rounds(5, 15);
 const injectedPerRound = 345;
 const rawPerRound = 55;
 /** Each attempt has a world of its own, since requests before may have taken from it what the next one needs. */
@@ -326,7 +327,7 @@ function requestsToReach(
     : fc.oneof({ weight: 2, arbitrary: own }, { weight: 1, arbitrary: randomRequest(before) });
 }
 
-const title = `answers ${rounds * (injectedPerRound + rawPerRound)} random requests within the contract (seed %d)`;
+const title = `answers ${casts * (injectedPerRound + rawPerRound)} random requests within the contract (seed %d)`;
 it.each(seeds)(title, { timeout: 900_000 }, async (seed) => {
   const { json: document } = await world.request('GET', '/v1/openapi.json');
   const operations = operationsOf(document);
@@ -335,7 +336,7 @@ it.each(seeds)(title, { timeout: 900_000 }, async (seed) => {
   const noise = fc.uint8Array({ minLength: 1, maxLength: 200 });
   let heapBefore = 0;
 
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < casts; round += 1) {
     cast = await newCast();
     await checkWithSeed(seed + round, fc.asyncProperty(request, sendInjected), { numRuns: injectedPerRound });
     const raw = fc.asyncProperty(

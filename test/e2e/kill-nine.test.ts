@@ -16,6 +16,7 @@ import {
   type SpendingOrg,
   spending,
 } from '../support/money.ts';
+import { rounds } from '../support/rounds.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import {
@@ -33,8 +34,8 @@ import { engine, makePlace, type Place } from '../support/test-database.ts';
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 120_000 });
 
 /** On PostgreSQL half of the kills are of one process while another goes on. */
-const kills = engine === 'postgres' ? 10 : 20;
-const killsOfOneOfTwo = 10;
+const kills = engine === 'postgres' ? rounds(3, 10) : rounds(6, 20);
+const killsOfOneOfTwo = rounds(3, 10);
 const clients = { spending: 8, administrating: 4 };
 
 /** A seed determines what clients do and when to kill; the order in which requests meet is the machine's. */

@@ -34,7 +34,7 @@ const clocks = [startOfClock, new Date()];
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   removeAbandoned();
   project.provide('embeddedTemplate', await embeddedTemplate());
-  const cluster = project.name === 'postgres' ? await postgresTemplate(project) : undefined;
+  const cluster = project.name.endsWith('postgres') ? await postgresTemplate(project) : undefined;
   return async () => {
     await cluster?.remove();
   };

@@ -31,7 +31,7 @@ const expensive = [1];
 const embedded: readonly Project[] = ['embedded'];
 const both: readonly Project[] = ['embedded', 'postgres'];
 
-const fastPathTitle = 'for 1200 streams of bytes';
+const fastPathTitle = 'for random streams of bytes';
 
 export const randomTests = {
   'fast-path': {

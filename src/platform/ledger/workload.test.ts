@@ -12,6 +12,7 @@ import {
 } from '../../../test/support/ledger-model.ts';
 import { limitOf, Random, scopeOf, usd } from '../../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
+import { rounds } from '../../../test/support/rounds.ts';
 import { seedsOf } from '../../../test/support/seeds.ts';
 import { engine } from '../../../test/support/test-database.ts';
 import type { Denial } from '../../kernel/denial.ts';
@@ -24,7 +25,7 @@ import type { HoldResult } from './ledger.ts';
 
 const { seeds } = seedsOf('ledger-workload');
 /** The embedded database takes longer for each statement, and seconds to open. */
-const workloads = engine === 'embedded' ? 2 : 3;
+const workloads = rounds(2, 8);
 const workloadsMax = 3 * workloads;
 const steps = engine === 'embedded' ? 150 : 200;
 
