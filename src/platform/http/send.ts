@@ -25,6 +25,7 @@ export function sendReply(
   }
   const length = reply.status === 204 || !isWhole ? {} : { 'content-length': Buffer.byteLength(reply.body) };
   const headers = { ...reply.headers, ...length };
+  endOldConnection(request, response, headers);
   if (!isStillSending(request)) {
     response.writeHead(reply.status, headers);
     response.end(reply.body);
@@ -50,7 +51,11 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
   }
   response.setTimeout(stalledMs, () => response.destroy());
   const isLast = isStillSending(request) && !mayBeReused(request);
-  response.writeHead(status, isLast ? { ...headers, connection: 'close' } : headers);
+  if (isLast) {
+    response.shouldKeepAlive = false;
+  }
+  endOldConnection(request, response, headers);
+  response.writeHead(status, headers);
   body.once('error', () => response.destroy());
   response.once('close', () => body.destroy());
   body.pipe(response, { end: false });
@@ -64,6 +69,20 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
       response.end();
     }
   });
+}
+
+/**
+ * Without chunks or a length, an answer to HTTP/1.0 ends with its connection. Node knows that too, but keeps it to itself;
+ * `shouldKeepAlive` is what `server.ts` asks before it sends anything else.
+ */
+function endOldConnection(
+  { httpVersion }: IncomingMessage,
+  response: ServerResponse,
+  headers: OutgoingHttpHeaders,
+): void {
+  if (httpVersion === '1.0' && headers['content-length'] === undefined) {
+    response.shouldKeepAlive = false;
+  }
 }
 
 function isStillSending({ complete, readableEnded, headers }: IncomingMessage): boolean {
@@ -103,7 +122,8 @@ function endWithRequest(request: IncomingMessage, response: ServerResponse): voi
 
 /** The rest of the body never comes, or cannot be found: this is the last answer on the connection. */
 function answerLast(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
-  response.writeHead(reply.status, { ...reply.headers, connection: 'close' });
+  response.shouldKeepAlive = false;
+  response.writeHead(reply.status, reply.headers);
   response.write(reply.body);
   request.resume();
   closeAfter(response, request.socket);

@@ -1,7 +1,8 @@
 /**
  * Node's HTTP server, with every answer it would make by itself replaced by ours: the envelope, a catalogued
  * status and a trace id, also where the request could not even be parsed. Answers keep the order of their
- * requests, and one request gets one answer, whatever the client sends behind it.
+ * requests, and one request gets one answer, whatever the client sends behind it. Nothing follows an answer that says
+ * `Connection: close`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -96,14 +97,19 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     }
   });
 
-  /** Answers what never became a request, behind the answers of all that did. */
+  /** Answers what never became a request, behind the answers of all that did, unless one of these closes the connection. */
   function answerAfterAll(socket: Connection, refusal: Refusal): void {
     const response = socket[latest];
+    const answer = () => {
+      if (response?.shouldKeepAlive !== false) {
+        answerRaw(socket, refusal, log);
+      }
+    };
     if (response === undefined || response.writableFinished) {
-      answerRaw(socket, refusal, log);
+      answer();
     } else {
       // Before Node's own listener, which closes the connection of a client that has closed its half.
-      response.prependListener('finish', () => answerRaw(socket, refusal, log));
+      response.prependListener('finish', answer);
     }
   }
   return server;
