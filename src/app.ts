@@ -93,6 +93,7 @@ import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts
 import { createRequestRate } from './platform/http/request-rate.ts';
 import type { Route } from './platform/http/route.ts';
 import { buildRouter } from './platform/http/router.ts';
+import type { HeadersOfUnread } from './platform/http/unread-head.ts';
 import type { WriterDependencies } from './platform/http/write.ts';
 import type { Ids } from './platform/ids.ts';
 import type { Job } from './platform/jobs.ts';
@@ -121,6 +122,7 @@ export interface AppDependencies {
 export interface App {
   readonly routes: readonly Route[];
   readonly handler: RequestHandler;
+  readonly headersOfUnread: HeadersOfUnread;
   /** For requests that Node need not read. */
   readonly lane: LaneOptions;
   readonly jobs: readonly Job[];
@@ -398,6 +400,7 @@ export function createApp(deps: AppDependencies): App {
   return {
     routes,
     handler: pipeline.handle,
+    headersOfUnread: pipeline.headersOfUnread,
     lane: { shortcut, serve: pipeline.serve },
     jobs,
     deprecations,

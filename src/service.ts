@@ -92,7 +92,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     baseUrl: () => config.baseUrl ?? localUrl(config.host, address?.port ?? config.port),
     isDraining: () => draining,
   });
-  const server = createHttpServer(app.handler, log);
+  const server = createHttpServer(app.handler, log, app.headersOfUnread);
   const connections = drainable(server, openLane(server, app.lane));
   address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);

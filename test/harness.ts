@@ -190,7 +190,7 @@ export async function createWorld(
       return { id: json.id, secret: json.secret };
     },
     async listen() {
-      const server = createHttpServer(app.handler, log);
+      const server = createHttpServer(app.handler, log, app.headersOfUnread);
       servers.push(drainable(server, openLane(server, app.lane)));
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -251,8 +251,8 @@ async function overSocket(url: string, sent: Sent): Promise<Omit<TestAnswer, 'js
 
 /** The declaration that a request is for, if there is one. */
 export function routeOf(router: Router, method: string, path: string): Route | undefined {
-  const match = router.find(method, path);
-  return 'endpoint' in match && match.endpoint.kind === 'route' ? match.endpoint.route : undefined;
+  const endpoint = router.endpointOf(method, path);
+  return endpoint?.kind === 'route' ? endpoint.route : undefined;
 }
 
 function parseOrUndefined(text: string): unknown {

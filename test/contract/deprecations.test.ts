@@ -6,7 +6,7 @@ import type { Deprecation } from '../../src/contract/deprecations.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
-import { exchange } from '../support/raw-socket.ts';
+import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';
 
 const docsUrl = 'https://docs.example.com/purser';
 const origin = 'https://app.example.com';
@@ -221,6 +221,94 @@ describe('every response of a flagged route carries the headers and is counted',
         ordinaryHeaders,
       ]);
     }
+  });
+
+  test.each([
+    ['a NUL', '%00', 404],
+    ['no escape', '%zz', 400],
+    ['no UTF-8', '%ff', 400],
+    ['half an escape', 'org%', 400],
+  ])('an id in the path that cannot be decoded: %s', async (_, id, status) => {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const before = (await counted())[ordinary.route] ?? 0;
+      const answer = await world.request(method, `/v1/orgs/${id}/budgets?limit=1`, { key: org.ownerKey });
+      expect([answer.status, signals(answer)], method).toEqual([status, ordinaryHeaders]);
+      expect((await counted())[ordinary.route]).toBe(before + 1);
+    }
+  });
+
+  describe('a head that is never read to its end', () => {
+    const filler = 'x'.repeat(20_000);
+    const answerTo = async (parts: readonly string[], method = 'GET') => {
+      const before = (await counted())[ordinary.route] ?? 0;
+      const { port } = await world.listen();
+      const client = await RawClient.open(port);
+      for (const part of parts) {
+        await client.send(part);
+        // A round trip of another connection: what was sent before has arrived by then.
+        await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n');
+      }
+      const answer = await client.answer(method);
+      expect(client.unread).toBe('');
+      client.destroy();
+      return { answer, counted: ((await counted())[ordinary.route] ?? 0) - before };
+    };
+
+    test.each<[name: string, parts: (line: string) => string[]]>([
+      ['in one piece', (line) => [`${line}Host: a\r\nX: ${filler}`]],
+      ['in two pieces', (line) => [`${line}Host: a\r\n`, `X: ${filler}`]],
+      ['with a request line in two pieces', (line) => [line.slice(0, 9), `${line.slice(9)}X: ${filler}`]],
+      ['with a header that is malformed', (line) => [`${line}Host a\r\n\r\n`]],
+    ])('%s', async (_, parts) => {
+      for (const method of ['GET', 'POST', 'HEAD']) {
+        const got = await answerTo(parts(`${method} ${path()}?limit=1 HTTP/1.1\r\n`), method);
+        expect([got.answer.status, signals(got.answer), got.counted], method).toEqual([
+          400,
+          ordinaryHeaders,
+          1,
+        ]);
+      }
+    });
+
+    test.each<[name: string, before: string]>([
+      ['a request', rawRequest('GET', '/healthz')],
+      ['a request that Node reads', rawRequest('GET', '/healthz', ['TE: trailers'])],
+      ['a body', rawRequest('POST', '/v1/nothing', ['Content-Length: 2', 'TE: trailers'], '{}')],
+      [
+        'a body in chunks',
+        rawRequest('POST', '/v1/nothing', ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
+      ],
+    ])('behind %s on the same connection', async (_, earlier) => {
+      const { port } = await world.listen();
+      for (const parts of [
+        [earlier, `GET ${path()} HTTP/1.1\r\nX: ${filler}`],
+        [`${earlier}GET ${path()} HTTP/1.1\r\nX: ${filler}`],
+        [`${earlier}GET ${path()} HTTP/1.1\r\nX: `, filler],
+        [`${earlier}GET ${path()}`, ` HTTP/1.1\r\nX: ${filler}`],
+      ]) {
+        const client = await RawClient.open(port);
+        for (const part of parts) {
+          await client.send(part);
+          await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n');
+        }
+        expect(signals(await client.answer())).toEqual({});
+        const answer = await client.answer();
+        expect([answer.status, signals(answer)]).toEqual([400, ordinaryHeaders]);
+        client.destroy();
+      }
+    });
+
+    test('a query that is too long does not hide the route', async () => {
+      const { answer } = await answerTo([`GET ${path()}?cursor=${filler}`]);
+      expect([answer.status, signals(answer)]).toEqual([400, ordinaryHeaders]);
+    });
+
+    test('another route, and a path of which the end is missing, carry nothing', async () => {
+      for (const target of ['/v1/nothing HTTP/1.1', `/v1/orgs/${filler}`, '/healthz HTTP/1.1']) {
+        const { answer } = await answerTo([`GET ${target}\r\nX: ${filler}`]);
+        expect([answer.status, signals(answer)]).toEqual([400, {}]);
+      }
+    });
   });
 
   test('a browser may read them', async () => {

@@ -37,6 +37,7 @@ import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { onRecord, type RecordImpersonated } from './support-session.ts';
 import { newTraceId } from './trace-id.ts';
+import type { HeadersOfUnread } from './unread-head.ts';
 
 export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly router: Router;
@@ -89,6 +90,8 @@ export interface Pipeline {
   readonly handle: RequestHandler;
   /** The same for a request that Node has not read. */
   serve(incoming: Incoming): void;
+  /** The headers of a response to a request whose head could not be read to its end. */
+  readonly headersOfUnread: HeadersOfUnread;
   readonly ask: Ask;
 }
 
@@ -134,7 +137,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     const headers = {
       ...reply.headers,
-      ...('servedBy' in reply ? undefined : deprecationOf(exchange)),
+      ...('servedBy' in reply ? undefined : deprecationOf(exchange.endpoint, exchange.credential)),
       ...corsHeaders(request, settings.corsOrigins),
       'x-svc-trace-id': exchange.traceId,
       'x-content-type-options': 'nosniff',
@@ -160,7 +163,10 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   /** Pages are never deprecated: they are outside the promise that the signals belong to. */
-  function deprecationOf({ endpoint, credential }: Exchange): DeprecationHeaders | undefined {
+  function deprecationOf(
+    endpoint: Endpoint | undefined,
+    credential?: Credential | undefined,
+  ): DeprecationHeaders | undefined {
     return endpoint?.kind === 'route' ? deps.signalDeprecation(endpoint.template, credential) : undefined;
   }
 
@@ -204,7 +210,10 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const { request } = exchange;
     const match = router.find(request.method ?? '', request.url ?? '');
     // Before anything is refused: what is said of a route is said with a refusal too.
-    if (!(match instanceof Refusal)) {
+    if (match instanceof Refusal) {
+      const unreadable = router.endpointOf(request.method ?? '', request.url ?? '');
+      exchange.endpoint = unreadable?.kind === 'route' ? unreadable : undefined;
+    } else {
       exchange.endpoint = match.endpoint;
       exchange.params = match.params;
     }
@@ -347,6 +356,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   return {
     handle: (request, response) => serve(incomingFromNode(request, response)),
     serve,
+    headersOfUnread: ({ method, target }) => ({ ...deprecationOf(router.endpointOf(method, target)) }),
     ask: createAsk({ ...deps, answerRoute }),
   };
 }

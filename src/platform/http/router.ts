@@ -26,6 +26,8 @@ export interface Match {
 export interface Router {
   /** Or `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
   find(method: string, url: string): Match | Refusal;
+  /** The endpoint that a URL is for, also where `find` refuses it because an id in its path cannot be decoded or stored. */
+  endpointOf(method: string, url: string): Endpoint | undefined;
 }
 
 const nothing = Type.Object({}, { additionalProperties: false });
@@ -55,9 +57,12 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
     add(page.method ?? 'GET', page.path, { kind: 'page', template: page.path, page });
   }
 
+  const lookUp = (method: string, url: string) =>
+    router.find(method === 'HEAD' ? 'GET' : (method as 'GET'), url);
+
   return {
     find(method, url) {
-      const match = router.find(method === 'HEAD' ? 'GET' : (method as 'GET'), url);
+      const match = lookUp(method, url);
       if (match === null) {
         return refuse('not_found', 'There is no such route.');
       }
@@ -75,7 +80,31 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
         queryString: match.searchParams as unknown as string,
       };
     },
+    endpointOf(method, url) {
+      const match = lookUp(method, withoutUnreadableParts(url));
+      const isEndpoint = match?.store != null && Object.values(match.params).every((value) => value !== '');
+      return isEndpoint ? (match.store as Endpoint) : undefined;
+    },
   };
+}
+
+/** No path has this as a fixed part, so only a parameter matches it. */
+const unreadable = '~';
+
+function withoutUnreadableParts(url: string): string {
+  const [path = ''] = url.split(/[?#]/, 1);
+  return path
+    .split('/')
+    .map((part) => (isReadable(part) ? part : unreadable))
+    .join('/');
+}
+
+function isReadable(part: string): boolean {
+  try {
+    return isStorable(decodeURIComponent(part));
+  } catch {
+    return false;
+  }
 }
 
 /** Compiling the schemas of all routes takes a second, which a start should not wait for. */

@@ -13,6 +13,7 @@ import type { RequestHandler } from './pipeline.ts';
 import { refusalReply } from './reply.ts';
 import { closeAfter, closeGently } from './send.ts';
 import { newTraceId } from './trace-id.ts';
+import { type HeadersOfUnread, type RequestLine, UnreadHead } from './unread-head.ts';
 
 const headersWithinMs = 20_000;
 const requestWithinMs = 120_000;
@@ -21,15 +22,26 @@ const idleConnectionMs = 75_000;
 
 const latest = Symbol('latest');
 const waiting = Symbol('waiting');
+const unread = Symbol('unread');
 
 /** A connection with the response to the latest request that could be read from it. */
 interface Connection extends Duplex {
   [latest]?: ServerResponse;
   /** How many requests that were read wait for the answers before theirs. */
   [waiting]?: number;
+  [unread]?: UnreadHead;
 }
 
-export function createHttpServer(handler: RequestHandler, log: Log): Server {
+interface ParseError extends NodeJS.ErrnoException {
+  /** Of the latest bytes; undefined where the parser has not failed. */
+  readonly bytesParsed?: number;
+}
+
+export function createHttpServer(
+  handler: RequestHandler,
+  log: Log,
+  headersOfUnread: HeadersOfUnread = () => ({}),
+): Server {
   const unreadable = new WeakSet<Duplex>();
   const server = createServer({
     requireHostHeader: false,
@@ -48,6 +60,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const socket = request.socket as Connection;
     const before = socket[latest];
+    socket[unread]?.requestRead();
     if (socket.destroyed || before?.shouldKeepAlive === false) {
       return;
     }
@@ -66,6 +79,9 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     }
     wait(socket, before, () => handler(request, response));
   };
+  server.on('connection', (socket: Connection) => {
+    socket[unread] = new UnreadHead(socket, () => socket[latest]?.req.complete === false);
+  });
   server.on('request', serve);
   // Both would be answered by Node before we saw the request; the pipeline looks at the header itself.
   server.on('checkContinue', serve);
@@ -76,7 +92,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     answerAfterAll(socket, refuse('not_found', 'There is no such route.'));
   });
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Connection) => {
+  server.on('clientError', (error: ParseError, socket: Connection) => {
     if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -89,7 +105,7 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
     unreadable.add(socket);
     const response = socket[latest];
     if (response === undefined || response.req.complete) {
-      answerAfterAll(socket, refusalOf(error, 'head'));
+      answerAfterAll(socket, refusalOf(error, 'head'), socket[unread]?.requestLine(error.bytesParsed));
     } else if (response.headersSent) {
       closeAfter(response, socket);
     } else {
@@ -98,11 +114,11 @@ export function createHttpServer(handler: RequestHandler, log: Log): Server {
   });
 
   /** Answers what never became a request, behind the answers of all that did, unless one of these closes the connection. */
-  function answerAfterAll(socket: Connection, refusal: Refusal): void {
+  function answerAfterAll(socket: Connection, refusal: Refusal, line?: RequestLine): void {
     const response = socket[latest];
     const answer = () => {
       if (response?.shouldKeepAlive !== false) {
-        answerRaw(socket, refusal, log);
+        answerRaw(socket, { refusal, log, line, headersOfUnread });
       }
     };
     if (response === undefined || response.writableFinished) {
@@ -156,7 +172,15 @@ function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): Refu
   }
 }
 
-function answerRaw(socket: Duplex, refusal: Refusal, log: Log): void {
+interface RawAnswer {
+  readonly refusal: Refusal;
+  readonly log: Log;
+  /** Undefined where the request line is not known. */
+  readonly line: RequestLine | undefined;
+  readonly headersOfUnread: HeadersOfUnread;
+}
+
+function answerRaw(socket: Duplex, { refusal, log, line, headersOfUnread }: RawAnswer): void {
   if (!socket.writable) {
     return;
   }
@@ -164,12 +188,14 @@ function answerRaw(socket: Duplex, refusal: Refusal, log: Log): void {
   const reply = refusalReply(refusal);
   const headers = {
     ...reply.headers,
+    ...(line && headersOfUnread(line)),
     'x-svc-trace-id': traceId,
     'content-length': String(Buffer.byteLength(reply.body)),
     connection: 'close',
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const body = line?.method === 'HEAD' ? '' : reply.body;
   log.info({ traceId, status: reply.status, code: reply.code }, 'a request could not be read');
-  socket.write(`HTTP/1.1 ${reply.status} ${reply.code}\r\n${head.join('')}\r\n${reply.body}`);
+  socket.write(`HTTP/1.1 ${reply.status} ${reply.code}\r\n${head.join('')}\r\n${body}`);
   closeGently(socket);
 }
