@@ -322,6 +322,7 @@ export function createApp(deps: AppDependencies): App {
     findCredential: (token) =>
       credentials.peek(token) ??
       impersonation.find(token).then((impersonated) => impersonated ?? findCredential(token)),
+    findSupportSession: (token) => impersonation.find(token),
     recordImpersonated: (request) => impersonation.record(request),
     sessions,
     baseUrl,

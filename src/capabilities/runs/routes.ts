@@ -53,7 +53,10 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
         'As JSON, or one run a line as `application/x-ndjson`. Every run is validated first; then the batch is one ' +
         'admission. A refusal says which run it was in `details.run_index`. With `enforcement=record` history is booked ' +
         'past the gates, at `started_at`; it burns neither credits nor a prepaid balance.',
-      access: writer,
+      access: {
+        ...writer,
+        queryScope: { parameter: 'enforcement', value: 'record', scope: 'runs:backfill' },
+      },
       query: BulkQuery,
       body: bulkRuns(deps.bulkMaxRuns),
       lines: 'runs',

@@ -351,6 +351,26 @@ describe('bulk', () => {
     });
   });
 
+  test('refuses history without the scope before the body is read', async () => {
+    const own = await world.createOrg();
+    const { secret } = await world.mintKey(own, 'member', ['runs:write']);
+    const codeFor = async (query: string, raw: string) => {
+      const { json } = await world.request('POST', `/v1/runs/bulk${query}`, {
+        key: secret,
+        raw,
+        headers: { 'content-type': 'application/json' },
+      });
+      return json.error.code;
+    };
+    for (const query of ['?enforcement=record', '?enforcement=%72ecord', '?x=1&enforcement=record']) {
+      for (const raw of ['{', '{"runs": []}', '[]', '']) {
+        expect(await codeFor(query, raw), `${query} ${raw}`).toBe('missing_scope');
+      }
+    }
+    expect(await codeFor('', '{')).toBe('validation_failed');
+    expect(await codeFor('?enforcement=enforce', '{')).toBe('validation_failed');
+  });
+
   test('settles no decision with history: it would count beside the hold', async () => {
     const own = await world.createOrg();
     const { json } = await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '2' }, own);

@@ -33,6 +33,9 @@ export interface Impersonation {
 
 const pathLengthMax = 500;
 
+/** The audit log's action for a request that no route matches. */
+const unmatchedAction = 'support.unmatched_route';
+
 /** Whole parts only: an erasure would not recognize a name that is cut in two. */
 function shortened(path: string): string {
   const isCutWithin = path.length > pathLengthMax && !/[/?&=]/.test(path.charAt(pathLengthMax));
@@ -43,7 +46,8 @@ function shortened(path: string): string {
 export function createImpersonation(deps: ImpersonationDependencies): Impersonation {
   const { db, clock, ids, log, faults, region } = deps;
 
-  async function write({ support, orgId, route, path, refusal, address, traceId, now }: ImpersonatedRequest) {
+  async function write(request: ImpersonatedRequest) {
+    const { support, orgId, route, method, path, refusal, address, traceId, now } = request;
     const outcome = refusal === undefined ? 'allowed' : 'denied';
     const code = refusal?.code ?? null;
     const { grantId, sessionId, operatorKeyId } = support;
@@ -51,10 +55,10 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
       await recordAttempt(tx, ids, {
         tenantId: orgId,
         actor: { kind: 'support', id: operatorKeyId, address, traceId, at: now },
-        action: route.id,
+        action: route?.id ?? unmatchedAction,
         outcome: refusal === undefined ? 'success' : 'denied',
         ...(refusal !== undefined && { code: refusal.code }),
-        target: { kind: 'operation', id: `${route.method} ${route.path}` },
+        target: { kind: 'operation', id: `${method} ${route?.path ?? 'unmatched'}` },
         detail: {
           operator_key_id: operatorKeyId,
           org_id: orgId,
@@ -71,15 +75,15 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
         grant_id: grantId,
         session_id: sessionId,
         actor_id: operatorKeyId,
-        method: route.method,
+        method,
         path: shortened(path),
-        operation: route.id,
+        operation: route?.id ?? null,
         outcome,
         code,
         address,
         trace_id: traceId,
       });
-      await faults('support.before_commit', route.id);
+      await faults('support.before_commit', route?.id ?? unmatchedAction);
     });
   }
 

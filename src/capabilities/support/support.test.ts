@@ -157,6 +157,10 @@ describe('outside its grant a session is refused', () => {
     expect(await refusal(token, 'GET', `/v1/orgs/${org.id}/budgets`)).toEqual(
       denied('scope_not_granted', scope, 'GET'),
     );
+    const { token: writer } = await session(['runs:write']);
+    expect(await refusal(writer, 'POST', '/v1/runs/bulk?enforcement=record')).toEqual(
+      denied('scope_not_granted', ['runs:write'], 'POST'),
+    );
     expect(await refusal(token, 'POST', '/v1/edge/decision')).toEqual(
       denied('scope_not_granted', scope, 'POST'),
     );
@@ -255,6 +259,59 @@ describe('what the org sees', () => {
     expect((await own('GET', `?grant_id=${grantId}`)).json.data).toEqual([]);
   });
 
+  test('what was asked of public routes, of routes that do not exist and with HEAD, as it was asked', async () => {
+    const watched = await world.createOrg();
+    const { token, id } = await session(['org:read'], watched);
+    const asked: [
+      method: string,
+      path: string,
+      status: number,
+      operation: string | null,
+      code: string | null,
+    ][] = [
+      ['GET', '/v1/meta/errors', 200, 'meta.errors', null],
+      ['HEAD', '/v1/meta/deprecations', 200, 'meta.deprecations', null],
+      ['HEAD', `/v1/orgs/${watched.id}`, 200, 'org.read', null],
+      ['HEAD', `/v1/orgs/${watched.id}/budgets`, 403, 'budgets.list', 'support_scope_denied'],
+      ['GET', '/v1/nothing', 404, null, 'not_found'],
+      ['PUT', '/v1/meta/errors', 404, null, 'not_found'],
+      ['GET', '/v1/orgs/%zz/budgets', 400, 'budgets.list', 'bad_request'],
+    ];
+    for (const [method, path, status] of asked) {
+      expect((await world.request(method, path, { key: token })).status, path).toBe(status);
+    }
+    const { data } = (await own('GET', `?kind=request&session_id=${id}`, undefined, watched)).json;
+    expect(
+      data
+        .map(({ method, path, operation, code }: Record<string, string>) =>
+          [method, path, operation, code].join(' '),
+        )
+        .sort(),
+    ).toEqual(
+      asked.map(([method, path, , operation, code]) => [method, path, operation, code].join(' ')).sort(),
+    );
+    const entries = await world.db.query(
+      `SELECT action, target_id, outcome FROM audit_log WHERE tenant_id = $1 AND detail->>'session_id' = $2`,
+      [watched.id, id],
+    );
+    expect(entries).toHaveLength(asked.length);
+    expect(entries).toContainEqual({
+      action: 'support.unmatched_route',
+      target_id: 'GET unmatched',
+      outcome: 'denied',
+    });
+    expect(entries).toContainEqual({
+      action: 'org.read',
+      target_id: 'HEAD /v1/orgs/{id}',
+      outcome: 'success',
+    });
+
+    const before = (await own('GET', '?kind=request', undefined, watched)).json.data.length;
+    await get(watched.ownerKey, '/v1/meta/errors');
+    await get('nonsense', '/v1/nothing');
+    expect((await own('GET', '?kind=request', undefined, watched)).json.data).toHaveLength(before);
+  });
+
   test('of a very long path whole parts only, so that a name in it can be erased', async () => {
     const { token, id } = await session(['org:read']);
     const start = `/v1/orgs/${org.id}/customers/`;
@@ -280,8 +337,10 @@ describe('what the org sees', () => {
     });
     const read = await get(token, '/v1/runs');
     const denied = await get(token, `/v1/orgs/${org.id}`);
+    const open = await get(token, '/v1/meta/errors');
+    const unmatched = await world.request('GET', '/v1/nothing', { key: token });
     world.fault = undefined;
-    expect([write, read, denied].map(codeOf)).toEqual(Array(3).fill('service_unavailable'));
+    expect([write, read, denied, open, unmatched].map(codeOf)).toEqual(Array(5).fill('service_unavailable'));
     const runs = await world.db.query(
       `SELECT 1 AS one FROM runs WHERE org_id = $1 AND external_id = 'unrecorded'`,
       [org.id],

@@ -36,7 +36,13 @@ export type Access =
   | { readonly kind: 'operator' }
   /** Platform operators, and admins of the org that the path names. */
   | { readonly kind: 'operator_or_admin' }
-  | { readonly kind: 'org'; readonly scope: Scope; readonly role: OrgRole };
+  | {
+      readonly kind: 'org';
+      readonly scope: Scope;
+      readonly role: OrgRole;
+      /** The scope that a value of a query parameter needs as well. */
+      readonly queryScope?: { readonly parameter: string; readonly value: string; readonly scope: Scope };
+    };
 
 /** What is known of a token that was found. Whether it may be used now is decided per request. */
 export interface Credential {
@@ -160,10 +166,13 @@ function checkRegion(residency: CredentialResidency | null, arrivedElsewhere: bo
   }
 }
 
+type OrgAccess = Extract<Access, { kind: 'org' }>;
+
 export interface AccessRequest {
   readonly credential: Credential;
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly method: string;
+  readonly queryString?: string | undefined;
   /** The org named in the path, if the path names one. */
   readonly pathOrgId: string | undefined;
   readonly address: string;
@@ -172,13 +181,22 @@ export interface AccessRequest {
   readonly arrivedElsewhere?: boolean | undefined;
 }
 
+/** The query is read leniently: it has not been validated yet, and what is not well-formed is refused later. */
+function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }: OrgAccess): Scope[] {
+  const isAsked =
+    queryScope !== undefined &&
+    new URLSearchParams(queryString).getAll(queryScope.parameter).includes(queryScope.value);
+  return isAsked ? [scope, queryScope.scope] : [scope];
+}
+
 /** What a support session may do is what its grant says, and never more than an admin of the org. */
-function checkSupport({ scope }: SupportIdentity, access: AccessRequest['access'], method: string): void {
+function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void {
+  const { access, method } = request;
   const deny = (reason: string) => refuseWith('support_scope_denied', { reason, scope: [...scope], method });
   if (access.kind !== 'org') {
     throw deny('operator_only');
   }
-  if (!scope.includes(access.scope)) {
+  if (!scopesNeeded(request, access).every((needed) => scope.includes(needed))) {
     throw deny('scope_not_granted');
   }
   if (access.role === 'owner') {
@@ -207,15 +225,8 @@ export function checkStanding(credential: Credential, address: string, now: Date
 }
 
 /** Examines a credential in the order of the contract; the first refusal is thrown. */
-export function admitCaller({
-  credential,
-  access,
-  method,
-  pathOrgId,
-  address,
-  now,
-  arrivedElsewhere = false,
-}: AccessRequest): Caller {
+export function admitCaller(request: AccessRequest): Caller {
+  const { credential, access, pathOrgId, address, now, arrivedElsewhere = false } = request;
   checkStanding(credential, address, now);
   const { org } = credential;
   if (access.kind === 'org') {
@@ -224,10 +235,12 @@ export function admitCaller({
     }
     checkRegion(org?.residency ?? null, arrivedElsewhere);
     if (credential.support !== undefined) {
-      checkSupport(credential.support, access, method);
+      checkSupport(credential.support, request);
     }
-    if (!credential.scopes.has(access.scope)) {
-      throw refuseWith('missing_scope', { required: access.scope });
+    for (const required of scopesNeeded(request, access)) {
+      if (!credential.scopes.has(required)) {
+        throw refuseWith('missing_scope', { required });
+      }
     }
     if (credential.role === 'operator' || outranks(access.role, credential.role)) {
       throw refuse('forbidden', `This needs the role ${access.role}.`);
@@ -236,7 +249,7 @@ export function admitCaller({
     // Nothing under /v1/admin is sent to another region.
     checkResidency(org);
     if (credential.support !== undefined) {
-      checkSupport(credential.support, access, method);
+      checkSupport(credential.support, request);
     }
     // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
     if (access.kind === 'operator' || pathOrgId !== org?.id || outranks('admin', credential.role)) {

@@ -158,11 +158,11 @@ function linesOf({ lines: field, body }: Route): JsonList | undefined {
 export function admit(
   credential: Credential,
   { access, method, path }: Route,
-  { params }: Match,
+  { params, queryString }: Match,
   whence: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
 ): Caller | undefined {
   const pathOrgId = path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
   return access.kind === 'public'
     ? undefined
-    : admitCaller({ credential, access, method, pathOrgId, ...whence });
+    : admitCaller({ credential, access, method, queryString, pathOrgId, ...whence });
 }

@@ -70,7 +70,7 @@ export function createAsk(deps: AskDependencies): Ask {
             : await onRecord(
                 deps.recordImpersonated,
                 credential,
-                { route, url: path, address, traceId, now },
+                { route, method, url: path, address, traceId, now },
                 () => examine(credential, now),
               ),
         stillAdmitted: isStillAdmitted,

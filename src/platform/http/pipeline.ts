@@ -32,7 +32,13 @@ import type { Page, PageAnswer, Visit } from './page.ts';
 import type { TellRefused } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
-import { bearerToken, checkEnvelopeOfRequest, headerLines, type RequestHead } from './request-head.ts';
+import {
+  bearerToken,
+  checkEnvelopeOfRequest,
+  headerLines,
+  presentedToken,
+  type RequestHead,
+} from './request-head.ts';
 import type { Route } from './route.ts';
 import type { Endpoint, Match, Router } from './router.ts';
 import { onRecord, type RecordImpersonated } from './support-session.ts';
@@ -48,6 +54,8 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   readonly settings: PipelineSettings & AnswerRouteDependencies['settings'];
   /** Finds what belongs to a token, at once where it is remembered; undefined when there is none. */
   findCredential(token: string): Found | Promise<Found>;
+  /** The same for tokens of support sessions alone. */
+  findSupportSession(token: string): Promise<Found>;
   readonly sessions: SessionFinder;
   readonly recordImpersonated: RecordImpersonated;
   /** Where browsers reach this service. */
@@ -208,21 +216,30 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
 
   async function answer(exchange: Exchange): Promise<Reply | StreamedReply> {
     const { request } = exchange;
-    const match = router.find(request.method ?? '', request.url ?? '');
+    const found = router.find(request.method ?? '', request.url ?? '');
     // Before anything is refused: what is said of a route is said with a refusal too.
-    if (match instanceof Refusal) {
+    if (found instanceof Refusal) {
       const unreadable = router.endpointOf(request.method ?? '', request.url ?? '');
       exchange.endpoint = unreadable?.kind === 'route' ? unreadable : undefined;
     } else {
-      exchange.endpoint = match.endpoint;
-      exchange.params = match.params;
+      exchange.endpoint = found.endpoint;
+      exchange.params = found.params;
     }
-    checkEnvelopeOfRequest(request);
-    if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
-      return { status: 204, headers: preflightHeaders, body: '' };
-    }
-    if (match instanceof Refusal) {
-      throw match;
+    let match: Match;
+    try {
+      checkEnvelopeOfRequest(request);
+      if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
+        return { status: 204, headers: preflightHeaders, body: '' };
+      }
+      if (found instanceof Refusal) {
+        throw found;
+      }
+      match = found;
+    } catch (refusal) {
+      await recordIfSupport(exchange, () => {
+        throw refusal;
+      });
+      throw refusal;
     }
     const { endpoint } = match;
     if (endpoint.kind === 'page') {
@@ -282,7 +299,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     match: Match,
   ): Caller | undefined | Promise<Caller | undefined> {
     if (route.access.kind === 'public') {
-      return undefined;
+      return exchange.request.headers.authorization === undefined
+        ? undefined
+        : recordIfSupport(exchange, () => undefined);
     }
     const found = findCredential(exchange);
     return found instanceof Promise
@@ -307,16 +326,19 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
           );
     }
     exchange.credential = credential;
-    const { address, now, traceId } = exchange;
-    const examined = () => examine(exchange, credential, route, match, now);
+    const examined = () => examine(exchange, credential, route, match, exchange.now);
     return credential.support === undefined
       ? examined()
-      : onRecord(
-          deps.recordImpersonated,
-          credential,
-          { route, url: exchange.request.url ?? '', address, traceId, now },
-          examined,
-        );
+      : onRecord(deps.recordImpersonated, credential, impersonated(exchange), examined);
+  }
+
+  /** For what is decided whoever asks: a request of a support session is recorded then too. */
+  async function recordIfSupport(exchange: Exchange, decide: () => undefined): Promise<undefined> {
+    const token = presentedToken(exchange.request);
+    const credential = token === undefined ? undefined : await deps.findSupportSession(token);
+    if (credential !== undefined) {
+      await onRecord(deps.recordImpersonated, credential, impersonated(exchange), decide);
+    }
   }
 
   function examine(
@@ -358,6 +380,18 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     serve,
     headersOfUnread: ({ method, target }) => ({ ...deprecationOf(router.endpointOf(method, target)) }),
     ask: createAsk({ ...deps, answerRoute }),
+  };
+}
+
+function impersonated({ request, endpoint, address, traceId, now }: Exchange) {
+  const { method = '', url = '' } = request;
+  return {
+    route: endpoint?.kind === 'route' ? endpoint.route : undefined,
+    method,
+    url,
+    address,
+    traceId,
+    now,
   };
 }
 

@@ -34,10 +34,15 @@ export function headerLines({ headers, rawHeaders }: RequestHead, name: string):
   return lines;
 }
 
-export function bearerToken({ headers }: RequestHead): string {
-  const match = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '');
-  if (match?.[1] === undefined) {
+export function bearerToken(request: RequestHead): string {
+  const token = presentedToken(request);
+  if (token === undefined) {
     throw refuse('unauthorized', 'A bearer token is required.');
   }
-  return match[1];
+  return token;
+}
+
+/** Undefined where there is no bearer token, or none that could be one. */
+export function presentedToken({ headers }: RequestHead): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
 }

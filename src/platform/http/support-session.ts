@@ -6,7 +6,9 @@ import type { Route } from './route.ts';
 export interface ImpersonatedRequest {
   readonly support: SupportIdentity;
   readonly orgId: string;
-  readonly route: Route;
+  /** Undefined where nothing matches the path. */
+  readonly route: Route | undefined;
+  readonly method: string;
   /** As it was asked for, without its query. */
   readonly path: string;
   /** Undefined: it is let in. */
@@ -23,7 +25,9 @@ export type RecordImpersonated = (request: ImpersonatedRequest) => Promise<void>
 export async function onRecord(
   record: RecordImpersonated,
   { support, org }: Credential,
-  request: Pick<ImpersonatedRequest, 'route' | 'address' | 'traceId' | 'now'> & { readonly url: string },
+  request: Pick<ImpersonatedRequest, 'route' | 'method' | 'address' | 'traceId' | 'now'> & {
+    readonly url: string;
+  },
   examine: () => Caller | undefined,
 ): Promise<Caller | undefined> {
   let caller: Caller | undefined;
