@@ -1,9 +1,10 @@
-/** The life of a key: minted, rotated, revoked. Nobody mints above the own role or scopes. */
+/** The life of a key: minted, rotated, revoked. A caller gives a key at most its own role and scopes. */
 
 import type { FieldError } from '../../contract/errors.ts';
 import { refuse, refuseFields } from '../../contract/refusal.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { type Caller, outranks, type Role } from '../../platform/http/access.ts';
+import { checkMayGrant } from '../../platform/http/granting.ts';
 import { generateKey, keyDigest, keyHint } from '../../platform/http/key-format.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
@@ -68,7 +69,7 @@ export function viewMinted({ key, secret }: NewKey, now: Date): MintedKey {
   return { ...viewKey(key, now), secret };
 }
 
-/** Stores a new key. Whether the caller may mint it is for `checkMayMint` to say. */
+/** Stores a new key. `checkMayGrant` decides if the caller may mint it. */
 export async function mintKey(
   tx: Transaction,
   { ids, environment }: Minting,
@@ -100,17 +101,6 @@ export async function mintKey(
   return { key, secret };
 }
 
-/** An operator may mint any key in an org; everyone else only what they hold themselves. */
-export function checkMayMint(caller: Caller, role: Role, scopes: readonly string[]): void {
-  if (outranks(role, caller.role)) {
-    throw refuse('forbidden', `A key of role ${caller.role} cannot mint one of role ${role}.`);
-  }
-  const missing = caller.role === 'operator' ? [] : scopes.filter((scope) => !caller.scopes.has(scope));
-  if (missing.length > 0) {
-    throw refuse('forbidden', `The minting key lacks the scopes ${missing.join(', ')} itself.`);
-  }
-}
-
 export interface Rotation extends NewKey {
   readonly before: KeyRow;
   readonly old: KeyRow;
@@ -125,7 +115,7 @@ export async function rotateKey(
   { orgId, keyId, request }: { orgId: string | null; keyId: string; request: RotateKey },
 ): Promise<Rotation> {
   const before = await requireLockedKey(tx, orgId, keyId);
-  checkMayMint(caller, before.role, before.scopes);
+  checkMayGrant(caller, before.role, before.scopes);
   if (before.revoked_at !== null || before.ends_at !== null) {
     throw refuse('conflict', 'The key was revoked or rotated already.');
   }

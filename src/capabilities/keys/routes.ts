@@ -1,9 +1,10 @@
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { checkMayGrant } from '../../platform/http/granting.ts';
 import { type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import { lockOrg } from '../orgs/index.ts';
-import { checkMayMint, type Minting, mintKey, revokeKey, rotateKey, viewKey } from './keys.ts';
+import { type Minting, mintKey, revokeKey, rotateKey, viewKey } from './keys.ts';
 import { minted, revoked, rotated } from './outcomes.ts';
 import { findKey, listKeys } from './queries.ts';
 import { KeyFilters, KeyView, MintedKey, MintKey, MintOperatorKey, RotateKey } from './schema.ts';
@@ -51,7 +52,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       success: 201,
       response: MintedKey,
       async handler({ params, body, caller, now }, tx) {
-        checkMayMint(caller, body.role, body.scopes);
+        checkMayGrant(caller, body.role, body.scopes);
         return minted(await mintKey(tx, minting, now, { orgId: params.id, ...draft(body) }), now);
       },
     }),
@@ -91,7 +92,8 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       path: '/v1/orgs/{id}/keys/{key_id}/rotate',
       summary: 'Rotate a key',
       description:
-        'Answers a new key with the same role and scopes; the old one ends after `overlap_seconds`.',
+        'Answers a new key with the same role and scopes, which may not exceed those of the caller; the old one ends after ' +
+        '`overlap_seconds`.',
       access: admin,
       body: RotateKey,
       bodyOptional: true,

@@ -2,7 +2,8 @@
 import type { EventType } from '../../contract/events.ts';
 import { refuse } from '../../contract/refusal.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import type { OrgRole } from '../../platform/http/access.ts';
+import type { Caller, OrgRole } from '../../platform/http/access.ts';
+import { checkMayGrantMembership } from '../../platform/http/granting.ts';
 import type { Change } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
@@ -96,10 +97,14 @@ export interface MemberId {
 export async function patchMember(
   tx: Transaction,
   now: Date,
+  caller: Caller,
   id: MemberId,
   patch: PatchMember,
 ): Promise<Required<MemberChange>> {
   return changeMember(tx, id, async (member) => {
+    if (patch.role !== undefined && patch.role !== member.role) {
+      checkMayGrantMembership(caller, patch.role);
+    }
     if (patch.role !== undefined && patch.role !== 'owner') {
       await keepAnOwner(tx, member);
     }

@@ -1,5 +1,6 @@
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { checkMayGrantMembership } from '../../platform/http/granting.ts';
 import { type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -16,6 +17,8 @@ export interface MemberDependencies {
 
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
 const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+const needsEveryScope =
+  'The caller needs every scope (`forbidden`), because a member who is signed in has every scope.';
 
 export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
   return [
@@ -26,13 +29,15 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       summary: 'Invite somebody',
       description:
         'Answers a link that signs the person in, once, within 72 hours. Somebody who signs in by SSO with this e-mail ' +
-        'address, vouched for by the identity provider, accepts the invitation too.',
+        'address, vouched for by the identity provider, accepts the invitation too. ' +
+        needsEveryScope,
       access: owner,
       body: InviteMember,
       success: 201,
       response: InvitedMember,
       errors: ['conflict'],
-      async handler({ params, body, now }, tx) {
+      async handler({ params, body, caller, now }, tx) {
+        checkMayGrantMembership(caller, body.role);
         const { id } = await inviteMember(tx, ids, now, params.id, body);
         const { after, url } = await links.make(tx, now, { orgId: params.id, memberId: id });
         return {
@@ -74,15 +79,16 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       summary: "Change a member's role or name",
       description:
         'The role holds at the next request. The last owner cannot be demoted (`conflict`). Where SSO maps groups to ' +
-        'roles, the next sign-in sets the role again.',
+        'roles, the next sign-in sets the role again. To change the role: ' +
+        needsEveryScope,
       access: owner,
       body: PatchMember,
       success: 200,
       response: MemberView,
       errors: ['conflict'],
-      async handler({ params, body, now }, tx) {
+      async handler({ params, body, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };
-        const change = await patchMember(tx, now, id, body);
+        const change = await patchMember(tx, now, caller, id, body);
         return { body: viewMember(change.after), changes: [changeOf(change, 'member.updated')] };
       },
     }),
@@ -110,13 +116,16 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       summary: 'Make a new link that signs a member in',
       description:
         'For an invitation that got lost, and for members without SSO. It can be used once, within 72 hours, and ' +
-        'replaces the one before.',
+        'replaces the one before. ' +
+        needsEveryScope,
       access: owner,
       success: 200,
       response: InvitedMember,
-      async handler({ params, now }, tx) {
+      async handler({ params, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };
         const { before, after, url } = await links.make(tx, now, id);
+        // With the role as it is under the lock; the refusal takes the link back.
+        checkMayGrantMembership(caller, before.role);
         return {
           body: { ...viewMember(after), sign_in_url: url },
           changes: [changeOf({ before, after }, 'member.updated')],

@@ -5,15 +5,10 @@
  */
 import { refuse } from '../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../platform/db/database.ts';
-import {
-  type Credential,
-  type OrgRole,
-  platformTenant,
-  type Role,
-  scopes,
-} from '../../platform/http/access.ts';
+import { type Credential, type OrgRole, platformTenant, type Role } from '../../platform/http/access.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../platform/http/cookies.ts';
 import type { FoundSession, SessionFinder } from '../../platform/http/found-session.ts';
+import { memberScopes } from '../../platform/http/granting.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { credentialOrg } from '../keys/index.ts';
@@ -30,7 +25,6 @@ import { createTokens, tokenDigest } from './token.ts';
 const userAgentMax = 500;
 /** How often a session's last use is written at most. */
 const touchEverySeconds = 60;
-const everyScope: ReadonlySet<string> = new Set(scopes);
 
 export interface SessionLifetimes {
   readonly sessionIdleSeconds: number;
@@ -164,7 +158,7 @@ function credentialOf(session: HeldSessionRow, region: string | undefined): Cred
   return {
     keyId: holderOf(session),
     role: roleOf(session),
-    scopes: role === null && key_scopes !== null ? new Set(key_scopes) : everyScope,
+    scopes: role === null && key_scopes !== null ? new Set(key_scopes) : memberScopes,
     notBefore: null,
     expiresAt: null,
     revoked: false,

@@ -1,5 +1,7 @@
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
+import type { Caller } from '../../platform/http/access.ts';
+import { checkMayGrantMembership } from '../../platform/http/granting.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed } from '../../platform/http/schemas.ts';
 import type { Secrets } from '../../platform/secrets.ts';
@@ -19,6 +21,8 @@ export interface SsoRouteDependencies {
 const reader = { kind: 'org', scope: 'org:read', role: 'owner' } as const;
 const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
 const path = '/v1/orgs/{id}/sso';
+const needsEveryScope =
+  'The caller needs every scope (`forbidden`), because the identity provider decides who signs in as an owner.';
 
 export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRouteDependencies): Route[] {
   const view = (row: ConnectionRow, { slug }: OrgRow) =>
@@ -33,12 +37,14 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       description:
         'OIDC (`issuer`, `client_id`, `client_secret`) or SAML 2.0 (`idp_entity_id`, `idp_sso_url`, `idp_certificate`). ' +
         'Where `required` is switched on, sessions that were opened with a key or an invitation are ended, except the ' +
-        "caller's.",
+        "caller's. " +
+        needsEveryScope,
       access: owner,
       body: PutSso,
       success: 200,
       response: SsoView,
       async handler({ params, body, caller, now }, tx) {
+        checkMaySetSignIn(caller);
         const org = await lockOrg(tx, params.id);
         if (org === undefined) {
           throw refuse('not_found');
@@ -77,11 +83,12 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       method: 'DELETE',
       path,
       summary: 'Remove SSO',
-      description: 'Members stay; they sign in by links until there is another identity provider.',
+      description: `Members stay; they sign in by links until there is another identity provider. ${needsEveryScope}`,
       access: owner,
       success: 204,
       response: closed({}),
-      async handler({ params }, tx) {
+      async handler({ params, caller }, tx) {
+        checkMaySetSignIn(caller);
         const org = await lockOrg(tx, params.id);
         const before = await findConnection(tx, params.id);
         if (org === undefined || before === undefined) {
@@ -97,6 +104,11 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       },
     }),
   ];
+}
+
+/** The identity provider vouches for e-mail addresses and groups, so it can sign anybody in as any member: also as an owner. */
+function checkMaySetSignIn(caller: Caller): void {
+  checkMayGrantMembership(caller, 'owner');
 }
 
 function ssoChange(orgId: string): Pick<Change, 'tenantId' | 'target' | 'event'> {
