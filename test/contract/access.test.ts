@@ -265,19 +265,26 @@ describe.each(
 });
 
 describe.each(
-  guarded
-    .filter(({ access }) => access.kind === 'operator_or_admin')
-    .map((route) => [name(route), route] as const),
-)('%s', (_, route) => {
+  guarded.flatMap((route) =>
+    route.access.kind === 'operator_or_admin' ? [[name(route), route, route.access.scope] as const] : [],
+  ),
+)('%s', (_, route, scope) => {
   const ask = async (key: string, orgId = home.id) => {
     const answer = await world.request(route.method, pathFor(route, { ...own, org_id: orgId }), { key });
     return [answer.status, answer.json.error?.code];
   };
 
-  test('operators, and admins of the org without any scope', async () => {
+  test('operators, and admins of the org with its scope', async () => {
     expect(await ask(world.operatorKey)).toEqual([200, undefined]);
     for (const role of ['admin', 'owner'] as const) {
-      expect(await ask((await world.mintKey(home, role, [])).secret)).toEqual([200, undefined]);
+      expect(await ask((await world.mintKey(home, role, [scope])).secret)).toEqual([200, undefined]);
+    }
+  });
+  test('not a key of the org with every scope but that one', async () => {
+    const others = scopes.filter((other) => other !== scope);
+    for (const role of ['viewer', 'owner'] as const) {
+      const { secret } = await world.mintKey(home, role, others);
+      expect(await refusal(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
     }
   });
   test('nobody below, whatever its scopes', async () => {

@@ -41,7 +41,7 @@ export interface WebhookDependencies extends Rules {
 
 const reader = { kind: 'org', scope: 'webhooks:read', role: 'viewer' } as const;
 const admin = { kind: 'org', scope: 'webhooks:write', role: 'admin' } as const;
-const operatorOrAdmin = { kind: 'operator_or_admin' } as const;
+const operatorOrAdmin = { kind: 'operator_or_admin', scope: 'webhooks:write' } as const;
 
 export function webhookRoutes(deps: WebhookDependencies): Route[] {
   return [

@@ -34,8 +34,8 @@ export type Access =
   | { readonly kind: 'public' }
   /** Platform operators; no scope is needed. */
   | { readonly kind: 'operator' }
-  /** Platform operators, and admins of the org that the path names. */
-  | { readonly kind: 'operator_or_admin' }
+  /** Platform operators, who need no scope, and admins of the org that the path names, who need this one. */
+  | { readonly kind: 'operator_or_admin'; readonly scope: Scope }
   | {
       readonly kind: 'org';
       readonly scope: Scope;
@@ -204,6 +204,12 @@ function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void 
   }
 }
 
+function checkScope({ scopes }: Credential, scope: Scope): void {
+  if (!scopes.has(scope)) {
+    throw refuseWith('missing_scope', { required: scope });
+  }
+}
+
 /** Whether a credential may be used at all, here and now; the first refusal is thrown. */
 export function checkStanding(credential: Credential, address: string, now: Date): void {
   const { org } = credential;
@@ -238,9 +244,7 @@ export function admitCaller(request: AccessRequest): Caller {
       checkSupport(credential.support, request);
     }
     for (const required of scopesNeeded(request, access)) {
-      if (!credential.scopes.has(required)) {
-        throw refuseWith('missing_scope', { required });
-      }
+      checkScope(credential, required);
     }
     if (credential.role === 'operator' || outranks(access.role, credential.role)) {
       throw refuse('forbidden', `This needs the role ${access.role}.`);
@@ -252,8 +256,12 @@ export function admitCaller(request: AccessRequest): Caller {
       checkSupport(credential.support, request);
     }
     // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
-    if (access.kind === 'operator' || pathOrgId !== org?.id || outranks('admin', credential.role)) {
+    if (access.kind === 'operator' || pathOrgId !== org?.id) {
       throw refuse('forbidden', 'This is for platform operators.');
+    }
+    checkScope(credential, access.scope);
+    if (outranks('admin', credential.role)) {
+      throw refuse('forbidden', 'This needs the role admin.');
     }
   }
   return {

@@ -106,7 +106,7 @@ export function possibleErrors(route: Route): ErrorCode[] {
       'rate_limited',
     );
   }
-  if (route.access.kind === 'org') {
+  if (route.access.kind === 'org' || route.access.kind === 'operator_or_admin') {
     add('missing_scope');
   }
   if (route.path.includes('{')) {
@@ -179,7 +179,7 @@ function accessSentence({ access }: Route): string {
     case 'operator':
       return 'For platform operators.';
     case 'operator_or_admin':
-      return "For platform operators, and for keys of the organization's own with the role `admin` or above.";
+      return `For platform operators, who need no scope, and for the organization's own keys with the scope \`${access.scope}\` and the role \`admin\` or above.`;
     case 'org':
       return `Needs the scope \`${access.scope}\` and the role \`${access.role}\` or above.`;
   }
