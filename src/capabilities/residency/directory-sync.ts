@@ -26,7 +26,7 @@ import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 const everyMs = 1_000;
 const wholeEverySeconds = 600;
 const leaseSeconds = 30;
-const answerWithinMs = 10_000;
+const usualAnswerWithinMs = 10_000;
 const answerBytesMax = 16 * 1_024 * 1_024;
 
 export interface DirectorySyncDependencies {
@@ -36,6 +36,7 @@ export interface DirectorySyncDependencies {
   readonly region: string;
   readonly peers: ReadonlyMap<string, string>;
   readonly secrets: PeerSecrets;
+  readonly answerWithinMs?: number;
 }
 
 export interface DirectorySync {
@@ -151,7 +152,7 @@ async function hear(
 }
 
 async function askPeer(
-  { clock, region, secrets }: DirectorySyncDependencies,
+  { clock, region, secrets, answerWithinMs = usualAnswerWithinMs }: DirectorySyncDependencies,
   peer: string,
   origin: string,
   question: DirectoryQuestion,

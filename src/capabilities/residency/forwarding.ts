@@ -85,10 +85,15 @@ export function createForwarding({
       onEnd: () => (underWay -= 1),
     });
     const answeredTrace = answer.headers['x-svc-trace-id'];
-    if (answeredTrace === undefined) {
+    const { statusCode = 0 } = answer;
+    if (answeredTrace === undefined || statusCode < 200 || statusCode > 599) {
       // A proxy on the way, most likely, and none of our envelopes.
+      answer.on('error', () => undefined);
       answer.destroy();
       throw new Error(`something that is no Purser answered ${answer.statusCode}`);
+    }
+    if (answer.destroyed && !answer.complete) {
+      throw new Error('its answer broke off');
     }
     if (answeredTrace !== traceId) {
       log.warn({ traceId, answeredTrace, homeRegion }, 'a region did not believe what this one signed');
@@ -156,7 +161,15 @@ function unavailable(message: string): Refusal {
 }
 
 /** About one connection only, or this region's own to say. */
-const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'vary']);
+const ownHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'trailer',
+  'upgrade',
+  'date',
+  'vary',
+]);
 
 function headersOf(answer: IncomingMessage): Record<string, string | string[]> {
   const kept: Record<string, string | string[]> = {};

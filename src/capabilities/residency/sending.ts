@@ -10,6 +10,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { breakageOf, isBroken, onBroken } from '../../platform/http/body.ts';
 import { forwardHeader } from '../../platform/http/regions.ts';
+import { boundInterimResponses } from '../../platform/outbound/interim-responses.ts';
 
 export interface SendingBounds {
   /** So many at once are enough; each has two connections. */
@@ -54,19 +55,26 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
   onBegin();
   outgoing.once('close', onEnd);
   return new Promise((resolve, reject) => {
+    let begun: IncomingMessage | undefined;
     const giveUp = (error: Error) => {
       // What the client still sends is read and thrown away, so that it gets to read its answer.
       request.unpipe(outgoing);
       request.resume();
-      outgoing.destroy();
+      // An answer that is here whole is passed on, whatever the peer does next. Node would drop what was not read yet.
+      if (begun?.complete !== true) {
+        outgoing.destroy();
+        begun?.destroy(error);
+      }
       reject(error);
     };
     outgoing.on('error', giveUp);
     // A peer that wants to speak another protocol is let go of without an error.
     const letGoOf = () => giveUp(new Error('it ended without an answer'));
     outgoing.once('close', letGoOf);
+    boundInterimResponses(outgoing);
     outgoing.once('response', (answer: IncomingMessage) => {
       outgoing.off('close', letGoOf);
+      begun = answer;
       // The body that the client was never asked for does not come.
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);

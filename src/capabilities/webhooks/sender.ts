@@ -19,6 +19,7 @@ import {
   NameNotResolved,
   type Resolve,
 } from '../../platform/outbound/checked-lookup.ts';
+import { boundInterimResponses } from '../../platform/outbound/interim-responses.ts';
 import type { AttemptError } from './schema.ts';
 
 export interface Post {
@@ -154,6 +155,7 @@ function exchange(
       });
     };
     request.on('error', fail);
+    boundInterimResponses(request);
     // Some ends are told by nothing else.
     request.on('close', () => fail(new ConnectionLost()));
     // Nobody asked for another protocol: the status is all there is to it, and no success.

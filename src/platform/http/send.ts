@@ -49,6 +49,11 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     sendReply(request, response, { ...reply, body: '' }, false);
     return;
   }
+  if (body.destroyed && !body.readableEnded) {
+    // It failed before anybody listened, so nothing else will end the response.
+    response.destroy();
+    return;
+  }
   response.setTimeout(stalledMs, () => response.destroy());
   const isLast = isStillSending(request) && !mayBeReused(request);
   if (isLast) {

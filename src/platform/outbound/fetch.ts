@@ -1,14 +1,19 @@
 /**
  * A fetch for addresses that an org has given us: to where it was checked, bounded in time and in what is read, and
- * without following redirects.
+ * without following redirects. Whatever the other side answers, the call returns a response or rejects.
  */
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { mayConnect } from './addresses.ts';
 import { AddressNotAllowed, checkedLookup, type LookupOptions } from './checked-lookup.ts';
+import { boundInterimResponses } from './interim-responses.ts';
 
-const timeoutMs = 10_000;
-const answerBytesMax = 1_048_576;
+const totalTimeoutMs = 10_000;
+/** Several times what identity providers answer, and little enough to parse between other requests. */
+export const answerBytesMax = 65_536;
+
+/** Statuses for which a `Response` must not have a body. */
+const bodilessStatuses = new Set([204, 205, 304]);
 
 export interface FetchOptions {
   readonly method?: string;
@@ -17,25 +22,26 @@ export interface FetchOptions {
   readonly body?: unknown;
 }
 
+export interface OutboundOptions extends LookupOptions {
+  readonly timeoutMs?: number;
+}
+
 export type OutboundFetch = (url: string, options: FetchOptions) => Promise<Response>;
 
-export function createOutboundFetch(options: LookupOptions): OutboundFetch {
+export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
+  const { allowPrivateNetworks, timeoutMs = totalTimeoutMs } = options;
   const lookup = checkedLookup(options);
-  return async (address, { method = 'GET', headers = {}, body }) => {
-    const url = new URL(address);
-    if (!mayConnect(url, options.allowPrivateNetworks)) {
-      throw new AddressNotAllowed(`${url.host} is not allowed`);
-    }
+
+  /** The handlers only collect and settle: an error that is thrown in one of them would end the process. */
+  function exchange(url: URL, { method = 'GET', headers = {}, body }: FetchOptions): Promise<Answer> {
     const send = url.protocol === 'http:' ? httpRequest : httpsRequest;
     return new Promise((resolve, reject) => {
-      const request = send(url, {
-        method,
-        headers,
-        lookup,
-        signal: AbortSignal.timeout(timeoutMs),
-        agent: false,
-      });
+      const signal = AbortSignal.timeout(timeoutMs);
+      const request = send(url, { method, headers, lookup, signal, agent: false });
       request.on('error', reject);
+      // A switch to another protocol ends the request without an error.
+      request.on('close', () => reject(new Error(`${url.host} closed the connection without an answer`)));
+      boundInterimResponses(request);
       request.on('response', (response) => {
         const parts: Buffer[] = [];
         let bytes = 0;
@@ -47,19 +53,34 @@ export function createOutboundFetch(options: LookupOptions): OutboundFetch {
           }
         });
         response.on('error', reject);
-        response.on('end', () => {
-          const status = response.statusCode ?? 0;
-          const isEmpty = status === 204 || status === 304;
-          const contentType = response.headers['content-type'];
-          resolve(
-            new Response(isEmpty ? null : Buffer.concat(parts), {
-              status,
-              headers: contentType === undefined ? {} : { 'content-type': contentType },
-            }),
-          );
-        });
+        response.on('end', () => resolve({ response, parts }));
       });
       request.end(body == null ? undefined : String(body));
     });
+  }
+
+  return async (address, fetchOptions) => {
+    const url = new URL(address);
+    if (!mayConnect(url, allowPrivateNetworks)) {
+      throw new AddressNotAllowed(`${url.host} is not allowed`);
+    }
+    return responseOf(url, await exchange(url, fetchOptions));
   };
+}
+
+interface Answer {
+  readonly response: IncomingMessage;
+  readonly parts: readonly Buffer[];
+}
+
+function responseOf({ host }: URL, { response, parts }: Answer): Response {
+  const { statusCode: status = 0, headers } = response;
+  if (status < 200 || status > 599) {
+    throw new Error(`${host} answered with the status ${status}, which HTTP does not have`);
+  }
+  const contentType = headers['content-type'];
+  return new Response(bodilessStatuses.has(status) ? null : Buffer.concat(parts), {
+    status,
+    headers: contentType === undefined ? {} : { 'content-type': contentType },
+  });
 }
