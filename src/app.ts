@@ -190,6 +190,8 @@ export function createApp(deps: AppDependencies): App {
     log,
     timezoneOf,
   });
+  const customerDigest = (tenantId: string, customerId: string) =>
+    secrets.sign(customerId, `customer ${tenantId}`).toString('hex');
   const edgeParts = {
     ledger,
     orgLimits,
@@ -198,6 +200,7 @@ export function createApp(deps: AppDependencies): App {
     degraded,
     exhaustions,
     isGoverned: policyMemory.isGoverned,
+    customerDigest,
   };
   const edge = edgeRoutes(edgeParts);
 
@@ -207,8 +210,6 @@ export function createApp(deps: AppDependencies): App {
     action,
     change,
   ) => recordChange(tx, ids, { ...actorOf(caller), address, traceId, at: now }, action, change);
-  const customerDigest = (tenantId: string, customerId: string) =>
-    secrets.sign(customerId, `customer ${tenantId}`).toString('hex');
   const erasures = { db, ids, secrets, signer: auditSigner, ledger, customerDigest, now: () => clock.now() };
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
@@ -266,6 +267,7 @@ export function createApp(deps: AppDependencies): App {
       latenciesOf,
       residencyOf: createResidencyOf(db),
       memory: createRoutingMemory(db),
+      customerDigest,
     }),
     ...usageRoutes({ db, spoolDir: config.spoolDir }),
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),

@@ -7,8 +7,10 @@ import { formatUsd } from '../kernel/money.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs.ts';
-import type { Hold } from '../platform/ledger/hold.ts';
-import type { Ledger } from '../platform/ledger/ledger.ts';
+import type { Hold, HoldKey } from '../platform/ledger/hold.ts';
+import { holdKeyOf, type RequestKey, replayOf } from '../platform/ledger/hold-keys.ts';
+import { keyName } from '../platform/ledger/holding.ts';
+import type { Ledger, Replay } from '../platform/ledger/ledger.ts';
 import type { Log } from '../platform/log.ts';
 import { type Asker, type Price, questionOf } from './decision.ts';
 import { type AskDecision, otherGates, type Verdict } from './schema.ts';
@@ -21,7 +23,9 @@ export interface DegradedDependencies {
 }
 
 export interface Degraded {
-  allow(body: AskDecision, asker: Asker, now: Date): string;
+  /** The response to a key that such a decision was given under, until the ledger knows it. */
+  replay(orgId: string, key: RequestKey): Replay | undefined;
+  allow(body: AskDecision, asker: Asker, now: Date, key: RequestKey | undefined): string;
   /** Before a run settles such a decision, it has to be in the books. */
   land(decisionId: string): Promise<void>;
   readonly job: Job;
@@ -35,17 +39,22 @@ interface Pending {
   readonly asker: Asker;
   readonly id: string;
   readonly atMs: number;
+  readonly key: HoldKey | null;
 }
 
 export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependencies): Degraded {
   const pending = new Map<string, Pending>();
+  const keys = new Map<string, HoldKey>();
 
   async function land(one: Pending): Promise<void> {
     await ledger.adopt(await holdOf(one));
     pending.delete(one.id);
+    if (one.key !== null) {
+      keys.delete(keyName(one.asker.orgId, one.key.digest));
+    }
   }
 
-  async function holdOf({ body, asker, id, atMs }: Pending): Promise<Hold> {
+  async function holdOf({ body, asker, id, atMs, key }: Pending): Promise<Hold> {
     const price = await findPrice(asker.orgId, body.model, atMs);
     const question = questionOf(body, asker, price);
     // What it may cost is not known without a price; what it did cost its run will say.
@@ -62,7 +71,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
       shares: [],
       packs: [],
       priceVersion: request.priceVersion,
-      idempotency: null,
+      idempotency: key,
       degraded: true,
     };
   }
@@ -76,18 +85,19 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
   }
 
   return {
-    allow(body, asker, now) {
+    replay: (orgId, key) => replayOf(keys.get(keyName(orgId, key.digest)), key),
+    allow(body, asker, now, key) {
       if (pending.size >= pendingMax) {
         throw new DatabaseUnavailable('too many decisions were given without the books');
       }
-      const one: Pending = { body, asker, id: ids.next('dec'), atMs: now.getTime() };
-      pending.set(one.id, one);
+      const id = ids.next('dec');
+      const atMs = now.getTime();
       const question = questionOf(body, asker, undefined);
       const request = 'code' in question ? unpriced(body, asker) : question.request;
       const verdict: Verdict = {
         decision: 'allow',
-        decision_id: one.id,
-        expires_at: new Date(one.atMs + request.holdSeconds * 1_000).toISOString(),
+        decision_id: id,
+        expires_at: new Date(atMs + request.holdSeconds * 1_000).toISOString(),
         held_usd: formatUsd(request.amounts.usd),
         max_output_tokens: body.max_output_tokens ?? null,
         limits: [],
@@ -95,7 +105,13 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
         not_checked: [...otherGates],
         degraded: true,
       };
-      return JSON.stringify(verdict);
+      const text = JSON.stringify(verdict);
+      const holdKey = key === undefined ? null : holdKeyOf(key, text);
+      pending.set(id, { body, asker, id, atMs, key: holdKey });
+      if (holdKey !== null) {
+        keys.set(keyName(asker.orgId, holdKey.digest), holdKey);
+      }
+      return text;
     },
     async land(decisionId) {
       const one = pending.get(decisionId);

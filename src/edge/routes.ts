@@ -1,15 +1,15 @@
 /** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
-import { createHash } from 'node:crypto';
-import { refuse, refuseFields } from '../contract/refusal.ts';
-import { canonicalJson } from '../platform/canonical-json.ts';
+import { refuseFields } from '../contract/refusal.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/access.ts';
-import { decision, type Route } from '../platform/http/route.ts';
+import type { CustomerDigest } from '../platform/http/idempotency.ts';
+import { type DecisionAnswer, decision, type Route } from '../platform/http/route.ts';
 import type { Exhaustions } from '../platform/ledger/exhaustion.ts';
+import { type RequestKey, requestKeyOf } from '../platform/ledger/hold-keys.ts';
 import type { HoldResult, Ledger } from '../platform/ledger/ledger.ts';
 import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
-import { refuseDenial } from '../platform/ledger/refusals.ts';
+import { refuseDenial, replayedAnswer } from '../platform/ledger/refusals.ts';
 import { rateRefusal, takeGateRates } from '../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { type Price, questionOf, verdictText } from './decision.ts';
@@ -26,6 +26,7 @@ export interface EdgeDependencies {
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
   /** Whether the org has policies. They are not asked here, only named. */
   isGoverned(orgId: string): boolean | Promise<boolean>;
+  readonly customerDigest: CustomerDigest;
 }
 
 export function edgeRoutes(deps: EdgeDependencies): Route[] {
@@ -37,21 +38,37 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       summary: 'Ask whether a call to a model may go ahead',
       description:
         'Holds what it may cost of every limit that applies, or of none. Settle by posting the run with its `decision_id`; ' +
-        'what nobody settles is given back when it expires. An `Idempotency-Key` is kept as long as the hold is open.',
+        'what nobody settles is given back when it expires. An `Idempotency-Key` answers for 72 hours, also after the hold has ' +
+        'ended: a late retry gets the same decision, and no second hold.',
       access: { kind: 'org', scope: 'edge:decide', role: 'member' },
       body: AskDecision,
       success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
-      async handler({ body, caller, now, outcome }, key) {
+      async handler({ body, caller, now, outcome }, idempotencyKey) {
+        const { customerDigest, degraded } = deps;
+        const asker = { orgId: caller.tenantId, keyId: caller.keyId };
+        const key =
+          idempotencyKey === undefined
+            ? undefined
+            : requestKeyOf({ route: 'edge', ...asker, idempotencyKey, body }, customerDigest);
+        const earlier = key && degraded?.replay(asker.orgId, key);
+        if (earlier !== undefined) {
+          return replayedAnswer(earlier);
+        }
         try {
           return await decide(deps, { body, caller, now, key, outcome: outcome as Outcome });
         } catch (error) {
-          if (deps.degraded === undefined || !(error instanceof DatabaseUnavailable)) {
+          if (degraded === undefined || !(error instanceof DatabaseUnavailable)) {
             throw error;
           }
+          // Another request with the same key may have been allowed meanwhile.
+          const given = key && degraded.replay(asker.orgId, key);
+          if (given !== undefined) {
+            return replayedAnswer(given);
+          }
           decisionCounts.count('edge', 'allow', '');
-          return deps.degraded.allow(body, { orgId: caller.tenantId, keyId: caller.keyId }, now);
+          return { text: degraded.allow(body, asker, now, key), replayed: false };
         }
       },
     }),
@@ -65,20 +82,29 @@ interface Asked {
   readonly body: AskDecision;
   readonly caller: Caller;
   readonly now: Date;
-  readonly key: string | undefined;
+  readonly key: RequestKey | undefined;
   readonly outcome: Outcome;
 }
 
-async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome }: Asked): Promise<string> {
+async function decide(
+  deps: EdgeDependencies,
+  { body, caller, now, key, outcome }: Asked,
+): Promise<DecisionAnswer> {
   const { ledger, orgLimits, rates, findPrice, exhaustions } = deps;
   const orgId = caller.tenantId;
   const price = await findPrice(orgId, body.model, now.getTime());
   const question = questionOf(body, { orgId, keyId: caller.keyId }, price);
+  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
+  // A retry is answered before a rate, or a price that is gone since, could refuse it.
+  const earlier =
+    key && ('code' in question || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
+  if (earlier !== undefined) {
+    return replayedAnswer(earlier);
+  }
   if ('code' in question) {
     throw refuseFields([question]);
   }
   const isGoverned = await deps.isGoverned(orgId);
-  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken = takeGateRates(rates, limits, [question.request], now.getTime());
   if (taken !== undefined) {
     const refused = rateRefusal(taken, await taken.verdict, 'edge');
@@ -94,33 +120,25 @@ async function decide(deps: EdgeDependencies, { body, caller, now, key, outcome 
       ledger.hold({
         ...question.request,
         ...(key !== undefined && {
-          key: {
-            digest: sha256(key),
-            fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
-            answerOf: (held) => verdictText(question, held, isGoverned),
-          },
+          key: { ...key, answerOf: (held) => verdictText(question, held, isGoverned) },
         }),
       }));
     switch (result.kind) {
       case 'held':
         decisionCounts.count('edge', 'allow', '');
-        return result.hold.idempotency?.answer ?? verdictText(question, result, isGoverned);
-      case 'replayed':
-        giveBack();
-        return result.answer;
-      case 'key_conflict':
-        throw refuse('idempotency_key_conflict');
+        return { text: result.answer ?? verdictText(question, result, isGoverned), replayed: false };
       case 'denied':
         decisionCounts.count('edge', 'deny', result.denial.code);
         exhaustions.refused(orgId, question.request.scope, result.denial);
         throw refuseDenial(result.denial, 'edge');
+      default: {
+        const answer = replayedAnswer(result);
+        giveBack();
+        return answer;
+      }
     }
   } catch (error) {
     giveBack();
     throw error;
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

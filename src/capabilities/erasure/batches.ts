@@ -142,8 +142,9 @@ const holdEnds: Pieces = {
   org: 'org_id',
   key: [['hold_id', 'text']],
   where: `body #>> '{scope,customer_id}' = $2`,
-  // What it took of counters is over. One that is settled late counts where its scope says.
-  set: `body = jsonb_set(jsonb_set(row.body, '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
+  // What it took of counters is over. One that is settled late counts where its scope says. Earlier releases kept the response
+  // to its key here.
+  set: `body = jsonb_set(jsonb_set(row.body - 'idempotency', '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
                          coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
                || '{"shares": []}'`,
 };

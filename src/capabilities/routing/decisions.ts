@@ -3,7 +3,6 @@
  * policies, and what the limits would say, of which nothing is taken. The kernel chooses. Where a hold is asked for it is taken
  * of the best; if a limit refuses it by then, the choice is made anew with that known, so the next best is tried.
  */
-import { createHash } from 'node:crypto';
 import { refuse } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import {
@@ -14,12 +13,15 @@ import {
   route,
   type Weights,
 } from '../../kernel/routing.ts';
-import { canonicalJson } from '../../platform/canonical-json.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { CustomerDigest } from '../../platform/http/idempotency.ts';
+import type { DecisionAnswer } from '../../platform/http/route.ts';
 import type { Exhaustions } from '../../platform/ledger/exhaustion.ts';
+import { type RequestKey, requestKeyOf, storeAnswer } from '../../platform/ledger/hold-keys.ts';
 import type { Held, Ledger } from '../../platform/ledger/ledger.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
-import { refuseDenial } from '../../platform/ledger/refusals.ts';
+import { refuseDenial, replayedAnswer } from '../../platform/ledger/refusals.ts';
 import { defaultHoldSeconds } from '../../platform/ledger/scope.ts';
 import { rateRefusal, takeGateRates } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../../platform/rates/rate-limiter.ts';
@@ -32,6 +34,8 @@ import type { RouteDecision, reasons } from './schema.ts';
 import { scoreOf } from './scores.ts';
 
 export interface DecisionDependencies extends OptionDependencies {
+  readonly db: Database;
+  readonly customerDigest: CustomerDigest;
   readonly memory: RoutingMemory;
   readonly ledger: Ledger;
   readonly orgLimits: OrgLimitsCache;
@@ -42,30 +46,39 @@ export interface DecisionDependencies extends OptionDependencies {
 
 const dayMs = 86_400_000;
 
-/** Answers with the text itself, which an `Idempotency-Key` keeps as long as the hold is open. */
+/** Answers with the text itself. An `Idempotency-Key` is kept with the hold; without one its response is stored by itself. */
 export async function decideRoute(
   deps: DecisionDependencies,
   call: RouteCall,
-  key: string | undefined,
-): Promise<string> {
-  const { body, caller } = call;
-  const holdKey = key === undefined || body.hold !== true ? undefined : holdKeyOf(call, key);
-  const earlier = holdKey && (await deps.ledger.replay(caller.tenantId, holdKey));
+  idempotencyKey: string | undefined,
+): Promise<DecisionAnswer> {
+  const { body, caller, now } = call;
+  const asker = { orgId: caller.tenantId, keyId: caller.keyId };
+  const key =
+    idempotencyKey === undefined
+      ? undefined
+      : requestKeyOf({ route: 'routing', ...asker, idempotencyKey, body }, deps.customerDigest);
+  const earlier = key && (await deps.ledger.replay(asker.orgId, key));
   if (earlier !== undefined) {
-    return answered(earlier);
+    return replayedAnswer(earlier);
   }
-  const text = await choose(deps, call, holdKey);
+  const answer = await choose(deps, call, key);
+  if (answer.replayed) {
+    return answer;
+  }
+  const first =
+    key === undefined || body.hold === true
+      ? undefined
+      : await storeAnswer(deps.db, asker.orgId, key, answer.text, now.getTime());
   decisionCounts.count('routing', 'allow', '');
-  return text;
+  return first === undefined ? answer : replayedAnswer(first);
 }
-
-type HoldKey = ReturnType<typeof holdKeyOf>;
 
 async function choose(
   deps: DecisionDependencies,
   call: RouteCall,
-  holdKey: HoldKey | undefined,
-): Promise<string> {
+  key: RequestKey | undefined,
+): Promise<DecisionAnswer> {
   const orgId = call.caller.tenantId;
   const { policy, evaluated } = await deps.memory(orgId);
   if (policy === undefined) {
@@ -94,9 +107,12 @@ async function choose(
       throw refusal;
     }
     const view = viewDecision(drawn, routed, chosen, notChecked);
-    const taken = call.body.hold === true ? await takeHold(deps, call, chosen, view, holdKey) : undefined;
-    if (taken === undefined || typeof taken === 'string') {
-      return taken ?? JSON.stringify(view);
+    if (call.body.hold !== true) {
+      return { text: JSON.stringify(view), replayed: false };
+    }
+    const taken = await takeHold(deps, call, chosen, view, key);
+    if ('text' in taken) {
+      return taken;
     }
     refusals.set(chosen.candidate.model, taken);
   }
@@ -134,8 +150,8 @@ async function takeHold(
   { caller, now, body }: RouteCall,
   { look, price }: Option,
   view: RouteDecision,
-  key: HoldKey | undefined,
-): Promise<string | MoneyRefusal> {
+  key: RequestKey | undefined,
+): Promise<DecisionAnswer | MoneyRefusal> {
   const orgId = caller.tenantId;
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const taken = takeGateRates(rates, limits, [look], now.getTime());
@@ -162,41 +178,20 @@ async function takeHold(
     isHeld = result.kind === 'held';
     switch (result.kind) {
       case 'held':
-        return result.hold.idempotency?.answer ?? answerOf(result);
+        return { text: result.answer ?? answerOf(result), replayed: false };
       case 'denied':
         return {
           refusal: refuseDenial(result.denial, 'run'),
           tell: () => exhaustions.refused(orgId, look.scope, result.denial),
         };
       default:
-        return answered(result);
+        return replayedAnswer(result);
     }
   } finally {
     if (!isHeld && taken !== undefined) {
       rates.giveBack(taken.takes, now.getTime());
     }
   }
-}
-
-function answered(
-  replay: { readonly kind: 'replayed'; readonly answer: string } | { readonly kind: 'key_conflict' },
-): string {
-  if (replay.kind === 'key_conflict') {
-    throw refuse('idempotency_key_conflict');
-  }
-  return replay.answer;
-}
-
-/** A key belongs to this route: the same one may be used on the edge. */
-function holdKeyOf({ body, caller }: RouteCall, key: string) {
-  return {
-    digest: sha256(`routing ${key}`),
-    fingerprint: sha256(canonicalJson({ body, keyId: caller.keyId })),
-  };
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 /** An org that must not leave its region takes no model that is not known to be served there. */

@@ -1,4 +1,3 @@
-import type { Database } from '../../platform/db/database.ts';
 import { type Change, decision, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -22,7 +21,6 @@ import {
 } from './schema.ts';
 
 export interface RoutingDependencies extends DecisionDependencies {
-  readonly db: Database;
   readonly ids: Ids;
 }
 
@@ -158,7 +156,7 @@ function decisionRoute(deps: RoutingDependencies): Route {
     description:
       'Of the candidates of the routing policy those are left that policies allow, that are served where they have to be, that ' +
       'take so many tokens, are able to what is needed, fit into every limit and meet the eval bar; the objective chooses among ' +
-      'them. With `hold` what it may cost is held too; an `Idempotency-Key` is kept as long as that hold is open.',
+      'them. With `hold` what it may cost is held too. An `Idempotency-Key` answers for 72 hours, also after that hold has ended.',
     access: member,
     body: AskRoute,
     success: 200,

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { type Change, decision, type Route, read, write } from '../../platform/http/route.ts';
+import { booking, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import {
@@ -103,20 +103,26 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
         return { body: {}, changes: [detectorChange(row, { before: viewDetector(row) })] };
       },
     }),
-    // It changes nothing, so a repeated request is simply answered again; an answer that was kept would keep samples.
-    decision({
+    // No effect and so no change to record: the response is stored for its key, and nothing else.
+    booking({
       id: 'safety_detectors.test',
       method: 'POST',
       path: '/v1/orgs/{id}/safety-detectors/test',
       summary: 'Try the detectors on a content',
       description:
         'Which detectors find what, and where, and what would become of a run; those that are not enabled are asked too. ' +
-        'Nothing of it is kept.',
+        'Nothing of it is kept, but for the response to an `Idempotency-Key`, encrypted under a key that is derived from that.',
       access: tester,
       body: TestContent,
       success: 200,
       response: TestResult,
-      handler: async ({ params, body }) => JSON.stringify(await testContent(safety, params.id, body)),
+      async handler({ params, body }, seal) {
+        const result = await testContent(safety, params.id, body);
+        if (seal !== undefined) {
+          await db.transaction((tx) => seal(tx, result));
+        }
+        return result;
+      },
     }),
   ];
 }

@@ -11,7 +11,7 @@
  * which is itself stored only as a digest.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { refuse, refuseField } from '../../contract/refusal.ts';
+import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import type { Queryable } from '../db/database.ts';
 import type { Job } from '../jobs.ts';
@@ -19,7 +19,7 @@ import { seal, unseal } from '../sealing.ts';
 import type { Caller } from './access.ts';
 
 /** Unless the org's retention policy says otherwise. */
-const storedForDays = 3;
+export const storedForDays = 3;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
 export interface IdempotentRequest {
@@ -89,7 +89,7 @@ export async function reserve(
     throw refuse('idempotency_key_conflict');
   }
   if (stored?.status === erasedStatus && stored.body === null) {
-    throw refuse('gone', 'The answer was erased together with the customer that it told of.');
+    throw refuseErased();
   }
   if (stored?.status == null || stored.body === null) {
     // Also when the row vanished meanwhile: its owner has just released it, and a retry will find it free.
@@ -131,7 +131,12 @@ export async function storeAnswer(
 }
 
 /** What an answer about an erased customer is answered with. */
-const erasedStatus = 410;
+export const erasedStatus = 410;
+
+/** The key stays used, and there is no answer to give again. */
+export function refuseErased(): Refusal {
+  return refuse('gone', 'The answer was erased together with the customer that it told of.');
+}
 
 /** Forgets the answers that tell of a customer. Their keys stay used: a retry has no second effect. */
 export async function eraseAnswers(tx: Queryable, tenantId: string, customerDigest: string): Promise<number> {

@@ -96,11 +96,17 @@ export interface Route {
     | { readonly kind: 'stream'; handler(call: Call): Promise<StreamAnswer> }
     | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> }
     | { readonly kind: 'booking'; handler(call: Call, seal: Seal | undefined): Promise<unknown> }
-    | { readonly kind: 'decision'; handler(call: Call, key: string | undefined): Promise<string> };
+    | { readonly kind: 'decision'; handler(call: Call, key: string | undefined): Promise<DecisionAnswer> };
 }
 
 /** Keeps the answer to an idempotent request, in the transaction that makes it true. */
 export type Seal = (tx: Transaction, body: unknown) => Promise<void>;
+
+export interface DecisionAnswer {
+  readonly text: string;
+  /** It is the response of an earlier request with the same `Idempotency-Key`. */
+  readonly replayed: boolean;
+}
 
 /** An answer that is too long to be held: it is sent as it is made, and made no sooner than it can be sent. */
 export interface StreamAnswer {
@@ -255,8 +261,11 @@ interface DecisionDeclaration<Path extends string, Body extends TObject, Respons
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly body: Body;
   readonly success: 200;
-  /** Answers with the text itself. Has to keep the `Idempotency-Key`, if there is one, with what it decides. */
-  handler(call: Call<PathParams<Path>, object, Static<Body>>, key: string | undefined): Promise<string>;
+  /** Answers with the text itself. Has to store the response under the `Idempotency-Key`, if there is one. */
+  handler(
+    call: Call<PathParams<Path>, object, Static<Body>>,
+    key: string | undefined,
+  ): Promise<DecisionAnswer>;
 }
 
 /** A decision on the hot path, which keeps its own record. */
@@ -274,7 +283,7 @@ export function decision<const Path extends string, Body extends TObject, Respon
     success,
     run: {
       kind: 'decision',
-      handler: handler as unknown as (call: Call, key: string | undefined) => Promise<string>,
+      handler: handler as unknown as (call: Call, key: string | undefined) => Promise<DecisionAnswer>,
     },
   };
 }

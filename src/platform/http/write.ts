@@ -28,6 +28,8 @@ type StoreAnswer = (tx: Transaction, text: string) => Promise<void>;
 /** `keyLines` are the values of the `Idempotency-Key` header as they were sent; none where there is no such header. */
 type Writer = (route: Route, run: WriteRun, call: Call, keyLines: readonly string[]) => Promise<Reply>;
 
+const replayedHeader = { 'idempotent-replayed': 'true' };
+
 export function createWriter(deps: WriterDependencies): Writer {
   const { db, log, faults, settings, recordChange, customerDigest } = deps;
   async function answerWrite(
@@ -39,7 +41,8 @@ export function createWriter(deps: WriterDependencies): Writer {
     if (run.kind === 'decision') {
       await faults('handler', route.id);
       const key = keyLines.length === 0 ? undefined : checkIdempotencyKey(keyLines);
-      return jsonReply(route.success, await run.handler(call, key));
+      const { text, replayed } = await run.handler(call, key);
+      return jsonReply(route.success, text, replayed ? replayedHeader : {});
     }
     if (keyLines.length === 0) {
       return jsonReply(route.success, await perform(route, run, call));
@@ -57,7 +60,7 @@ export function createWriter(deps: WriterDependencies): Writer {
       settings.idempotencyTakeoverSeconds,
     );
     if (reserved.kind === 'replay') {
-      return jsonReply(reserved.answer.status, reserved.answer.body, { 'idempotent-replayed': 'true' });
+      return jsonReply(reserved.answer.status, reserved.answer.body, replayedHeader);
     }
     const { reservation } = reserved;
     try {

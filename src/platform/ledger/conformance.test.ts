@@ -1,4 +1,5 @@
 /** What both ledgers promise. Run by both test projects, each on its real database. */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
@@ -13,7 +14,10 @@ import { engine, openPlace } from '../../../test/support/test-database.ts';
 import { each, type Limit } from '../../kernel/limits.ts';
 import type { Booking, GroupResult } from './booking.ts';
 import { findEnds } from './facts.ts';
-import type { HoldResult } from './ledger.ts';
+import type { Hold } from './hold.ts';
+import { holdKeyOf, type RequestKey } from './hold-keys.ts';
+import type { HoldResult, Ledger } from './ledger.ts';
+import { announceLimits } from './notices.ts';
 
 let world: LedgerWorld;
 beforeAll(async () => {
@@ -105,17 +109,26 @@ describe('a look', () => {
   });
 });
 
+/** A key as a request has it. The same name gives the same key. */
+const requestKey = (fingerprint: string, digest = 'digest'): RequestKey => ({
+  digest,
+  fingerprint,
+  cipherKey: createHash('sha256').update(digest).digest(),
+  customerDigest: null,
+});
+
 describe('a replay', () => {
-  test('finds what an open hold was answered with, for the same request alone', async () => {
+  test('finds what a hold was answered with, for the same request alone', async () => {
     const orgId = await world.orgWith();
-    const key = { digest: 'd', fingerprint: 'f' };
+    const key = requestKey('f', 'd');
     expect(await world.ledger.replay(orgId, key)).toBeUndefined();
     const hold = await world.held(orgId, '1', { key: { ...key, answerOf: () => 'answer' } });
     expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
     expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
     expect(await world.ledger.replay(await world.orgWith(), key)).toBeUndefined();
     await world.ledger.void(orgId, hold.id);
-    expect(await world.ledger.replay(orgId, key)).toBeUndefined();
+    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
+    expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
   });
 });
 
@@ -558,19 +571,22 @@ describe('the end of a hold', () => {
 
 describe('the key of a hold', () => {
   const key = (fingerprint: string, digest = 'digest') => ({
-    digest,
-    fingerprint,
+    ...requestKey(fingerprint, digest),
     answerOf: ({ hold }: { hold: { id: string } }) => `answer of ${hold.id}`,
   });
+  const answerOf = ({ id }: { id: string }) => ({ kind: 'replayed', answer: `answer of ${id}` });
 
   test('gives the same answer again, and is refused for another request', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { key: key('a') });
-    expect(hold.idempotency).toEqual({
-      digest: 'digest',
-      fingerprint: 'a',
-      answer: `answer of ${hold.id}`,
-    });
+    // Nothing that is stored has the response in the clear.
+    expect(Object.keys(hold.idempotency ?? {}).sort()).toEqual([
+      'customerDigest',
+      'digest',
+      'encrypted',
+      'fingerprint',
+    ]);
+    expect(JSON.stringify(hold.idempotency)).not.toContain(hold.id);
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual({
       kind: 'replayed',
       answer: `answer of ${hold.id}`,
@@ -608,6 +624,202 @@ describe('the key of a hold', () => {
     });
     expect(await counterOf(orgId, 'cap')).toBeOneOf([undefined, at('0', '4')]);
   });
+
+  const ends: Record<string, (orgId: string, holdId: string) => Promise<unknown>> = {
+    settled: (orgId, holdId) => world.booked(orgId, '1', { decisionId: holdId }),
+    voided: (orgId, holdId) => world.ledger.void(orgId, holdId),
+    async expired() {
+      world.clock.advanceSeconds(900);
+      await world.expireAll();
+    },
+  };
+
+  test.each(Object.keys(ends))('answers after the hold was %s, and takes no second hold', async (how) => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await ends[how]?.(orgId, hold.id);
+    const settled = how === 'settled' ? '1' : '0';
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(answerOf(hold));
+    const many = await times(20, () => world.hold(orgId, '4', { key: key('a') }));
+    expect(verdicts(many)).toEqual({ replayed: 20 });
+    expect(await counterOf(orgId, 'cap')).toBe(at(settled));
+    await world.restart();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+    // Another org's key of the same name is another key.
+    expect(verdictOf(await world.hold(await world.orgWith(), '5', { key: key('b') }))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('answers for 72 hours from the decision, then it is a new one', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a'), holdSeconds: 86_400 });
+    world.clock.advanceSeconds(86_400);
+    await world.expireAll();
+    world.clock.advanceSeconds(2 * 86_400 - 1);
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    world.clock.advanceSeconds(1);
+    const second = await world.held(orgId, '5', { key: key('b') });
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(answerOf(second));
+    await world.ledger.void(orgId, second.id);
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(answerOf(second));
+    await expectSoundBooks(orgId);
+  });
+
+  test('answers as long as the retention policy of the org says', async () => {
+    const orgId = await world.orgWith();
+    await world.db.query(
+      `INSERT INTO retention_policies (org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold,
+                                       next_run_at, created_at, updated_at)
+       VALUES ($1, 1, 1, 1, 1, 9, false, $2, $2, $2)`,
+      [orgId, world.clock.now()],
+    );
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await world.ledger.void(orgId, hold.id);
+    world.clock.advanceSeconds(9 * 86_400 - 1);
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    world.clock.advanceSeconds(1);
+    expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('held');
+  });
+
+  test('holds once while its hold ends in the same moment', async () => {
+    for (const gap of [0, 1, 2, 3, 4, 6, 9]) {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4', { key: key('a') });
+      const settle = world.booked(orgId, '3', { decisionId: hold.id });
+      for (let turn = 0; turn < gap; turn += 1) {
+        await new Promise(setImmediate);
+      }
+      const results = await times(5, () => world.hold(orgId, '4', { key: key('a') }));
+      expect(results).toEqual(results.map(() => answerOf(hold)));
+      await settle;
+      expect(await counterOf(orgId, 'cap')).toBe(at('3'));
+    }
+  });
+
+  test('is stored encrypted at the end of its hold, and nothing is stored for a hold without a key', async () => {
+    const orgId = await world.orgWith();
+    const plain = await world.held(orgId, '1');
+    const keyed = await world.held(orgId, '1', { key: key('a') });
+    await world.ledger.void(orgId, plain.id);
+    await world.ledger.void(orgId, keyed.id);
+    const rows = await world.db.query<{ key_digest: string; text: string }>(
+      'SELECT key_digest, k::text AS text FROM idempotency_keys k WHERE tenant_id = $1',
+      [orgId],
+    );
+    expect(rows.map(({ key_digest }) => key_digest)).toEqual(['hold:digest']);
+    const ended = await findEnds(world.db, [orgId], [plain.id, keyed.id]);
+    expect(ended).toHaveLength(2);
+    expect(JSON.stringify(ended)).not.toContain('idempotency');
+    expect(JSON.stringify([rows, ended])).not.toContain('answer of');
+  });
+
+  test('of an erased customer stays used, and its response is gone, also after the end of the hold', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const scope = scopeOf({ customer_id: 'acme' });
+    const hold = await world.held(orgId, '4', { key: key('a'), scope });
+    await world.ledger.renameCustomer(orgId, { from: 'acme', to: 'erased-1' }, async (tx) => {
+      await announceLimits(tx, orgId);
+    });
+    const erased = { kind: 'answer_erased' };
+    expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
+    expect(await world.hold(orgId, '5', { key: key('b'), scope })).toEqual({ kind: 'key_conflict' });
+    await world.restart();
+    expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
+    await world.ledger.void(orgId, hold.id);
+    expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
+    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(erased);
+  });
+
+  test('of a decision that was given without asking is kept with the hold, unless it was used before', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const given = async (name: string, digest: string): Promise<Hold> => ({
+      ...(await templateHold(orgId)),
+      id: world.ids.next('dec'),
+      idempotency: holdKeyOf(requestKey('a', digest), name),
+    });
+    const fresh = await given('fresh', 'one');
+    await world.ledger.adopt(fresh);
+    await world.ledger.adopt(fresh);
+    expect(await world.hold(orgId, '4', { key: key('a', 'one') })).toEqual({
+      kind: 'replayed',
+      answer: 'fresh',
+    });
+    const open = await world.held(orgId, '1', { key: key('a', 'two') });
+    await world.ledger.adopt(await given('second', 'two'));
+    expect(await world.hold(orgId, '1', { key: key('a', 'two') })).toEqual(answerOf(open));
+    const ended = await world.held(orgId, '1', { key: key('a', 'three') });
+    await world.ledger.void(orgId, ended.id);
+    const late = await given('third', 'three');
+    await world.ledger.adopt(late);
+    await world.ledger.void(orgId, late.id);
+    expect(await world.hold(orgId, '1', { key: key('a', 'three') })).toEqual(answerOf(ended));
+    await expectSoundBooks(orgId);
+  });
+
+  /** A hold of the edge that is not in the ledger any more. */
+  async function templateHold(orgId: string): Promise<Hold> {
+    const hold = await world.held(orgId, '1');
+    await world.ledger.void(orgId, hold.id);
+    return hold;
+  }
+
+  test('that an earlier release has kept in the clear answers as long as its hold is open', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const legacy: Hold = {
+      ...(await templateHold(orgId)),
+      id: world.ids.next('dec'),
+      idempotency: { digest: 'old', fingerprint: 'a', answer: 'as it was' },
+    };
+    await world.ledger.adopt(legacy);
+    await world.restart();
+    expect(await world.hold(orgId, '1', { key: key('a', 'old') })).toEqual({
+      kind: 'replayed',
+      answer: 'as it was',
+    });
+    await world.ledger.void(orgId, legacy.id);
+    const rows = await world.db.query('SELECT 1 FROM idempotency_keys WHERE tenant_id = $1', [orgId]);
+    expect(rows).toEqual([]);
+  });
+
+  test.runIf(engine === 'embedded')('survives a process that dies, before and after the end', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await world.crash();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    await world.booked(orgId, '1', { decisionId: hold.id });
+    await world.crash();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+  });
+
+  test.runIf(engine === 'postgres')(
+    'holds once from two processes, while open and after the end',
+    async () => {
+      const orgId = await world.orgWith(cap('10'));
+      const db = await openPlace(world.place);
+      const other = await openLedgerOn(db, world.place, world.clock, world.ids);
+      try {
+        const request = world.requestOf(orgId, '4', { key: key('a') });
+        const both = [world.ledger, other];
+        const results = await times(20, (index) => (both[index % 2] as Ledger).hold(request));
+        expect(verdicts(results)).toEqual({ held: 1, replayed: 19 });
+        const { hold } = heldOf(results.find(({ kind }) => kind === 'held') as HoldResult);
+        const racing = await Promise.all([
+          other.void(orgId, hold.id),
+          ...Array.from({ length: 20 }, (_, index) => (both[index % 2] as Ledger).hold(request)),
+        ]);
+        expect(racing.slice(1)).toEqual(Array.from({ length: 20 }, () => answerOf(hold)));
+        expect(await other.replay(orgId, requestKey('a'))).toEqual(answerOf(hold));
+        expect(await counterOf(orgId, 'cap')).toBe(at('0'));
+      } finally {
+        await other.close();
+        await db.close();
+      }
+    },
+  );
 });
 
 describe('time', () => {

@@ -21,10 +21,11 @@ import { EmbeddedEnds } from './embedded-ends.ts';
 import { EndsInDoubt } from './ends-in-doubt.ts';
 import { isCounterOf, type Renaming, renamedHold } from './erased.ts';
 import { findEnds } from './facts.ts';
-import type { Hold, HoldKey } from './hold.ts';
+import type { Hold } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
+import { findStoredKeys, type RequestKey, replayOf } from './hold-keys.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
-import { adopted, denialFor, holdFor, keyName, replayOf } from './holding.ts';
+import { adopted, denialFor, holdFor, keyName } from './holding.ts';
 import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger, Look, Replay } from './ledger.ts';
 import { MemoryBooks } from './memory-books.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
@@ -48,7 +49,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #doubts = new EndsInDoubt();
   readonly #bookings: EmbeddedBookings<Run>;
   readonly #ends: EmbeddedEnds;
-  /** Keys whose hold is not durable yet: its answer must not be told, not even again. */
+  /** Idempotency keys in use, or whose hold is not durable yet: neither the response nor a replay may be sent. */
   readonly #keysInFlight = new Map<string, Promise<void>>();
   readonly #warming = new Map<string, Promise<void>>();
   #nowMs: number;
@@ -106,8 +107,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async hold(request: HoldRequest): Promise<HoldResult> {
+    const { orgId, key } = request;
+    return key === undefined
+      ? this.#hold(request)
+      : this.#oneAtATime(
+          orgId,
+          key.digest,
+          async () => (await this.#replay(orgId, key)) ?? this.#hold(request),
+        );
+  }
+
+  async #hold(request: HoldRequest): Promise<HoldResult> {
     for (;;) {
-      const decided = this.decide(request);
+      const decided = this.#decide(request);
       if (decided === undefined) {
         await this.#warm(request);
       } else if ('held' in decided) {
@@ -119,11 +131,34 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  async replay(orgId: string, key: Omit<HoldKey, 'answer'>): Promise<Replay | undefined> {
-    await this.#books.open(orgId);
-    const keyed = keyName(orgId, key.digest);
-    await this.#keysInFlight.get(keyed);
-    return replayOf(this.#books.heldUnder(keyed), key);
+  replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
+    return this.#oneAtATime(orgId, key.digest, () => this.#replay(orgId, key));
+  }
+
+  /** Memory first: a hold leaves it after its end, and with that its key, is in the database. */
+  async #replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
+    const open = this.#books.heldUnder(keyName(orgId, key.digest));
+    if (open !== undefined) {
+      return replayOf(open.idempotency, key);
+    }
+    const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
+    return replayOf(stored, key);
+  }
+
+  /** Requests with the same key wait for each other, until the hold of the one before is durable. */
+  async #oneAtATime<Result>(orgId: string, digest: string, work: () => Promise<Result>): Promise<Result> {
+    const name = keyName(orgId, digest);
+    for (
+      let before = this.#keysInFlight.get(name);
+      before !== undefined;
+      before = this.#keysInFlight.get(name)
+    ) {
+      await before;
+    }
+    const result = work();
+    const done = () => void this.#keysInFlight.delete(name);
+    this.#keysInFlight.set(name, result.then(done, done));
+    return result;
   }
 
   async look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]> {
@@ -149,19 +184,15 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+    // The database may know the key.
+    return request.key === undefined ? this.#decide(request) : undefined;
+  }
+
+  #decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
     this.#requireDatabase();
     const book = this.#books.fresh(request.orgId);
     if (book === undefined) {
       return undefined;
-    }
-    const keyed = request.key && keyName(request.orgId, request.key.digest);
-    if (keyed !== undefined && this.#keysInFlight.has(keyed)) {
-      return undefined;
-    }
-    const replay =
-      request.key && keyed !== undefined ? replayOf(this.#books.heldUnder(keyed), request.key) : undefined;
-    if (replay !== undefined) {
-      return replay;
     }
     const { scope, amounts, surface } = request;
     const nowMs = this.#now();
@@ -181,19 +212,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
     const open = book.keep(held.hold);
     this.#books.remember(open);
-    const durable = this.#durable.addSoon(open);
-    if (keyed !== undefined) {
-      this.#keysInFlight.set(keyed, durable);
-      const landed = () => void this.#keysInFlight.delete(keyed);
-      durable.then(landed, landed);
-    }
-    return { held, durable };
+    return { held, durable: this.#durable.addSoon(open) };
   }
 
   /** Reads what a decision lacked; those that lack it at the same time wait for one of them. */
   async #warm(request: HoldRequest): Promise<void> {
-    const { orgId, key } = request;
-    const underWay = (key && this.#keysInFlight.get(keyName(orgId, key.digest))) ?? this.#warming.get(orgId);
+    const { orgId } = request;
+    const underWay = this.#warming.get(orgId);
     if (underWay !== undefined) {
       return underWay;
     }
@@ -209,6 +234,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async adopt(given: Hold): Promise<void> {
+    const { orgId, idempotency: key } = given;
+    if (key === null) {
+      return this.#adopt(given);
+    }
+    return this.#oneAtATime(orgId, key.digest, async () => {
+      const open = this.#books.heldUnder(keyName(orgId, key.digest));
+      const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
+      // A key that was used before stays with the decision that it was used for.
+      await this.#adopt(open === undefined && stored === undefined ? given : { ...given, idempotency: null });
+    });
+  }
+
+  async #adopt(given: Hold): Promise<void> {
     const book = await this.#books.open(given.orgId);
     const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
     const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);

@@ -1,6 +1,7 @@
 /** Customers who were erased are called by a pseudonym from then on, in open holds too. */
 import { randomBytes } from 'node:crypto';
 import type { Hold } from './hold.ts';
+import { erasedKey } from './hold-keys.ts';
 
 const prefix = 'erased-';
 
@@ -44,11 +45,11 @@ function renamedName(name: string, { from, to }: Renaming): string {
 }
 
 /**
- * The hold of a customer under its new name. It no longer takes of counters that go by the old one: those are forgotten, and
+ * The hold of a customer under its new name, without the response that its key has kept. It no longer takes of counters that go by the old one: those are forgotten, and
  * whoever makes them again under the new name finds the hold.
  */
 export function renamedHold(hold: Hold, renaming: Renaming): Hold | undefined {
-  const { scope, shares } = hold;
+  const { scope, shares, idempotency } = hold;
   if (scope.customer_id !== renaming.from) {
     return undefined;
   }
@@ -56,6 +57,7 @@ export function renamedHold(hold: Hold, renaming: Renaming): Hold | undefined {
   return {
     ...hold,
     scope: { ...scope, customer_id: renaming.to, chain_id: chainId },
+    idempotency: idempotency && erasedKey(idempotency),
     shares: shares.filter(
       ({ key }) =>
         !isCounterOf(key, renaming.from) && (chainId === scope.chain_id || !isCounterOf(key, scope.chain_id)),

@@ -14,6 +14,7 @@ import type { Ids } from '../ids.ts';
 import { enqueueEvent } from '../outbox.ts';
 import type { Booked } from './booking.ts';
 import { type Hold, storedHold } from './hold.ts';
+import { storeKeys } from './hold-keys.ts';
 
 export async function insertIdentities(tx: Transaction, booked: readonly Booked[]): Promise<void> {
   const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
@@ -124,7 +125,7 @@ export interface HoldEnd {
   readonly runId: string | null;
 }
 
-/** A hold ends once: a second end is a violation of the primary key, and undoes whatever came with it. */
+/** A hold ends once: a second end is a violation of the primary key, and undoes whatever came with it. Its key stays used. */
 export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: number): Promise<void> {
   await insertMany(
     tx,
@@ -143,9 +144,13 @@ export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: 
       ended_as: endedAs,
       ended_at: new Date(atMs),
       run_id: runId,
-      body: storedHold(hold),
+      body: storedHold(hold.idempotency === null ? hold : { ...hold, idempotency: null }),
     })),
   );
+  const keyed = ends.flatMap(({ hold }) => (hold.idempotency === null ? [] : [hold]));
+  if (keyed.length > 0) {
+    await storeKeys(tx, keyed);
+  }
 }
 
 export interface HoldEndRow {

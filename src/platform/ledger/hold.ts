@@ -16,18 +16,26 @@ export interface Hold extends Taken {
   readonly expiresAtMs: number;
   /** The price that held at its admission; null where the caller named the cost. */
   readonly priceVersion: string | null;
-  /** On the edge the key is kept with the hold. */
+  /** The `Idempotency-Key` that it was taken under. */
   readonly idempotency: HoldKey | null;
   /** It was given while nobody could be asked. */
   readonly degraded?: true;
 }
 
-export interface HoldKey {
+/** Kept with the hold as long as that is open; see `hold-keys.ts`. */
+export type HoldKey = {
   readonly digest: string;
   readonly fingerprint: string;
-  /** The answer's text, to be given again. */
-  readonly answer: string;
-}
+} & (
+  | {
+      /** The response in base64, for a replay; null once the customer that it belongs to was erased. */
+      readonly encrypted: string | null;
+      readonly customerDigest?: string | null;
+      readonly answer?: undefined;
+    }
+  /** Taken by an earlier release: the response in the clear. */
+  | { readonly answer: string; readonly encrypted?: undefined; readonly customerDigest?: undefined }
+);
 
 /** Money as text: JSON has no integers of this size. */
 interface StoredHold extends Omit<Hold, 'amounts' | 'shares' | 'packs' | 'idempotency'> {

@@ -13,8 +13,9 @@ import type { Denial } from '../../kernel/denial.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../ids.ts';
 import type { Book, OpenHold } from './book.ts';
-import type { Hold, HoldKey } from './hold.ts';
-import { type Held, type HoldRequest, holdSecondsMax, type Look, type Replay } from './ledger.ts';
+import type { Hold } from './hold.ts';
+import { holdKeyOf } from './hold-keys.ts';
+import { type Held, type HoldRequest, holdSecondsMax, type Look } from './ledger.ts';
 
 export interface Admitted {
   readonly request: HoldRequest;
@@ -69,19 +70,6 @@ export function denialFor(book: Book, { scope, amounts, surface }: Look, nowMs: 
   return admission.kind === 'denied' ? admission.denial : undefined;
 }
 
-/** What to answer to a key that an open hold has; undefined where it has none. */
-export function replayOf(
-  earlier: Hold | undefined,
-  { fingerprint }: Pick<HoldKey, 'fingerprint'>,
-): Replay | undefined {
-  if (earlier?.idempotency == null) {
-    return undefined;
-  }
-  return earlier.idempotency.fingerprint === fingerprint
-    ? { kind: 'replayed', answer: earlier.idempotency.answer }
-    : { kind: 'key_conflict' };
-}
-
 /** Takes a hold that was given without asking. */
 export function adopted(book: Book, given: Hold, { shares }: Meeting): OpenHold {
   const hold: Hold = { ...given, shares };
@@ -89,8 +77,9 @@ export function adopted(book: Book, given: Hold, { shares }: Meeting): OpenHold 
   return book.keep(hold);
 }
 
-function withKey(held: Held, { digest, fingerprint, answerOf }: NonNullable<HoldRequest['key']>): Held {
-  return { ...held, hold: { ...held.hold, idempotency: { digest, fingerprint, answer: answerOf(held) } } };
+function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
+  const answer = key.answerOf(held);
+  return { ...held, answer, hold: { ...held.hold, idempotency: holdKeyOf(key, answer) } };
 }
 
 /** Stops at zero: a limit may have been lowered below what is spent. */

@@ -10,7 +10,8 @@ import type { Denial } from '../../kernel/denial.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import type { Renaming } from './erased.ts';
-import type { Hold, HoldKey } from './hold.ts';
+import type { Hold } from './hold.ts';
+import type { RequestKey } from './hold-keys.ts';
 import type { Standing } from './standing.ts';
 
 export interface HoldRequest {
@@ -21,7 +22,7 @@ export interface HoldRequest {
   readonly holdSeconds: number;
   readonly priceVersion: string | null;
   /** Where an `Idempotency-Key` came along. */
-  readonly key?: Omit<HoldKey, 'answer'> & { answerOf(held: Held): string };
+  readonly key?: RequestKey & { answerOf(held: Held): string };
 }
 
 export interface Held {
@@ -30,11 +31,15 @@ export interface Held {
   readonly meeting: Meeting;
   /** What is left of each counter that it met, with this hold taken. */
   readonly left: readonly bigint[];
+  /** The response that the key of the request keeps, where it has one. */
+  readonly answer?: string;
 }
 
 /** The key was used before: for the same request, or for another one. */
 export type Replay =
   | { readonly kind: 'replayed'; readonly answer: string }
+  /** The response was removed together with the customer that it belongs to. */
+  | { readonly kind: 'answer_erased' }
   | { readonly kind: 'key_conflict' };
 
 export type HoldResult = Held | { readonly kind: 'denied'; readonly denial: Denial } | Replay;
@@ -76,8 +81,8 @@ export interface Ledger<Run = unknown> {
   /** Decides without waiting for anything, where it can; undefined: ask `hold`. */
   decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined;
   hold(request: HoldRequest): Promise<HoldResult>;
-  /** What an open hold under this key was answered with; undefined where there is none. */
-  replay(orgId: string, key: Omit<HoldKey, 'answer'>): Promise<Replay | undefined>;
+  /** The response to a key that was used before, also after its hold has ended; undefined where it was not. */
+  replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
   /** What would refuse each of them at this moment, in their order, were it alone; undefined: nothing. Takes nothing. */
   look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]>;
   /** Takes a hold that was given while nobody could be asked, whatever the limits say. Once, however often it is asked. */

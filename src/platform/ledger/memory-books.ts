@@ -23,7 +23,7 @@ export class MemoryBooks {
   readonly #books = new Map<string, Book>();
   /** Holds of orgs whose book is not open yet. */
   readonly #restored = new Map<string, OpenHold[]>();
-  readonly #keys = new Map<string, Hold>();
+  readonly #keys = new Map<string, OpenHold>();
   readonly #startedMs: number;
   #openHolds = 0;
 
@@ -88,7 +88,7 @@ export class MemoryBooks {
   }
 
   heldUnder(key: string): Hold | undefined {
-    return this.#keys.get(key);
+    return this.#keys.get(key)?.hold;
   }
 
   /** It is in its book already. */
@@ -97,7 +97,7 @@ export class MemoryBooks {
     this.#openHolds += 1;
     this.expiries.add(open);
     if (hold.idempotency !== null) {
-      this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), hold);
+      this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), open);
     }
   }
 

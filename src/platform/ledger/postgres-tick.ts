@@ -10,8 +10,9 @@ import { addCounters, type BatchDependencies, decideBatch, markAllAlerted, write
 import { Book, type MissingCounter } from './book.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { findEnds, type HoldEnd, insertEnds } from './facts.ts';
-import { type Hold, restoredHold } from './hold.ts';
-import { adopted, denialFor, extendedTo, holdFor, replayOf } from './holding.ts';
+import { type Hold, type HoldKey, restoredHold } from './hold.ts';
+import { findStoredKeys, replayOf } from './hold-keys.ts';
+import { adopted, denialFor, extendedTo, holdFor } from './holding.ts';
 import type { Held, HoldChange, HoldRequest, HoldResult, Look } from './ledger.ts';
 import { type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
 import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
@@ -43,6 +44,8 @@ export class Tick<Run> {
   readonly #newHolds: Hold[] = [];
   readonly #changedHolds = new Map<string, Hold>();
   readonly #endedHolds = new Set<string>();
+  /** Idempotency keys that are used, by their digests: also by holds that end in this transaction. */
+  readonly #usedKeys = new Map<string, HoldKey>();
   /** Holds that ended earlier and are settled late. */
   #endedBefore: readonly Hold[] = [];
 
@@ -62,7 +65,7 @@ export class Tick<Run> {
     const { version, now, lastAt } = await lockOrg(this.#tx, this.#orgId);
     const nowMs = Math.max(this.#options.clock.agreed(now).getTime(), lastAt.getTime());
     const book = new Book(await this.#limits(version), Number.POSITIVE_INFINITY);
-    await this.#readHolds(book, asked);
+    await this.#readHolds(book, asked, nowMs);
     await this.#readCounters(book, asked, nowMs);
     const answers: Answer<Run>[] = new Array(asked.length);
     for (const [index, one] of asked.entries()) {
@@ -85,7 +88,7 @@ export class Tick<Run> {
     return limits;
   }
 
-  async #readHolds(book: Book, asked: readonly Asked<Run>[]): Promise<void> {
+  async #readHolds(book: Book, asked: readonly Asked<Run>[], nowMs: number): Promise<void> {
     const ids = asked.flatMap((one) => {
       switch (one.kind) {
         case 'hold':
@@ -101,11 +104,18 @@ export class Tick<Run> {
           return [one.holdId];
       }
     });
-    const digests = asked.flatMap((one) =>
-      one.kind === 'hold' && one.request.key ? [one.request.key.digest] : [],
-    );
+    const digests = asked.flatMap((one) => {
+      const key = one.kind === 'hold' ? one.request.key : one.kind === 'adopt' ? one.hold.idempotency : null;
+      return key == null ? [] : [key.digest];
+    });
+    if (digests.length > 0) {
+      for (const key of await findStoredKeys(this.#tx, this.#orgId, digests, nowMs)) {
+        this.#usedKeys.set(key.digest, key);
+      }
+    }
     for (const hold of await selectHolds(this.#tx, this.#orgId, ids, digests)) {
       book.keep(hold);
+      this.#useKey(hold);
     }
     const late = asked.flatMap((one) =>
       one.kind === 'book'
@@ -208,7 +218,7 @@ export class Tick<Run> {
   }
 
   #hold(book: Book, request: HoldRequest, nowMs: number): HoldResult {
-    const replay = request.key && replayOf(this.#heldUnder(book, request.key.digest), request.key);
+    const replay = request.key && replayOf(this.#usedKeys.get(request.key.digest), request.key);
     if (replay !== undefined) {
       return replay;
     }
@@ -227,6 +237,7 @@ export class Tick<Run> {
     const held: Held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
     book.keep(held.hold);
     this.#newHolds.push(held.hold);
+    this.#useKey(held.hold);
     return held;
   }
 
@@ -234,18 +245,19 @@ export class Tick<Run> {
     const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
     if (ended.length === 0 && !book.holds.has(given.id)) {
       const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
-      this.#newHolds.push(adopted(book, given, meeting).hold);
+      // A key that was used before stays with the decision that it was used for.
+      const isKeyFree = given.idempotency === null || !this.#usedKeys.has(given.idempotency.digest);
+      const { hold } = adopted(book, isKeyFree ? given : { ...given, idempotency: null }, meeting);
+      this.#newHolds.push(hold);
+      this.#useKey(hold);
     }
     return undefined;
   }
 
-  #heldUnder(book: Book, digest: string): Hold | undefined {
-    for (const { hold } of book.holds.values()) {
-      if (hold.idempotency?.digest === digest) {
-        return hold;
-      }
+  #useKey({ idempotency }: Hold): void {
+    if (idempotency !== null) {
+      this.#usedKeys.set(idempotency.digest, idempotency);
     }
-    return undefined;
   }
 
   async #end(book: Book, holdId: string, endedAs: HoldEnd['endedAs'], nowMs: number): Promise<HoldChange> {

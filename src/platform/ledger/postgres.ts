@@ -9,8 +9,8 @@ import { DatabaseUnavailable, type Transaction } from '../db/database.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
 import { namePattern, type Renaming, renamedHold } from './erased.ts';
-import type { Hold, HoldKey } from './hold.ts';
-import { replayOf } from './holding.ts';
+import type { Hold } from './hold.ts';
+import { findStoredKeys, type RequestKey, replayOf } from './hold-keys.ts';
 import type {
   HoldChange,
   HoldRequest,
@@ -70,9 +70,15 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return this.#ask(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
   }
 
-  async replay(orgId: string, key: Omit<HoldKey, 'answer'>): Promise<Replay | undefined> {
-    const [earlier] = await selectHolds(this.#options.db, orgId, [], [key.digest]);
-    return replayOf(earlier, key);
+  async replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
+    const { db, clock } = this.#options;
+    const [open] = await selectHolds(db, orgId, [], [key.digest]);
+    if (open !== undefined) {
+      return replayOf(open.idempotency, key);
+    }
+    // Behind the other: a hold that has ended meanwhile has left its key there.
+    const [stored] = await findStoredKeys(db, orgId, [key.digest], clock.now().getTime());
+    return replayOf(stored, key);
   }
 
   look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]> {

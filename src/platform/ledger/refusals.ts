@@ -1,7 +1,10 @@
 /** What the books refuse, as the contract words it. */
+
 import { Refusal, refuse, refuseAs, refuseField, refuseWith } from '../../contract/refusal.ts';
 import type { Denial } from '../../kernel/denial.ts';
+import { refuseErased } from '../http/idempotency.ts';
 import type { Refused } from './booking.ts';
+import type { Replay } from './ledger.ts';
 
 /** On the edge every exhausted quota is 402, so that a proxy can relay it without asking which kind it was. */
 export function refuseDenial(denial: Denial, surface: 'edge' | 'run'): Refusal {
@@ -26,6 +29,18 @@ export function refuseDenial(denial: Denial, surface: 'edge' | 'run'): Refusal {
 /** The same, saying which run of a bulk request it was. */
 export function ofRun({ code, status, message, details }: Refusal, index: number): Refusal {
   return new Refusal(code, status, message, { ...details, run_index: index });
+}
+
+/** The response that a key has kept, or why there is none. */
+export function replayedAnswer(replay: Replay): { readonly text: string; readonly replayed: true } {
+  switch (replay.kind) {
+    case 'replayed':
+      return { text: replay.answer, replayed: true };
+    case 'answer_erased':
+      throw refuseErased();
+    case 'key_conflict':
+      throw refuse('idempotency_key_conflict');
+  }
 }
 
 /** What lies with the books. A permit is its giver's to speak of. */
