@@ -25,7 +25,14 @@ export function cardOf<Answer>(
 }
 
 export function notice(refused: Refused): Html {
-  return html`<p class="quiet">${refused.code === 'missing_scope' ? html`What you signed in with may not see this: it lacks the scope <code>${String(refused.details.required)}</code>.` : refused.message}</p>`;
+  return html`<p class="quiet">${requirement(refused)}</p>`;
+}
+
+/** Why something is not shown: the scope that is missing, or the API's message. */
+export function requirement(refused: Refused): Html {
+  return refused.code === 'missing_scope'
+    ? html`Requires <code>${String(refused.details.required)}</code>`
+    : html`${refused.message}`;
 }
 
 /** What was not right, read out at once, with the fields that do not stand beside it. */
@@ -65,6 +72,18 @@ export function table<Row>({ caption, columns, rows }: TableOptions<Row>): Html 
 /** Names and values, one under the other. */
 export function facts(entries: readonly (readonly [string, Part])[]): Html {
   return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** A figure; a dash where it may not be read. A refused answer must never appear as zero, or as nothing. */
+export function statOf<Answer>(
+  label: string,
+  answer: Answer | Refused,
+  value: (answer: Answer) => Part,
+  note?: (answer: Answer) => Part,
+): Html {
+  return answer instanceof Refused
+    ? stat(label, '–', requirement(answer))
+    : stat(label, value(answer), note?.(answer));
 }
 
 export function stat(label: string, value: Part, note?: Part): Html {

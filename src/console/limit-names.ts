@@ -1,7 +1,7 @@
 /** What a limit is called, and where it stands, in words that are the same on every page. */
 import { meter } from './charts/meter.ts';
-import { capitalized, inUnit, usd, words } from './format.ts';
-import { type Html, html } from './html.ts';
+import { capitalized, inUnit, words } from './format.ts';
+import { type Html, html, type Part } from './html.ts';
 import type { LimitView, StandingView } from './views.ts';
 
 const kindNames: Readonly<Record<string, string>> = {
@@ -59,7 +59,22 @@ export function standingMeter(limit: LimitView, standing: StandingView): Html {
 
 export function leftOf(limit: LimitView, standing: StandingView): Html {
   const held = Number(standing.held);
-  return html`${inUnit(limit.unit, standing.remaining)} left of ${limit.unit === 'usd' ? usd(limit.limit) : inUnit(limit.unit, limit.limit)}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
+  const whole = inUnit(limit.unit, limit.limit);
+  return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `left of ${whole}`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
+}
+
+/** What is left of a limit; where more is used, as with a limit that only alerts, by how much it is exceeded. */
+export function remaining(limit: LimitView, standing: StandingView): Part {
+  const over = overspend(limit, standing);
+  return over > 0
+    ? html`<strong class="over">${inUnit(limit.unit, over)} over</strong>`
+    : inUnit(limit.unit, standing.remaining);
+}
+
+function overspend({ limit }: LimitView, { settled, held }: StandingView): number {
+  const over = Number(settled) + Number(held) - Number(limit);
+  // Amounts have nine decimals; anything smaller comes from adding floating-point numbers.
+  return over < 1e-9 ? 0 : over;
 }
 
 /** Which part of it is used, held included. One that allows nothing is used up. */

@@ -20,6 +20,7 @@ export function meter({ label, settled, held, limit, format }: Meter): Html {
   const used = settled + held;
   const share = limit > 0 ? used / limit : 1;
   const state = share >= 1 ? 'full' : share >= nearlyUsedShare ? 'near' : 'fine';
-  const text = `${label}: ${format(settled)} settled, ${format(held)} held, ${format(Math.max(0, limit - used))} left of ${format(limit)}`;
+  const rest = used > limit ? `${format(used - limit)} over` : `${format(limit - used)} left of`;
+  const text = `${label}: ${format(settled)} settled, ${format(held)} held, ${rest} ${format(limit)}`;
   return html`<svg class="meter ${state}" viewBox="0 0 ${width} 10" preserveAspectRatio="none" role="img" aria-label="${text}"><rect class="meter-left" width="${width}" height="10"/><rect class="meter-held" x="${place(settled)}" width="${place(held)}" height="10"/><rect class="meter-settled" width="${place(settled)}" height="10"/></svg>`;
 }

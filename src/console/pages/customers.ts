@@ -1,7 +1,7 @@
 /** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
 import { type Listed, Refused } from '../api.ts';
 import { meter } from '../charts/meter.ts';
-import { askFirst, badge, card, cardOf, empty, heading, stat, table } from '../components.ts';
+import { askFirst, badge, card, cardOf, empty, heading, stat, statOf, table } from '../components.ts';
 import { actionScreen, pathOf } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, usd } from '../format.ts';
@@ -123,7 +123,12 @@ async function one({ api, org, params, now }: ScreenVisit) {
     customer_id,
     html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a><a class="button" href="${link('/console/limits/customers/new', { customer_id })}">New limit</a><a class="button" href="${link('/console/limits/credits/new', { customer_id })}">New credit pack</a>`, 'An end customer.')}
 <div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
-${byDay instanceof Refused ? false : stat(`Last ${usageDays} days`, usd(byDay.total.cost_usd), `${count(byDay.total.runs)} runs`)}
+${statOf(
+  `Last ${usageDays} days`,
+  byDay,
+  ({ total }) => usd(total.cost_usd),
+  ({ total }) => `${count(total.runs)} runs`,
+)}
 ${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : 'In its live packs')}</div>
 <div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof Refused ? [] : byDayAndModel)}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>

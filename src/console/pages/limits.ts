@@ -3,7 +3,7 @@ import type { Listed } from '../api.ts';
 import { actionButton, badge, card, empty, heading, nextPage, table } from '../components.ts';
 import { day, inUnit } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
-import { kindName, limitName, scopeName, standingMeter } from '../limit-names.ts';
+import { kindName, limitName, remaining, scopeName, standingMeter } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView } from '../views.ts';
 
@@ -107,7 +107,11 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Html
       },
       { title: 'Settled', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
       { title: 'Held', isNumber: true, cell: (limit) => amount(limit, limit.standing?.held) },
-      { title: 'Left', isNumber: true, cell: (limit) => amount(limit, limit.standing?.remaining) },
+      {
+        title: 'Left',
+        isNumber: true,
+        cell: (limit) => (limit.standing === null ? '–' : remaining(limit, limit.standing)),
+      },
       { title: 'Limit', isNumber: true, cell: (limit) => inUnit(limit.unit, limit.limit) },
       { title: 'Until', cell: (limit) => html`<span class="nowrap">${until(limit, timezone)}</span>` },
       {

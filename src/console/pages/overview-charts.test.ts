@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { render } from '../html.ts';
 import type { UsageRow } from '../views.ts';
-import { type AskUsage, spendPerDay, usageByDayAndModel } from './overview-charts.ts';
+import { type AskUsage, monthChart, spendPerDay, usageByDayAndModel } from './overview-charts.ts';
 
 const models = Array.from({ length: 30 }, (_, index) => `model-${index}`);
 const days = Array.from({ length: 30 }, (_, index) => `2026-11-${String(index + 1).padStart(2, '0')}`);
@@ -70,4 +70,34 @@ test('with few models each is shown, and nothing is left that adding up would le
 
 test('where models are not to be seen, the days are', () => {
   expect(partsOf([])).toEqual(['Cost $46.50']);
+});
+
+describe('the summary of the month', () => {
+  const month = { start: '2026-11-01', today: '2026-11-10' };
+  const forecast = {
+    quality: 'good',
+    days: Array.from({ length: 21 }, (_, index) => ({
+      date: `2026-11-${index + 10}`,
+      cost_usd: { expected: '10', low: null, high: null },
+    })),
+  };
+  const summaryOf = (budget: number, spent: number) =>
+    /<desc[^>]*>(.*?)<\/desc>/.exec(
+      render(monthChart({ days: [row({ day: '2026-11-05' }, spent)], forecast, budget, month })),
+    )?.[1];
+
+  test('says in money by how much a budget is expected to be exceeded, and as a date when it runs out', () => {
+    expect(summaryOf(100, 40)).toBe(
+      '$60.00 of $100.00 left. Expected to exceed the budget by $150.00 at the end of the month; runs out around 16 Nov.',
+    );
+  });
+
+  test('says what is expected to be left, and by how much a budget is exceeded already', () => {
+    expect(summaryOf(400, 40)).toBe(
+      '$360.00 of $400.00 left. $150.00 expected to be left at the end of the month.',
+    );
+    expect(summaryOf(30, 40)).toBe(
+      '$10.00 over the budget of $30.00. Expected to exceed the budget by $220.00 at the end of the month.',
+    );
+  });
 });

@@ -65,7 +65,12 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Html 
     summary:
       budget === undefined
         ? `${usd(spent)} spent so far; ${usd(last)} expected by the end of the month.`
-        : `${usd(Math.max(0, budget - spent))} of ${usd(budget)} left; ${last >= 0 ? `${usd(last)} expected to be left at the end of the month.` : `expected to be used up ${usd(-last)} short of the month's end.`}`,
+        : budgetSummary({
+            budget,
+            spent,
+            last,
+            runsOut: dates[expected.findIndex((left) => left !== null && left < 0)],
+          }),
     labels: dates.map(shortDate),
     lines: [
       { name: budget === undefined ? 'Spent' : 'Left', className: 'series-1', values: real },
@@ -76,6 +81,27 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Html 
     formatTick: shortUsd,
     format: usd,
   });
+}
+
+interface BudgetOutlook {
+  readonly budget: number;
+  readonly spent: number;
+  /** Expected to be left at the end of the month; below zero where the budget is exceeded by then. */
+  readonly last: number;
+  /** The first day at whose end nothing is left. */
+  readonly runsOut: string | undefined;
+}
+
+function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string {
+  const now =
+    spent > budget
+      ? `${usd(spent - budget)} over the budget of ${usd(budget)}.`
+      : `${usd(budget - spent)} of ${usd(budget)} left.`;
+  if (last >= 0) {
+    return `${now} ${usd(last)} expected to be left at the end of the month.`;
+  }
+  const when = spent > budget || runsOut === undefined ? '' : `; runs out around ${shortDate(runsOut)}`;
+  return `${now} Expected to exceed the budget by ${usd(-last)} at the end of the month${when}.`;
 }
 
 const shownModels = 5;

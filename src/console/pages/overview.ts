@@ -3,7 +3,7 @@
 import { localTime } from '../../kernel/local-time.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
 import { type Listed, Refused } from '../api.ts';
-import { badge, card, cardOf, empty, heading, stat, table } from '../components.ts';
+import { badge, card, cardOf, empty, heading, requirement, stat, statOf, table } from '../components.ts';
 import { ago, capitalized, count, usd } from '../format.ts';
 import { type Html, html, link, type Part } from '../html.ts';
 import { leftOf, limitName, standingMeter, usedShare } from '../limit-names.ts';
@@ -22,6 +22,7 @@ const dayMs = 86_400_000;
 const spendDays = 30;
 const shownBudgets = 6;
 const shownTop = 6;
+const approvalsCounted = 100;
 
 export const overviewScreens: readonly Screen[] = [
   {
@@ -34,69 +35,96 @@ export const overviewScreens: readonly Screen[] = [
 
 async function overview({ api, org, now }: ScreenVisit) {
   const nowMs = now.getTime();
-  const month = calendarWindow('month', org.timezone, nowMs);
-  const daysLeft = Math.max(1, Math.ceil((month.endMs - nowMs) / dayMs));
+  const window = calendarWindow('month', org.timezone, nowMs);
+  const daysLeft = Math.max(1, Math.ceil((window.endMs - nowMs) / dayMs));
   const fromMs = Math.min(
-    month.startMs,
+    window.startMs,
     calendarWindow('day', org.timezone, nowMs - (spendDays - 1) * dayMs).startMs,
   );
   const from = new Date(fromMs).toISOString();
   const usage: AskUsage = (query) => api.tryGet<UsageView>(link(`${org.path}/usage`, { ...query, from }));
-  const top = (group_by: string) => usage({ group_by, limit: String(shownTop) });
-  const [byDay, byDayAndModel, byModel, byWorkflow, byCustomer, limits, forecast, refusals, approvals] =
-    await Promise.all([
-      usage({ group_by: 'day', limit: '200' }),
-      usageByDayAndModel(usage),
-      top('model'),
-      top('workflow'),
-      top('customer_id'),
-      api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
-      api.tryGet<CapacityView>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
-      api.tryGet<Listed<RefusalView>>(`${org.path}/refusals?limit=8`),
-      api.tryGet<Listed<object>>(`${org.path}/approvals?state=pending&limit=100`),
-    ]);
+  // One more than is shown: runs without the field may take the place of one.
+  const top = (group_by: string) => usage({ group_by, limit: String(shownTop + 1) });
+  const limitsOf = (query: Readonly<Record<string, string>>) =>
+    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { ...query, limit: '200' }));
+  const [
+    byDay,
+    byDayAndModel,
+    byModel,
+    byWorkflow,
+    byCustomer,
+    limits,
+    caps,
+    budgets,
+    forecast,
+    refusals,
+    approvals,
+  ] = await Promise.all([
+    usage({ group_by: 'day', limit: '200' }),
+    usageByDayAndModel(usage),
+    top('model'),
+    top('workflow'),
+    top('customer_id'),
+    limitsOf({}),
+    // By kind: among thousands of customer limits the first page of all limits may hold neither.
+    limitsOf({ kind: 'spend_cap' }),
+    limitsOf({ kind: 'budget' }),
+    api.tryGet<CapacityView>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
+    api.tryGet<Listed<RefusalView>>(`${org.path}/refusals?limit=8`),
+    api.tryGet<Listed<object>>(`${org.path}/approvals?state=pending&limit=${approvalsCounted}`),
+  ]);
   const today = localTime(org.timezone, nowMs).date;
-  const monthStart = localTime(org.timezone, month.startMs).date;
-  const days = byDay instanceof Refused ? [] : byDay.data;
-  const spentToday = sumOf(days.filter(({ day }) => day === today));
-  const spentThisMonth = sumOf(days.filter(({ day }) => (day ?? '') >= monthStart));
-  const all = limits instanceof Refused ? [] : limits.data;
-  const budget = monthBudget(all);
+  const monthStart = localTime(org.timezone, window.startMs).date;
+  const month = { start: monthStart, today };
+  const budget = budgets instanceof Refused ? undefined : monthBudget(budgets.data);
   const projection =
-    forecast instanceof Refused ? undefined : monthProjection(days, forecast, { monthStart, today });
+    byDay instanceof Refused
+      ? byDay
+      : forecast instanceof Refused
+        ? forecast
+        : monthProjection(byDay.data, forecast, month);
   const body = html`${heading('Overview', undefined, html`What the runs of ${org.name} cost, and what holds them. Days are those of ${org.timezone}.`)}
-${!(byDay instanceof Refused) && days.length === 0 && firstSteps()}
+${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps()}
 <div class="stats">${[
-    todayStat(
-      spentToday,
-      all.find(({ kind }) => kind === 'spend_cap'),
+    spendStat(
+      'Today',
+      byDay,
+      ({ day }) => day === today,
+      limitNote(
+        caps,
+        ({ data }) => data[0],
+        html`No daily cap. <a href="/console/limits/spend-cap">Set one</a>`,
+      ),
     ),
-    monthStat(spentThisMonth, budget),
-    stat(
-      'Forecast to the end of the month',
-      projection === undefined ? '–' : usd(projection),
-      forecastNote(projection, budget, forecast),
+    spendStat(
+      'This month',
+      byDay,
+      ({ day = '' }) => day >= monthStart,
+      limitNote(
+        budgets,
+        () => budget,
+        html`No monthly budget. <a href="/console/limits/budgets/new">Make one</a>`,
+      ),
     ),
-    approvals instanceof Refused
-      ? false
-      : stat(
-          'Waiting for approval',
-          count(approvals.data.length),
-          approvals.data.length > 0 ? html`<a href="/console/approvals">Decide</a>` : 'Nothing to decide',
-        ),
+    statOf('Forecast to the end of the month', projection, usd, (cost) =>
+      forecastNote(cost, budget, forecast),
+    ),
+    statOf('Waiting for approval', approvals, pendingCount, ({ data }) =>
+      data.length > 0 ? html`<a href="/console/approvals">Decide</a>` : 'Nothing to decide',
+    ),
   ]}</div>
 <div class="grid wide">
-${byDay instanceof Refused || forecast instanceof Refused ? cardOf('This month', byDay instanceof Refused ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days, forecast, budget: budget && Number(budget.limit), month: { start: monthStart, today } })}</section>`}
-${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
+${byDay instanceof Refused || forecast instanceof Refused ? cardOf('This month', byDay instanceof Refused ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month })}</section>`}
+${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDay instanceof Refused ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
 </div>
 <div class="grid wide">
 ${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data))}
 ${cardOf('Recent refusals', refusals, ({ data }) => refusalList(data, now))}
 </div>
 <div class="grid">
-${cardOf('Top models', byModel, ({ data }) => topList('model', data, 'model'))}
-${cardOf('Top customers', byCustomer, ({ data }) => topList('customer', data, 'customer_id'))}
-${cardOf('Top workflows', byWorkflow, ({ data }) => topList('workflow', data, 'workflow'))}
+${cardOf('Top models', byModel, (found) => topList('model', found, 'model'))}
+${cardOf('Top customers', byCustomer, (found) => topList('customer', found, 'customer_id'))}
+${cardOf('Top workflows', byWorkflow, (found) => topList('workflow', found, 'workflow'))}
 </div>`;
   return view('Overview', body);
 }
@@ -130,9 +158,9 @@ function monthBudget(limits: readonly LimitView[]): LimitView | undefined {
 function monthProjection(
   days: readonly UsageRow[],
   forecast: CapacityView,
-  month: { readonly monthStart: string; readonly today: string },
+  month: { readonly start: string; readonly today: string },
 ): number {
-  const before = sumOf(days.filter(({ day = '' }) => day >= month.monthStart && day < month.today));
+  const before = sumOf(days.filter(({ day = '' }) => day >= month.start && day < month.today));
   const today = sumOf(days.filter(({ day }) => day === month.today));
   return forecast.days.reduce(
     (sum, { date, cost_usd }) =>
@@ -141,24 +169,37 @@ function monthProjection(
   );
 }
 
-function todayStat(spent: number, cap: LimitView | undefined): Html {
-  return cap?.standing == null
-    ? stat('Today', usd(spent), html`No daily cap. <a href="/console/limits/spend-cap">Set one</a>`)
-    : stat('Today', usd(spent), html`${standingMeter(cap, cap.standing)}${leftOf(cap, cap.standing)}`);
+/** What some days have cost, and where the limit on them stands. */
+function spendStat(
+  label: string,
+  byDay: UsageView | Refused,
+  counts: (row: UsageRow) => boolean,
+  note: Part,
+): Html {
+  return byDay instanceof Refused
+    ? stat(label, '–', html`<span>${requirement(byDay)}</span>${note}`)
+    : stat(label, usd(sumOf(byDay.data.filter(counts))), note);
 }
 
-function monthStat(spent: number, budget: LimitView | undefined): Html {
-  return budget?.standing == null
-    ? stat(
-        'This month',
-        usd(spent),
-        html`No monthly budget. <a href="/console/limits/budgets/new">Make one</a>`,
-      )
-    : stat(
-        'This month',
-        usd(spent),
-        html`${standingMeter(budget, budget.standing)}${leftOf(budget, budget.standing)}`,
-      );
+/** `none` is said only where it is known that there is no such limit. */
+function limitNote(
+  limits: Listed<LimitView> | Refused,
+  pick: (limits: Listed<LimitView>) => LimitView | undefined,
+  none: Html,
+): Part {
+  if (limits instanceof Refused) {
+    return html`<span>${requirement(limits)}</span>`;
+  }
+  const limit = pick(limits);
+  if (limit?.standing != null) {
+    return html`${standingMeter(limit, limit.standing)}${leftOf(limit, limit.standing)}`;
+  }
+  return limits.next_cursor === null ? none : html`<a href="/console/limits?kind=budget">All budgets</a>`;
+}
+
+/** More than a page of them are not counted. */
+function pendingCount({ data, next_cursor }: Listed<object>): string {
+  return `${count(data.length)}${next_cursor === null ? '' : '+'}`;
 }
 
 const qualityWords: Readonly<Record<string, string>> = {
@@ -169,12 +210,12 @@ const qualityWords: Readonly<Record<string, string>> = {
 };
 
 function forecastNote(
-  projection: number | undefined,
+  projection: number,
   budget: LimitView | undefined,
   forecast: CapacityView | Refused,
 ): Part {
-  if (projection === undefined || forecast instanceof Refused) {
-    return 'Not to be seen with what you signed in with';
+  if (forecast instanceof Refused) {
+    return requirement(forecast);
   }
   if (budget !== undefined && projection > Number(budget.limit)) {
     return badge(`${usd(projection - Number(budget.limit))} above the budget`, 'warn');
@@ -223,22 +264,47 @@ function refusalList(refusals: readonly RefusalView[], now: Date): Part {
   })}<p class="more"><a href="/console/refusals">All refusals</a></p>`;
 }
 
-function topList(what: string, rows: readonly UsageRow[], field: 'model' | 'workflow' | 'customer_id'): Part {
-  const named = rows.filter((row) => row[field] != null);
-  if (named.length === 0) {
-    return html`<p class="quiet">No run of the last ${spendDays} days names a ${what}.</p>`;
+/** The largest rows, with the runs that do not name the field, and all others as one. */
+function topList(
+  what: string,
+  { data, total }: UsageView,
+  field: 'model' | 'workflow' | 'customer_id',
+): Part {
+  const rows: readonly TopRow[] = shownRows(data, field).map((row) => ({ ...row, name: row[field] ?? null }));
+  if (rows.length === 0) {
+    return html`<p class="quiet">There are no runs in the last ${spendDays} days.</p>`;
   }
-  return table({
+  const others: TopRow = {
+    name: undefined,
+    runs: total.runs - rows.reduce((sum, { runs }) => sum + runs, 0),
+    cost_usd: String(Number(total.cost_usd) - sumOf(rows)),
+  };
+  return table<TopRow>({
     caption: `Top ${what}s of the last ${spendDays} days`,
-    rows: named,
+    rows: others.runs > 0 ? [...rows, others] : rows,
     columns: [
       {
         title: capitalized(what),
-        cell: (row) =>
-          html`<a href="${link('/console/runs', { [field]: row[field] ?? undefined })}">${row[field]}</a>`,
+        cell: ({ name }) =>
+          name == null
+            ? html`<span class="quiet">${name === null ? `(no ${what})` : 'Other'}</span>`
+            : html`<a href="${link('/console/runs', { [field]: name })}">${name}</a>`,
       },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
     ],
   });
+}
+
+interface TopRow extends UsageRow {
+  /** Null: the runs do not name one. Undefined: those of all other values. */
+  readonly name: string | null | undefined;
+}
+
+/** So many values, and beside them the runs without one. */
+function shownRows(rows: readonly UsageRow[], field: 'model' | 'workflow' | 'customer_id') {
+  const last = rows.filter((row) => row[field] != null)[shownTop - 1];
+  return last === undefined
+    ? rows
+    : rows.filter((row, index) => row[field] == null || index <= rows.indexOf(last));
 }

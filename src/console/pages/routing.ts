@@ -112,6 +112,10 @@ export const routingScreens: readonly Screen[] = [
     async load({ api, org }) {
       const found = await api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`);
       if (found instanceof Refused) {
+        if (found.code !== 'not_found') {
+          // Saving defaults would replace a policy that could not be read.
+          throw found;
+        }
         return { objective: 'cost', max_age_days: '30' };
       }
       return {
@@ -162,7 +166,7 @@ async function overview({ api, org, query }: ScreenVisit) {
   const actions = html`<a class="button primary" href="${listPath}/policy">Routing policy</a><a class="button" href="${listPath}/evals/new">New eval result</a><a class="button" href="${listPath}/try">Which model?</a>`;
   const body = html`${heading('Routing and evals', actions, 'The cheapest, fastest or best model that is good enough, by your own evals.')}
 ${policy instanceof Refused && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, html`<a class="button primary" href="${listPath}/policy">Write the policy</a>`)) : cardOf('Policy', policy, policyFacts)}
-${evals instanceof Refused || models instanceof Refused ? '' : picture(evals.data, models.data, policy instanceof Refused ? undefined : policy)}
+${evals instanceof Refused ? '' : models instanceof Refused ? cardOf('Cost against score', models, () => '') : picture(evals.data, models.data, policy instanceof Refused ? undefined : policy)}
 ${filterBar(listPath, filters, query)}
 ${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals() : html`${evalTable(data, org.timezone, policy instanceof Refused ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
   return view('Routing and evals', body);

@@ -1,0 +1,149 @@
+/** Amounts on the pages of the console: none is invented, none is left out, and each says what it is. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Scope, scopes } from '../../src/platform/http/access.ts';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg('Northwind');
+  await api('PUT', '/spend-cap', { cap_usd: '50' });
+  await api('POST', '/budgets', { name: 'All', scope_kind: 'org', period: 'month', limit_usd: '500' });
+  const alertOnly = { scope_kind: 'department', scope_id: 'finance', enforcement: 'alert' };
+  await api('POST', '/budgets', { name: 'Finance', period: 'month', limit_usd: '2', ...alertOnly });
+  await run({ cost_usd: '3', customer_id: 'acme', department: 'finance' });
+  await run({ cost_usd: '17' });
+});
+afterAll(() => world.close());
+
+const api = (method: string, path: string, body?: object) =>
+  world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey, ...(body && { body }) });
+const run = (body: object) =>
+  world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', ...body } });
+
+async function pageOf(path: string, without: readonly Scope[] = []): Promise<string> {
+  const { secret } = await world.mintKey(
+    org,
+    'viewer',
+    scopes.filter((scope) => !without.includes(scope)),
+  );
+  const cookie = cookieOf(await postForm(world, '/console/login', { key: secret }));
+  const { status, text } = await world.request('GET', path, { headers: { cookie } });
+  expect(status).toBe(200);
+  return text;
+}
+
+/** The value and the note of a figure, without markup. */
+function stat(text: string, label: string): string {
+  const [, rest = ''] = text.split(`<span class="stat-label">${label}</span>`);
+  return (rest.split('<div class="stat">')[0]?.split('</div>')[0] ?? '')
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+describe('a figure that the caller may not read', () => {
+  test('is a dash with the missing scope, where spend may not be read', async () => {
+    const text = await pageOf('/console', ['runs:read']);
+    expect(stat(text, 'Today')).toMatch(/^– Requires runs:read/);
+    expect(stat(text, 'This month')).toMatch(/^– Requires runs:read/);
+    // The limits may be read, and their usage is known.
+    expect(stat(text, 'Today')).toContain('$30.00 left of $50.00');
+    expect(stat(text, 'Forecast to the end of the month')).toBe('– Requires runs:read');
+    expect(text).not.toMatch(/\$0\.00<\/strong>/);
+  });
+
+  test('is not a missing limit, where limits may not be read', async () => {
+    const text = await pageOf('/console', ['budgets:read']);
+    expect(stat(text, 'Today')).toBe('$20.00 Requires budgets:read');
+    expect(stat(text, 'This month')).toBe('$20.00 Requires budgets:read');
+    expect(text).not.toMatch(/No daily cap|No monthly budget/);
+  });
+
+  test('is a dash for the forecast and for approvals as well', async () => {
+    const text = await pageOf('/console', ['forecasts:read', 'policies:read']);
+    expect(stat(text, 'Forecast to the end of the month')).toBe('– Requires forecasts:read');
+    expect(stat(text, 'Waiting for approval')).toBe('– Requires policies:read');
+  });
+
+  test('is a dash on the page of a customer', async () => {
+    const text = await pageOf('/console/customers/of/acme', ['runs:read']);
+    expect(stat(text, 'Last 30 days')).toBe('– Requires runs:read');
+  });
+
+  test('is not a zero for a key that may read nothing at all', async () => {
+    const { secret } = await world.mintKey(org, 'member', ['edge:decide']);
+    const cookie = cookieOf(await postForm(world, '/console/login', { key: secret }));
+    const { text } = await world.request('GET', '/console', { headers: { cookie } });
+    expect(text).not.toMatch(/\$0\.00|No daily cap|No monthly budget|There are no runs yet/);
+  });
+});
+
+describe('the overview', () => {
+  test('lists spend without a customer, as the largest row where it is that', async () => {
+    const text = await pageOf('/console');
+    const [, card = ''] = text.split('<h2>Top customers</h2>');
+    const rows =
+      card
+        .split('</section>')[0]
+        ?.match(/<tbody>(.*)<\/tbody>/s)?.[1]
+        ?.split('</tr>') ?? [];
+    expect(
+      rows.map((row) =>
+        row
+          .replaceAll(/<[^>]+>/g, ' ')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+      ),
+    ).toEqual(['(no customer) 1 $17.00', 'acme 1 $3.00', '']);
+    expect(card).toContain('<span class="quiet">(no customer)</span>');
+  });
+
+  test('sums up what is not among the largest rows', async () => {
+    const many = await world.createOrg();
+    for (let index = 1; index <= 8; index += 1) {
+      await world.request('POST', '/v1/runs', {
+        key: many.ownerKey,
+        body: { model: 'm', cost_usd: String(index), customer_id: `customer-${index}` },
+      });
+    }
+    const { cookie } = await signIn(world, many.ownerKey, many.id);
+    const { text } = await world.request('GET', '/console', { headers: { cookie } });
+    const [, card = ''] = text.split('<h2>Top customers</h2>');
+    const other = /<tr><td><span class="quiet">Other<\/span>.*?<\/tr>/.exec(card)?.[0] ?? '';
+    expect(
+      other
+        .replaceAll(/<[^>]+>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    ).toBe('Other 2 $3.00');
+  });
+
+  test('tells by how much a limit that only alerts is exceeded', async () => {
+    for (const path of ['/console', '/console/limits']) {
+      const text = await pageOf(path);
+      const row = text.slice(text.indexOf('Finance')).slice(0, 1_500);
+      expect([path, row]).toEqual([path, expect.stringContaining('$1.00 over</strong>')]);
+      expect(text).not.toContain('$0.00 left');
+    }
+  });
+
+  test('counts no more requests for approval than it has read', async () => {
+    const busy = await world.createOrg();
+    const asOwner = { key: busy.ownerKey };
+    await world.request('POST', `/v1/orgs/${busy.id}/policies`, {
+      ...asOwner,
+      body: { effect: 'require_approval', actions: ['a*'], priority: 1, reason: 'Look first.' },
+    });
+    const { secret } = await world.mintKey(busy, 'member', ['runs:write']);
+    for (let index = 0; index < 101; index += 1) {
+      const body = { model: 'm', cost_usd: '1', action: `a${index}` };
+      await world.request('POST', '/v1/runs', { key: secret, body });
+    }
+    const { cookie } = await signIn(world, busy.ownerKey, busy.id);
+    const { text } = await world.request('GET', '/console', { headers: { cookie } });
+    expect(stat(text, 'Waiting for approval')).toMatch(/^100\+/);
+  });
+});
