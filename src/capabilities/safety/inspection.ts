@@ -20,15 +20,21 @@ const workMaxMs = 4;
 
 /** Remembers since when nobody else had a turn. One for all contents of a request. */
 export class Breather {
-  #since = performance.now();
+  readonly #nowMs: () => number;
+  #since: number;
+
+  constructor(nowMs = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#since = nowMs();
+  }
 
   get isDue(): boolean {
-    return performance.now() - this.#since > workMaxMs;
+    return this.#nowMs() - this.#since > workMaxMs;
   }
 
   async pause(): Promise<void> {
     await letOthersWork();
-    this.#since = performance.now();
+    this.#since = this.#nowMs();
   }
 }
 

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { findCreditCards } from './credit-card.ts';
+import { Breather, matchesOf } from './inspection.ts';
+import type { Finder } from './scanning.ts';
+
+/** Counts the turns that the event loop gives others while a content is looked at, with so many milliseconds for a piece. */
+async function turnsOfOthers(find: Finder, content: string, msPerPiece: number) {
+  let nowMs = 0;
+  let pieces = 0;
+  const timed: Finder = function* (text) {
+    for (const found of find(text)) {
+      pieces += 1;
+      nowMs += msPerPiece;
+      yield found;
+    }
+  };
+  let turns = 0;
+  let isOver = false;
+  const others = () => {
+    if (!isOver) {
+      turns += 1;
+      setImmediate(others);
+    }
+  };
+  setImmediate(others);
+  await matchesOf({ find: timed }, content, Number.POSITIVE_INFINITY, new Breather(() => nowMs));
+  isOver = true;
+  return { pieces, turns };
+}
+
+describe('a long content', () => {
+  const megabyte = '4 '.repeat(500_000);
+
+  test('is looked at in pieces, and others have a turn after each that took five milliseconds', async () => {
+    const { pieces, turns } = await turnsOfOthers(findCreditCards, megabyte, 5);
+    expect(pieces).toBeGreaterThanOrEqual(Math.floor(megabyte.length / 16_384));
+    expect(turns).toBe(pieces);
+  });
+
+  test('is not held up by others while its pieces take no time', async () => {
+    const { pieces, turns } = await turnsOfOthers(findCreditCards, megabyte, 0);
+    expect(pieces).toBeGreaterThan(0);
+    expect(turns).toBe(0);
+  });
+});
