@@ -29,6 +29,7 @@ import { naive } from './rows/naive.ts';
 import { policies } from './rows/policies.ts';
 import { readOrg } from './rows/read-org.ts';
 import { retention } from './rows/retention.ts';
+import { revocation } from './rows/revocation.ts';
 import { routing } from './rows/routing.ts';
 import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
@@ -60,6 +61,7 @@ const rows: readonly Row[] = [
   safety,
   forecasts,
   start,
+  revocation,
   readOrg,
   naive,
 ];

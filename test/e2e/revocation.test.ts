@@ -1,20 +1,17 @@
 /**
- * What was withdrawn stays withdrawn: at once in the process that did it, within a second in every other. The
- * second counts from the acknowledgement of the change, and the other process has remembered the key before.
+ * What was withdrawn stays withdrawn: at once in the process that did it, and in every other from the moment at which it has
+ * heard of the change. How long that takes is bounded by src/platform/db/postgres-notices.ts and measured by the bench. The other
+ * process has the key in its cache before.
  */
-import { performance } from 'node:perf_hooks';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
-import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf } from '../support/service-process.ts';
+import { cutNotifications, namedOn, untilHeard } from '../support/signs-of-life.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 vi.setConfig(processTimeouts);
 
-const boundMs = 1_000;
-/** Tells the second process's connections from the first's in `pg_stat_activity`. */
 const observerName = 'purser_observer';
 
 let place: Place;
@@ -25,8 +22,8 @@ beforeAll(async () => {
   place = await makePlace({ migrated: true });
   const settings = settingsOf(place);
   changer = await startFaulty(settings);
-  const url = `${place.databaseUrl}?application_name=${observerName}`;
-  observer = engine === 'postgres' ? await startFaulty({ ...settings, SVC_DATABASE_URL: url }) : changer;
+  observer =
+    engine === 'postgres' ? await startFaulty({ ...settings, ...namedOn(place, observerName) }) : changer;
 });
 afterAll(async () => {
   await endAllProcesses();
@@ -145,11 +142,15 @@ const withdrawals: readonly Withdrawal[] = [
   },
 ];
 
-/** Has the observer remember the key, withdraws it in the changer, and measures until the observer obeys. */
-async function measure(
+/** On the embedded engine the observer is the process that made the change. */
+const observerHasHeard = async () =>
+  engine === 'postgres' ? await untilHeard(place, observerName) : undefined;
+
+/** Has the observer cache the key, withdraws it in the changer, and expects the observer to obey once it has heard. */
+async function withdraw(
   withdrawal: Withdrawal,
   beforehand: () => Promise<void> = async () => undefined,
-): Promise<{ tookMs: number; admitted: number }> {
+): Promise<void> {
   const { method, path, body, own, refusal, attempt = read } = withdrawal;
   const tenant = await newTenant();
   for (let n = 0; n < 5; n += 1) {
@@ -161,62 +162,29 @@ async function measure(
     ...(own && { key: tenant.secret }),
   });
   expect(change.status, change.text).toBeLessThan(300);
-  const acknowledgedMs = performance.now();
   expect(await attempt(changer, tenant), 'in the process that made the change').toMatchObject(refusal);
-
-  let admitted = 0;
-  let answer = await attempt(observer, tenant);
-  while (answer.status < 300 && performance.now() - acknowledgedMs < 10 * boundMs) {
-    admitted += 1;
-    answer = await attempt(observer, tenant);
-  }
-  const tookMs = performance.now() - acknowledgedMs;
-  expect(answer).toMatchObject(refusal);
+  await observerHasHeard();
   for (let n = 0; n < 5; n += 1) {
     expect(await attempt(observer, tenant), 'and it stays so').toMatchObject(refusal);
   }
-  return { tookMs, admitted };
 }
 
 describe.each(withdrawals)('$what', (withdrawal) => {
-  test.runIf(engine === 'embedded')('is refused from the next request on', async () => {
-    expect(await measure(withdrawal)).toMatchObject({ admitted: 0 });
-  });
+  test('is refused from the next request on, by another process once it has heard of it', () =>
+    withdraw(withdrawal));
 
-  test.runIf(engine === 'postgres')('is refused by the other process within a second', async () => {
-    expect((await measure(withdrawal)).tookMs).toBeLessThan(boundMs);
-  });
-
-  test.runIf(engine === 'postgres')('also when the connection for notices was just cut', async () => {
-    const { tookMs } = await measure(withdrawal, cutNotices);
-    expect(tookMs).toBeLessThan(boundMs);
-  });
+  test.runIf(engine === 'postgres')('also when the connection for notices was just cut', () =>
+    withdraw(withdrawal, () => cutNotifications(place, observerName)),
+  );
 });
 
-test('a reinstated org is admitted again within a second', async () => {
+test('a reinstated org is admitted again, by another process once it has heard of it', async () => {
   const tenant = await newTenant();
   const act = (action: string) => changer.request('POST', `/v1/admin/orgs/${tenant.orgId}/${action}`);
   expect((await act('suspend')).status).toBe(200);
-  await vi.waitFor(async () => expect((await read(observer, tenant)).code).toBe('org_suspended'), boundMs);
+  await observerHasHeard();
+  expect((await read(observer, tenant)).code).toBe('org_suspended');
   expect((await act('reinstate')).status).toBe(200);
-  await vi.waitFor(async () => expect((await read(observer, tenant)).status).toBe(200), boundMs);
+  await observerHasHeard();
+  expect((await read(observer, tenant)).status).toBe(200);
 });
-
-/** Ends the one backend on which the observer listens, and nothing else of it. */
-async function cutNotices(): Promise<void> {
-  const client = new pg.Client(place.databaseUrl);
-  await client.connect();
-  try {
-    // Its last statement is the sign of life that it asks for several times a second, once it listens.
-    await eventually(async () => {
-      const { rows } = await client.query(
-        `SELECT pg_terminate_backend(pid) AS done FROM pg_stat_activity
-          WHERE application_name = $1 AND query = 'SELECT 1'`,
-        [observerName],
-      );
-      expect(rows).toEqual([{ done: true }]);
-    });
-  } finally {
-    await client.end();
-  }
-}

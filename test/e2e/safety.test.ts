@@ -1,13 +1,13 @@
-/** A detector that is changed in one process is obeyed by every other within a second. */
-import { performance } from 'node:perf_hooks';
+/** A detector that is changed in one process is obeyed by every other as soon as it has heard of the change. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
+import { namedOn, untilHeard } from '../support/signs-of-life.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 vi.setConfig(processTimeouts);
 
-const boundMs = 1_000;
+const observerName = 'purser_observer';
 
 let place: Place;
 let changer: ServiceProcess;
@@ -18,7 +18,8 @@ let key: string;
 beforeAll(async () => {
   place = await makePlace({ migrated: true });
   changer = await startPurser(settingsOf(place));
-  observer = engine === 'postgres' ? await startPurser(settingsOf(place)) : changer;
+  const named = { ...settingsOf(place), ...namedOn(place, observerName) };
+  observer = engine === 'postgres' ? await startPurser(named) : changer;
   orgId = (await changer.request('POST', '/v1/admin/orgs', { body: { name: 'A' } })).json.id;
   const scopes = ['policies:read', 'policies:write', 'runs:write', 'edge:decide'];
   const body = { name: 'owner', role: 'owner', scopes };
@@ -44,20 +45,20 @@ const notChecked = async () =>
 const change = async (body: object) => {
   const path = `/v1/orgs/${orgId}/safety-detectors/email`;
   expect((await changer.request('PATCH', path, { key, body })).status).toBe(200);
-  return performance.now();
+  if (engine === 'postgres') {
+    await untilHeard(place, observerName);
+  }
 };
 
 test('an enabled detector refuses, a disabled one no longer does, and the edge knows of both', async () => {
   expect((await post()).status).toBe(201);
   expect(await notChecked()).toEqual([]);
 
-  const enabledMs = await change({ enabled: true, action: 'block' });
-  await vi.waitFor(async () => expect((await post()).code).toBe('content_safety_blocked'), 10 * boundMs);
-  await vi.waitFor(async () => expect(await notChecked()).toEqual(['safety']), 10 * boundMs);
-  expect(performance.now() - enabledMs).toBeLessThan(boundMs);
+  await change({ enabled: true, action: 'block' });
+  expect((await post()).code).toBe('content_safety_blocked');
+  expect(await notChecked()).toEqual(['safety']);
 
-  const disabledMs = await change({ enabled: false });
-  await vi.waitFor(async () => expect((await post()).status).toBe(201), 10 * boundMs);
-  await vi.waitFor(async () => expect(await notChecked()).toEqual([]), 10 * boundMs);
-  expect(performance.now() - disabledMs).toBeLessThan(boundMs);
+  await change({ enabled: false });
+  expect((await post()).status).toBe(201);
+  expect(await notChecked()).toEqual([]);
 });

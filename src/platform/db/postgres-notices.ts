@@ -20,19 +20,21 @@ export class PostgresNotices {
   readonly #settings: pg.ClientConfig;
   readonly #board: NoticeBoard;
   readonly #log: Log;
+  readonly #nowMs: () => number;
   #client: pg.Client | undefined;
   #confirmedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(settings: pg.ClientConfig, board: NoticeBoard, log: Log) {
+  constructor(settings: pg.ClientConfig, board: NoticeBoard, log: Log, nowMs = () => performance.now()) {
     this.#settings = { ...settings, query_timeout: answerWithinMs };
     this.#board = board;
     this.#log = log;
+    this.#nowMs = nowMs;
   }
 
   areCurrent(): boolean {
-    return performance.now() - this.#confirmedAtMs < currentForMs;
+    return this.#nowMs() - this.#confirmedAtMs < currentForMs;
   }
 
   /** Connects; a failure is retried in the background, with notices not current until it succeeds. */
@@ -86,7 +88,7 @@ export class PostgresNotices {
         listening.add(channel);
         this.#board.forgetEverything();
       }
-      askedAtMs = performance.now();
+      askedAtMs = this.#nowMs();
       await client.query('SELECT 1');
     } catch (error) {
       this.#lost(error, client);
