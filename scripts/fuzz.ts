@@ -76,6 +76,12 @@ function projectsOf(name: string): readonly Project[] {
   );
 }
 
+/** Far apart: a test may use its seed plus a small number for its parts. */
+function freshSeeds(count: number): number[] {
+  const first = randomInt(largestSeed);
+  return Array.from({ length: count }, (_, index) => (first + index * 1_000) % largestSeed);
+}
+
 /** One vitest process. */
 async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Failure[]> {
   const { file, only } = allTests[name] as RandomTest;
@@ -128,7 +134,7 @@ function readReport(file: string): Report | undefined {
 
 let isStopped = false;
 // vitest gets the signal as well, as part of the terminal's process group.
-process.once('SIGINT', () => {
+process.on('SIGINT', () => {
   isStopped = true;
 });
 
@@ -141,8 +147,7 @@ do {
       break;
     }
     const { seedsPerTurn } = allTests[turn.name] as RandomTest;
-    const seeds =
-      seed === undefined ? Array.from({ length: seedsPerTurn }, () => randomInt(largestSeed)) : [seed];
+    const seeds = seed === undefined ? freshSeeds(seedsPerTurn) : [seed];
     const label = `${turn.name} on ${turn.project}`;
     const startedMs = performance.now();
     const failures = await runTurn({ ...turn, seeds });
@@ -152,7 +157,7 @@ do {
     ran.set(label, (ran.get(label) ?? 0) + seeds.length);
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
     const outcome = failures.length === 0 ? 'ok' : 'FAILED';
-    process.stdout.write(`${label}: ${outcome} in ${seconds} s, seeds ${seeds.join(', ')}\n`);
+    process.stdout.write(`${label}: ${outcome} in ${seconds} s, ${seeds.length} seeds from ${seeds[0]}\n`);
     for (const failure of failures) {
       const command = replayCommand(turn, failure);
       failed.push(command);

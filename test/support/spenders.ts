@@ -1,7 +1,8 @@
 /** Patient clients that spend without pause in every way there is. What was acknowledged is written down. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
+import { eventually } from './eventually.ts';
 import { Random } from './ledger-values.ts';
 import {
   countedBy,
@@ -240,9 +241,6 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
   return { ...patient, acknowledged: known };
 }
 
-/** How long a hold that is past its time may still be there: the job looks twice a second, on a busy machine. */
-export const graceMs = 5_000;
-
 /** With nobody spending: the books agree, and say what the clients were told. Returns them. */
 export async function expectAcknowledged(
   through: Spending,
@@ -281,15 +279,12 @@ export async function expectAcknowledged(
 
 /** The open holds, once those that are past their time have been given back. */
 async function withoutOverdue(through: Spending): Promise<OpenHoldView[]> {
-  return vi.waitFor(
-    async () => {
-      const open = await through.holds();
-      const overdue = open.filter(({ expires_at }) => Date.parse(expires_at) < Date.now());
-      expect(overdue, 'holds past their time').toEqual([]);
-      return open;
-    },
-    { timeout: graceMs, interval: 50 },
-  );
+  return eventually(async () => {
+    const open = await through.holds();
+    const overdue = open.filter(({ expires_at }) => Date.parse(expires_at) < Date.now());
+    expect(overdue, 'holds past their time').toEqual([]);
+    return open;
+  });
 }
 
 /** Every run is there once, as it was told. */
