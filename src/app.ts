@@ -134,7 +134,7 @@ export interface App {
 
 export function createApp(deps: AppDependencies): App {
   const { config, db, clock, ids, log, tracer, faults, parts, baseUrl, isDraining } = deps;
-  const { ledger, orgLimits, prices, rates, processes, secrets, auditSigner } = parts;
+  const { ledger, orgLimits, prices, rates, processes, secrets, auditSigner, auditHeads: heads } = parts;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = rememberedOpenApi(
     () => routes,
@@ -148,7 +148,7 @@ export function createApp(deps: AppDependencies): App {
   const exhaustions = createExhaustions({ db, ids, clock, orgLimits });
   const refusals = createRefusals({ db, ids, clock });
   const safety = createSafety(db);
-  const attempts = createAttempts({ db, ids, clock, log });
+  const attempts = createAttempts({ db, ids, heads, clock, log });
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics(db, (registry) => {
@@ -167,12 +167,12 @@ export function createApp(deps: AppDependencies): App {
     used: keyUses.used,
   });
 
-  const impersonation = createImpersonation({ db, clock, ids, log, faults, region: config.region });
+  const impersonation = createImpersonation({ db, clock, ids, heads, log, faults, region: config.region });
   const findCredential = async (token: string) =>
     (await credentials.find(token)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
-  const links = consoleLinks({ db, ids, secrets, sessions, admitsUnasked, baseUrl });
+  const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsUnasked, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
@@ -185,7 +185,7 @@ export function createApp(deps: AppDependencies): App {
     orgLimits.peek(orgId)?.timezone ?? orgLimits.get(orgId).then(({ timezone }) => timezone);
   const policies = createPolicyGate({
     memory: policyMemory,
-    approvals: createApprovals({ db, ids }),
+    approvals: createApprovals({ db, ids, heads }),
     blocked,
     log,
     timezoneOf,
@@ -209,8 +209,17 @@ export function createApp(deps: AppDependencies): App {
     { caller, address, traceId, now },
     action,
     change,
-  ) => recordChange(tx, ids, { ...actorOf(caller), address, traceId, at: now }, action, change);
-  const erasures = { db, ids, secrets, signer: auditSigner, ledger, customerDigest, now: () => clock.now() };
+  ) => recordChange(tx, { ids, heads }, { ...actorOf(caller), address, traceId, at: now }, action, change);
+  const erasures = {
+    db,
+    ids,
+    heads,
+    secrets,
+    signer: auditSigner,
+    ledger,
+    customerDigest,
+    now: () => clock.now(),
+  };
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...orgRemovalRoutes(),
@@ -273,7 +282,7 @@ export function createApp(deps: AppDependencies): App {
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),
-    ...auditRoutes({ db, ids, signer: auditSigner, softwareVersion: version }),
+    ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
     ...ledgerRoutes({ db, ledger, drift }),
     ...edge,
@@ -285,13 +294,14 @@ export function createApp(deps: AppDependencies): App {
     rootPage,
     docsPage(openApi),
     deprecationsPage(deprecations),
-    ...signInPages({ db, ids, sessions, backoff, findCredential, requiresSso, attempts }),
+    ...signInPages({ db, ids, heads, sessions, backoff, findCredential, requiresSso, attempts }),
     ...links.pages,
-    ...memberPages({ db, ids, sessions, links: memberLinks }),
+    ...memberPages({ db, ids, heads, sessions, links: memberLinks }),
     ...ssoPages({
       db,
       clock,
       ids,
+      heads,
       log,
       secrets,
       sessions,
@@ -373,7 +383,7 @@ export function createApp(deps: AppDependencies): App {
     exhaustions.job,
     refusals.job,
     blocked.job,
-    approvalExpiry({ db, ids, clock }),
+    approvalExpiry({ db, ids, heads, clock }),
     expiringKeys({ db, ids, clock }),
     exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: parts.events.wants }),
     keyUses.job,
@@ -381,6 +391,7 @@ export function createApp(deps: AppDependencies): App {
       db,
       clock,
       ids,
+      heads,
       log,
       faults,
       secrets,
@@ -395,10 +406,10 @@ export function createApp(deps: AppDependencies): App {
     sessionTidying({ db, clock }),
     ssoTidying({ db, clock }),
     attempts.job,
-    retentionJob({ db, ids, clock, faults, log, signer: auditSigner }),
+    retentionJob({ db, ids, heads, clock, faults, log, signer: auditSigner }),
     emptyMonthsJob({ db, clock }),
     erasureJob({ ...erasures, log }),
-    dailyCheckpoints({ db, ids, signer: auditSigner, clock, log }),
+    dailyCheckpoints({ db, ids, heads, signer: auditSigner, clock, log }),
   ];
   return {
     routes,

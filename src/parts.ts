@@ -1,6 +1,6 @@
 /** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
 import { createPermits } from './capabilities/approvals/index.ts';
-import { openSigner, type Signer } from './capabilities/audit/index.ts';
+import { type ChainHeads, openChainHeads, openSigner, type Signer } from './capabilities/audit/index.ts';
 import { createPrices, type Prices, seedFacts, seedModels } from './capabilities/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
 import { openWantedEvents, type WantedEvents } from './capabilities/webhooks/index.ts';
@@ -34,6 +34,7 @@ export interface Parts {
   readonly processes: Processes;
   readonly secrets: Secrets;
   readonly auditSigner: Signer;
+  readonly auditHeads: ChainHeads;
   readonly events: WantedEvents;
   close(): Promise<void>;
 }
@@ -52,6 +53,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
   if (unreadable.length > 0) {
     log.error({ keys: unreadable }, 'keys that sign audit logs are not as they were stored');
   }
+  const auditHeads = await openChainHeads(db, secrets, log);
   const events = await openWantedEvents(db);
   const runEvents = { ids, wanted: (orgId: string) => events.wants(orgId, 'run.finished') };
   const ledger = await openLedger<RunDraft>({
@@ -67,7 +69,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
       await enqueueFinished(tx, runEvents, booked);
     },
     readPaid,
-    permits: createPermits(ids),
+    permits: createPermits({ ids, heads: auditHeads }),
   });
   const rates = await openRateLimiter({ redisUrl, log, share: () => processes.count() });
   return {
@@ -78,6 +80,7 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
     processes,
     secrets,
     auditSigner,
+    auditHeads,
     events,
     async close() {
       await ledger.close();

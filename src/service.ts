@@ -55,22 +55,22 @@ async function startOn(
   for (const { name } of await migrate(db, await readMigrations())) {
     log.info({ migration: name }, 'applied a migration');
   }
-  const operator = await bootstrapOperator({
-    db,
-    ids,
-    clock,
-    environment: config.keyEnvironment,
-    dataDir: config.dataDir,
-    chosenKey: config.bootstrapOperatorKey,
-  });
-  if (operator.kind === 'made') {
-    log.info({ file: operator.file }, 'made the first operator key; it is in this file');
-  } else if (operator.kind === 'chosen') {
-    log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
-  }
-
   const parts = await openParts({ config, db, clock, ids, log });
   try {
+    const operator = await bootstrapOperator({
+      db,
+      ids,
+      heads: parts.auditHeads,
+      clock,
+      environment: config.keyEnvironment,
+      dataDir: config.dataDir,
+      chosenKey: config.bootstrapOperatorKey,
+    });
+    if (operator.kind === 'made') {
+      log.info({ file: operator.file }, 'made the first operator key; it is in this file');
+    } else if (operator.kind === 'chosen') {
+      log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
+    }
     return await serve({ config, db, clock, ids, log, faults, parts });
   } catch (error) {
     await parts.close();

@@ -108,20 +108,21 @@ export async function createWorld(
   const ids = createIds(clock, seededBytes(1));
   const config: Config = loadConfig({ SVC_DATA_DIR: place.dataDir, ...env });
   const operatorKey = generateKey('test', seededBytes(2));
-  await bootstrapOperator({
-    db,
-    ids,
-    clock,
-    environment: 'test',
-    dataDir: place.dataDir,
-    chosenKey: operatorKey,
-  });
 
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line: string) => void logLines.push(line) });
   const servers: Drainable[] = [];
   let ownUrl: Promise<string> | undefined;
   const parts = await openParts({ config, db, clock, ids, log });
+  await bootstrapOperator({
+    db,
+    ids,
+    heads: parts.auditHeads,
+    clock,
+    environment: 'test',
+    dataDir: place.dataDir,
+    chosenKey: operatorKey,
+  });
   const app = createApp({
     config,
     parts,

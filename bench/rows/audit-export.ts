@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { appendDated } from '../../src/capabilities/audit/audit.ts';
 import type { DatedDraft } from '../../src/capabilities/audit/chain.ts';
-import { lockChain } from '../../src/capabilities/audit/queries.ts';
+import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { BenchOrg } from '../bench-org.ts';
 import { type Downloaded, download } from '../download.ts';
@@ -60,6 +60,9 @@ export const auditExport: SingleRow = {
   },
 };
 
+/** Exports do not need it. */
+const notAuthenticated = { isGenuine: () => true, macAfter: () => null };
+
 async function fill(db: Database, entries: number, progress: RowOptions['progress']): Promise<BenchOrg> {
   const [org] = await seedOrgs(db, 1);
   if (org === undefined) {
@@ -73,7 +76,9 @@ async function fill(db: Database, entries: number, progress: RowOptions['progres
     const drafts = Array.from({ length: Math.min(entriesPerTransaction, entries - from) }, (_, n) =>
       draftOf(from + n, new Date(beginMs + ((from + n) / entries) * (days - 2) * 86_400_000)),
     );
-    await db.transaction(async (tx) => appendDated(tx, org.id, await lockChain(tx, org.id), drafts));
+    await db.transaction(async (tx) =>
+      appendDated(tx, notAuthenticated, org.id, await lockChain(tx, org.id), drafts),
+    );
   }
   return org;
 }

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
-import { recordChange } from '../capabilities/audit/index.ts';
+import { type Appending, openChainHeads, recordChange } from '../capabilities/audit/index.ts';
 import {
   listKeys,
   MintKey,
@@ -12,7 +12,7 @@ import {
   viewKey,
 } from '../capabilities/keys/index.ts';
 import { findOrg } from '../capabilities/orgs/index.ts';
-import { loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { refuseFields } from '../contract/refusal.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
@@ -20,7 +20,9 @@ import { type Caller, type OrgRole, orgRoles, platformTenant, scopes } from '../
 import { generateKey } from '../platform/http/key-format.ts';
 import type { Change } from '../platform/http/route.ts';
 import { compileBody } from '../platform/http/validation.ts';
-import { createIds, type Ids } from '../platform/ids.ts';
+import { createIds } from '../platform/ids.ts';
+import { createLog } from '../platform/log.ts';
+import { openSecrets } from '../platform/secrets.ts';
 import { print, withMigratedDatabase } from './with-database.ts';
 
 export function keysCommand(): Command {
@@ -70,7 +72,8 @@ async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOpti
   }
   const secret = await withMigratedDatabase(async (db, config) => {
     await requireOrg(db, org);
-    const minting = { ids: createIds(systemClock), environment: config.keyEnvironment };
+    const appending = await openAppending(db, config);
+    const minting = { ids: appending.ids, environment: config.keyEnvironment };
     const validity = { expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
     const draft =
       org === undefined
@@ -80,7 +83,7 @@ async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOpti
       const now = systemClock.now();
       const outcome = minted(await mintKey(tx, minting, now, draft), now);
       const action = org === undefined ? 'operator_keys.mint' : 'keys.mint';
-      await recordChanges(tx, minting.ids, now, action, outcome.changes);
+      await recordChanges(tx, appending, now, action, outcome.changes);
       return outcome.body.secret;
     });
   });
@@ -123,13 +126,14 @@ function revokeCommand(): Command {
     .argument('<key-id>', 'such as key_…')
     .option('--org <id>', 'the organization of the key; without it an operator key is meant')
     .action((keyId: string, { org }: { org?: string }) =>
-      withMigratedDatabase(async (db) => {
+      withMigratedDatabase(async (db, config) => {
+        const appending = await openAppending(db, config);
         const now = systemClock.now();
         const orgId = org ?? null;
         await db.transaction(async (tx) => {
           const { changes } = revoked(await revokeKey(tx, now, commandLine, { orgId, keyId }), now);
           const action = orgId === null ? 'operator_keys.revoke' : 'keys.revoke';
-          await recordChanges(tx, createIds(systemClock), now, action, changes);
+          await recordChanges(tx, appending, now, action, changes);
         });
         print(`revoked ${keyId}`);
       }),
@@ -144,15 +148,27 @@ const commandLine: Caller = {
   tenantId: platformTenant,
 };
 
+/** The audit log is authenticated with the key of all secrets, so the command needs the one that the service has. */
+async function openAppending(db: Database, { dataDir, secretsKey }: Config): Promise<Appending> {
+  const secrets = await openSecrets(db, { dataDir, key: secretsKey });
+  return { ids: createIds(systemClock), heads: await openChainHeads(db, secrets, createLog('silent')) };
+}
+
 async function recordChanges(
   tx: Transaction,
-  ids: Ids,
+  appending: Appending,
   now: Date,
   action: string,
   changes: readonly Change[],
 ) {
   for (const change of changes) {
-    await recordChange(tx, ids, { kind: 'command_line', id: commandLine.keyId, at: now }, action, change);
+    await recordChange(
+      tx,
+      appending,
+      { kind: 'command_line', id: commandLine.keyId, at: now },
+      action,
+      change,
+    );
   }
 }
 

@@ -1,7 +1,8 @@
 /** Long work that a page asks for shows how far it is, to browsers without a script too, and never looks done when it is not. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/audit/audit.ts';
-import { type AuditRow, entryOfRow, lockChain } from '../../src/capabilities/audit/queries.ts';
+import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
+import { type AuditRow, entryOfRow } from '../../src/capabilities/audit/queries.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { FaultPoint } from '../../src/platform/faults.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
@@ -31,7 +32,13 @@ async function fillAuditLog(): Promise<void> {
   await world.db.transaction(async (tx) => {
     const [row] = await tx.query('SELECT * FROM audit_log WHERE tenant_id = $1 LIMIT 1', [org.id]);
     const entry = entryOfRow(row as unknown as AuditRow);
-    await appendDated(tx, org.id, await lockChain(tx, org.id), Array(510).fill(entry));
+    await appendDated(
+      tx,
+      world.parts.auditHeads,
+      org.id,
+      await lockChain(tx, org.id),
+      Array(510).fill(entry),
+    );
   });
 }
 

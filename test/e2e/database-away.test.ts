@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { appendDated } from '../../src/capabilities/audit/audit.ts';
-import { lockChain } from '../../src/capabilities/audit/queries.ts';
+import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
@@ -133,7 +133,8 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
         address: null,
         traceId: null,
       }));
-      await appendDated(tx, 'platform', await lockChain(tx, 'platform'), drafts);
+      const heads = { isGenuine: () => true, macAfter: () => null };
+      await appendDated(tx, heads, 'platform', await lockChain(tx, 'platform'), drafts);
     });
     await db.close();
   }

@@ -55,6 +55,7 @@ export function declaredApp(): App {
       rates: createMemoryRateLimiter({ share: () => 1 }),
       processes: createProcesses(db),
       secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
+      auditHeads: { isGenuine: notUsed, macAfter: notUsed },
       auditSigner: { sign: notUsed, signAll: notUsed, keep: notUsed, publicKeys: notUsed, rotate: notUsed },
       events: { wants: () => false },
       close: async () => undefined,

@@ -35,6 +35,7 @@ export function controlWebhooks(
     db,
     clock,
     ids,
+    heads: parts.auditHeads,
     faults,
     random,
     stopWaitMs,

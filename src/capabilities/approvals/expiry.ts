@@ -3,21 +3,19 @@ import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Change } from '../../platform/http/route.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Appending, recordChange } from '../audit/index.ts';
 import { approvalChange } from './approvals.ts';
 import { type Ended, endOfRule, endOverdue } from './queries.ts';
 
 const perBatch = 200;
 
-export interface ExpiryDependencies {
+export interface ExpiryDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly clock: SharedClock;
 }
 
-export function approvalExpiry({ db, ids, clock }: ExpiryDependencies): Job {
+export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): Job {
   return {
     name: 'end approvals whose time is over',
     everyMs: 1_000,
@@ -27,7 +25,7 @@ export function approvalExpiry({ db, ids, clock }: ExpiryDependencies): Job {
         const ended = await endOverdue(tx, now, perBatch);
         for (const one of ended) {
           const actor = { kind: 'service', id: 'approvals', at: now } as const;
-          await recordChange(tx, ids, actor, 'approvals.expire', expired(one));
+          await recordChange(tx, { ids, heads }, actor, 'approvals.expire', expired(one));
         }
         return ended.length === perBatch;
       }),

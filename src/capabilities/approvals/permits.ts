@@ -2,13 +2,12 @@
  * Approvals as the books use them: read under a lock in the transaction that admits a run, and counted there. So one for a
  * single use lets a single run pass, whatever comes at once, and a run that is refused further on has not used it.
  */
-import type { Ids } from '../../platform/ids.ts';
 import type { Permits } from '../../platform/ledger/batch.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Appending, recordChange } from '../audit/index.ts';
 import { approvalChange } from './approvals.ts';
 import { countUses, lockUsable } from './queries.ts';
 
-export function createPermits(ids: Ids): Permits {
+export function createPermits(appending: Appending): Permits {
   return {
     async read(tx, orgId, approvalIds, atMs) {
       const usable = await lockUsable(tx, orgId, approvalIds, new Date(atMs));
@@ -31,7 +30,7 @@ export function createPermits(ids: Ids): Permits {
         if (after?.state === 'used') {
           const actor = { kind: 'key', id: first.scope.key_id, at } as const;
           const change = approvalChange(after, { event: 'approval.used_up' });
-          await recordChange(tx, ids, actor, 'approvals.use_up', change);
+          await recordChange(tx, appending, actor, 'approvals.use_up', change);
         }
       }
     },

@@ -1,7 +1,7 @@
 /** Asking for an approval: whoever asks for the same gets the same one, until it is decided, used up or over. */
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Appending, recordChange } from '../audit/index.ts';
 import { approvalChange, pendingMs } from './approvals.ts';
 import { type ApprovalRow, type Asked, endOne, findLive, insertPending, selectApproved } from './queries.ts';
 
@@ -24,7 +24,9 @@ export interface Approvals {
   findApproved(orgId: string, requests: readonly ApprovalRequest[], now: Date): Promise<boolean[]>;
 }
 
-export function createApprovals({ db, ids }: { readonly db: Database; readonly ids: Ids }): Approvals {
+export function createApprovals({ db, ids, heads }: Appending & { readonly db: Database }): Approvals {
+  const appending = { ids, heads };
+
   async function ask(tx: Transaction, request: ApprovalRequest, now: Date): Promise<ApprovalRow | undefined> {
     const there = await findLive(tx, request, 'lock');
     if (there !== undefined && isGood(there, request, now)) {
@@ -35,13 +37,13 @@ export function createApprovals({ db, ids }: { readonly db: Database; readonly i
       const because = there.expires_at <= now ? 'time' : 'rule_changed';
       for (const { before, after } of await endOne(tx, there, now, because)) {
         const change = approvalChange(after, { before, event: 'approval.expired' });
-        await recordChange(tx, ids, actor, 'approvals.expire', change);
+        await recordChange(tx, appending, actor, 'approvals.expire', change);
       }
     }
     const made = await insertPending(tx, pendingRow(ids, request, now));
     if (made !== undefined) {
       const change = approvalChange(made, { event: 'approval.requested' });
-      await recordChange(tx, ids, actor, 'approvals.request', change);
+      await recordChange(tx, appending, actor, 'approvals.request', change);
     }
     return made;
   }

@@ -23,6 +23,7 @@ function attemptsOn(state: { isAway: boolean }): Attempts {
         state.isAway ? Promise.reject(new DatabaseUnavailable('away')) : db.transaction(work),
     },
     ids: createIds(clock),
+    heads: world.parts.auditHeads,
     clock,
     log: createLog('silent'),
   });

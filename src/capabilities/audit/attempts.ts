@@ -9,10 +9,9 @@
 import { Counter, type Registry } from 'prom-client';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import type { Log } from '../../platform/log.ts';
-import { appendAudit } from './audit.ts';
+import { type Appending, appendAudit } from './audit.ts';
 import type { AuditDraft, AuditOutcome } from './chain.ts';
 import type { Actor } from './journal.ts';
 
@@ -40,9 +39,8 @@ export interface Attempts {
   register(metrics: Registry): void;
 }
 
-export interface AttemptsDependencies {
+export interface AttemptsDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -59,7 +57,8 @@ interface Repeated {
   readonly seen: number;
 }
 
-export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): Attempts {
+export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependencies): Attempts {
+  const appending = { ids, heads };
   let waiting: Attempt[] = [];
   let repeated = new Map<string, Repeated>();
   const dropped = new Map<string, number>();
@@ -135,7 +134,7 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
       for (let next = left[0]; next !== undefined; next = left[0]) {
         const [tenantId, attempts] = next;
         const some = attempts.slice(0, entriesPerTransaction);
-        await db.transaction((tx) => appendAudit(tx, ids, tenantId, some.map(draftOf)));
+        await db.transaction((tx) => appendAudit(tx, appending, tenantId, some.map(draftOf)));
         attempts.splice(0, some.length);
         if (attempts.length === 0) {
           left.shift();
@@ -158,7 +157,7 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
   return {
     note,
     async record(attempt) {
-      await db.transaction((tx) => recordAttempt(tx, ids, attempt));
+      await db.transaction((tx) => recordAttempt(tx, appending, attempt));
     },
     flush,
     job: {
@@ -187,8 +186,8 @@ export function createAttempts({ db, ids, clock, log }: AttemptsDependencies): A
 }
 
 /** Writes an entry in the transaction of whoever must not go on without it. */
-export async function recordAttempt(tx: Transaction, ids: Ids, attempt: Attempt): Promise<void> {
-  await appendAudit(tx, ids, attempt.tenantId, [draftOf(attempt)]);
+export async function recordAttempt(tx: Transaction, appending: Appending, attempt: Attempt): Promise<void> {
+  await appendAudit(tx, appending, attempt.tenantId, [draftOf(attempt)]);
 }
 
 function draftOf({ actor, action, outcome, code, target, detail }: Attempt): AuditDraft {

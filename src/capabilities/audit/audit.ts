@@ -1,8 +1,15 @@
 /** Appends to a tenant's audit log, in the transaction of what it tells of. */
 import type { Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { type AuditDraft, type AuditEntry, type ChainPlace, chained, type DatedDraft } from './chain.ts';
-import { insertEntries, lockChain, moveChain } from './queries.ts';
+import { type AuditDraft, type AuditEntry, chained, type DatedDraft } from './chain.ts';
+import type { ChainHeads } from './chain-heads.ts';
+import { lockChain, moveChain, type StoredHead } from './head-queries.ts';
+import { insertEntries } from './queries.ts';
+
+export interface Appending {
+  readonly ids: Ids;
+  readonly heads: ChainHeads;
+}
 
 /**
  * Returns the entries with their places. Whoever appends to the same chain at the same time waits for the commit. Entries are
@@ -11,7 +18,7 @@ import { insertEntries, lockChain, moveChain } from './queries.ts';
  */
 export async function appendAudit(
   tx: Transaction,
-  ids: Ids,
+  { ids, heads }: Appending,
   tenantId: string,
   drafts: readonly AuditDraft[],
 ): Promise<AuditEntry[]> {
@@ -19,6 +26,7 @@ export async function appendAudit(
   const at = new Date(Math.max(head.at.getTime(), ids.agreed(head.now).getTime()));
   return appendDated(
     tx,
+    heads,
     tenantId,
     head,
     drafts.map((draft) => ({ ...draft, id: ids.next('aud'), at: at.toISOString() })),
@@ -28,8 +36,9 @@ export async function appendAudit(
 /** Behind the end of the chain, which has to be locked. */
 export async function appendDated(
   tx: Transaction,
+  heads: ChainHeads,
   tenantId: string,
-  head: ChainPlace,
+  head: StoredHead,
   drafts: readonly DatedDraft[],
 ): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
@@ -39,7 +48,9 @@ export async function appendDated(
   const last = entries.at(-1);
   if (last !== undefined) {
     await insertEntries(tx, entries);
-    await moveChain(tx, tenantId, { seq: last.seq, hash: last.hash, at: new Date(last.at) });
+    const { seq, hash, at } = last;
+    const mac = heads.macAfter(tenantId, head, last);
+    await moveChain(tx, tenantId, { seq, hash, at: new Date(at), mac });
   }
   return entries;
 }

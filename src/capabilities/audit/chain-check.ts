@@ -19,6 +19,7 @@ export const findingKinds = [
   'tail_missing',
   'chain_rewritten',
   'head_wrong',
+  'head_invalid',
   'anchor_invalid',
   'checkpoint_invalid',
   'key_invalid',
@@ -65,6 +66,7 @@ export class ChainCheck {
   /** Redacted entries whose redaction has not come yet: by the place of that. */
   readonly #redacted = new Map<number, Map<number, string>>();
   readonly #isSigned: ChainCheckOptions['isSigned'] | undefined;
+  #first: AuditEntry | undefined;
   #last: AuditEntry | undefined;
   #lastAgreed: number;
   /** The latest date so far. The order of a log is that of time, so none behind it can be older, whatever it says. */
@@ -86,6 +88,10 @@ export class ChainCheck {
 
   get checked(): number {
     return this.#checked;
+  }
+
+  get first(): AuditEntry | undefined {
+    return this.#first;
   }
 
   get last(): ChainPlace | undefined {
@@ -118,6 +124,7 @@ export class ChainCheck {
 
   add(entry: AuditEntry): void {
     this.#checked += 1;
+    this.#first ??= entry;
     const expected = this.last === undefined ? entry.seq : this.last.seq + 1;
     if (entry.seq < expected) {
       this.#find('entry_moved', entry.seq, `Entry ${entry.seq} stands behind entry ${expected - 1}.`);

@@ -4,27 +4,26 @@ import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { platformTenant } from '../../platform/http/access.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import type { Log } from '../../platform/log.ts';
 import { enqueueEvent } from '../../platform/outbox.ts';
+import type { Appending } from './audit.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
 import { isIntact } from './chain-check.ts';
+import { lockChain } from './head-queries.ts';
 import {
   type CheckpointRow,
   findAnchor,
   findCheckpoint,
   findUncheckpointed,
   insertCheckpoint,
-  lockChain,
   readEntries,
 } from './queries.ts';
 import type { CheckpointView } from './schema.ts';
 import type { Signer } from './signing-keys.ts';
 
-export interface CheckpointDependencies {
+export interface CheckpointDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly signer: Signer;
 }
 
@@ -45,17 +44,21 @@ export interface Made {
 /** Stores a checkpoint of the end of the chain. */
 export async function makeCheckpoint(
   tx: Transaction,
-  { ids, signer }: Omit<CheckpointDependencies, 'db'>,
+  { ids, heads, signer }: Omit<CheckpointDependencies, 'db'>,
   tenantId: string,
   now: Date,
 ): Promise<Made> {
   // Nobody appends meanwhile, so two who make one at once make the same.
-  const { seq, hash } = await lockChain(tx, tenantId);
+  const head = await lockChain(tx, tenantId);
+  const { seq, hash } = head;
   const there = await findCheckpoint(tx, tenantId, seq);
   if (there !== undefined) {
     return { checkpoint: there, isNew: false };
   }
-  await requireIntactEnd(tx, tenantId, { seq, hash });
+  if (!heads.isGenuine(tenantId, head)) {
+    throw refuse('conflict', 'The end of the log is not authentic: verify it.');
+  }
+  await requireIntactEnd(tx, tenantId, head);
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
   const token = await signer.sign(tx, said);
   const checkpoint = { tenant_id: tenantId, seq: BigInt(seq), id: ids.next('chk'), hash, at: now, token };
@@ -75,12 +78,13 @@ async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPl
 export function dailyCheckpoints({
   db,
   ids,
+  heads,
   signer,
   clock,
   log,
 }: CheckpointDependencies & { readonly clock: SharedClock; readonly log: Log }): Job {
   async function tellDaily(tx: Transaction, tenantId: string, now: Date): Promise<void> {
-    const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, signer }, tenantId, now);
+    const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, heads, signer }, tenantId, now);
     // Another process may have been quicker; and nobody can subscribe to what operators do.
     if (isNew && tenantId !== platformTenant) {
       await enqueueEvent(tx, {

@@ -8,7 +8,7 @@ import { postForm, signIn } from '../../../test/support/sign-in.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { appendDated } from './audit.ts';
 import type { DatedDraft } from './chain.ts';
-import { lockChain } from './queries.ts';
+import { lockChain } from './head-queries.ts';
 
 const entries = 1_200;
 let world: World;
@@ -27,7 +27,9 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 async function append(drafts: readonly DatedDraft[]): Promise<void> {
-  await world.db.transaction(async (tx) => appendDated(tx, org.id, await lockChain(tx, org.id), drafts));
+  await world.db.transaction(async (tx) =>
+    appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), drafts),
+  );
 }
 
 function draft(seq: number): DatedDraft {

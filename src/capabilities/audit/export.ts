@@ -8,15 +8,18 @@ import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { StreamAnswer } from '../../platform/http/route.ts';
 import { cefLine } from './cef.ts';
 import type { AuditEntry } from './chain.ts';
+import type { ChainHeads } from './chain-heads.ts';
 import { viewCheckpoint } from './checkpoints.ts';
 import { checkpointLine, ndjsonLine } from './export-lines.ts';
+import { awaitAppends, findHead } from './head-queries.ts';
 import { ocsfEvent } from './ocsf.ts';
-import { awaitAppends, findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
+import { findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
 import type { ExportQuery } from './schema.ts';
 import type { Signer } from './signing-keys.ts';
 
 export interface ExportDependencies {
   readonly db: Database;
+  readonly heads: ChainHeads;
   readonly signer: Signer;
   /** Of this software, as the SIEM formats want to know. */
   readonly version: string;
@@ -84,7 +87,7 @@ async function* pages(
   { tenantId, from, to, now, after, withCheckpoints }: Wanted,
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
-  const { db } = deps;
+  const { db, heads } = deps;
   // Whoever is appending now may be dated within the time asked for: what comes after is not.
   await db.transaction((tx) => awaitAppends(tx, tenantId));
   const span = await findSpan(db, tenantId, from, to);
@@ -102,7 +105,8 @@ async function* pages(
     // Retention may have removed the rest meanwhile.
     at = entries.at(-1)?.seq ?? span.last;
   }
-  if (withCheckpoints && last !== undefined) {
+  // Without it the file does not claim that nothing was cut off behind its last line.
+  if (withCheckpoints && last !== undefined && heads.isGenuine(tenantId, await findHead(db, tenantId))) {
     yield `${await lastCheckpoint(deps, tenantId, last, now)}\n`;
   }
 }

@@ -1,4 +1,6 @@
 export { type Attempt, type Attempts, createAttempts, recordAttempt } from './attempts.ts';
+export type { Appending } from './audit.ts';
+export { type ChainHeads, openChainHeads } from './chain-heads.ts';
 export { dailyCheckpoints } from './checkpoints.ts';
 export { checkExport } from './export-check.ts';
 export { type Actor, recordChange } from './journal.ts';

@@ -2,9 +2,8 @@
 import type { Transaction } from '../../platform/db/database.ts';
 import { platformTenant } from '../../platform/http/access.ts';
 import type { Change } from '../../platform/http/route.ts';
-import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox.ts';
-import { appendAudit } from './audit.ts';
+import { type Appending, appendAudit } from './audit.ts';
 
 export interface Actor {
   readonly kind: 'key' | 'operator' | 'member' | 'support' | 'command_line' | 'service' | 'anonymous';
@@ -16,12 +15,12 @@ export interface Actor {
 
 export async function recordChange(
   tx: Transaction,
-  ids: Ids,
+  appending: Appending,
   actor: Actor,
   action: string,
   change: Change,
 ): Promise<void> {
-  await appendAudit(tx, ids, change.tenantId, [
+  await appendAudit(tx, appending, change.tenantId, [
     {
       actorKind: actor.kind,
       actorId: actor.id,
@@ -40,7 +39,7 @@ export async function recordChange(
   // Operators' own changes belong to no org, so nobody can subscribe to them.
   if (change.event !== undefined && change.tenantId !== platformTenant) {
     await enqueueEvent(tx, {
-      id: ids.next('evt'),
+      id: appending.ids.next('evt'),
       tenantId: change.tenantId,
       type: change.event,
       createdAt: actor.at,

@@ -18,7 +18,8 @@ beforeAll(async () => {
   // Some pages of the log.
   await world.db.transaction(async (tx) => {
     const drafts = Array.from({ length: 600 }, (_, n) => ({ ...draft, targetId: `bud_${n}` }));
-    await appendAudit(tx, createIds(world.clock, seededBytes(3)), org.id, drafts);
+    const ids = createIds(world.clock, seededBytes(3));
+    await appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, drafts);
   });
 });
 afterAll(() => world.close());

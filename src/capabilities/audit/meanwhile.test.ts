@@ -6,7 +6,7 @@ import { createWorld, engine, seededBytes, type TestOrg, type World } from '../.
 import { createIds, type Ids } from '../../platform/ids.ts';
 import { appendAudit, appendDated } from './audit.ts';
 import type { AuditDraft } from './chain.ts';
-import { lockChain } from './queries.ts';
+import { lockChain } from './head-queries.ts';
 
 let world: World;
 let org: TestOrg;
@@ -42,7 +42,9 @@ const draft = (name: string): AuditDraft => ({
 async function append(count: number): Promise<void> {
   const at = world.clock.now().toISOString();
   const drafts = Array.from({ length: count }, (_, n) => ({ ...draft(`bud_${n}`), id: `aud_${n}`, at }));
-  await world.db.transaction(async (tx) => appendDated(tx, org.id, await lockChain(tx, org.id), drafts));
+  await world.db.transaction(async (tx) =>
+    appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), drafts),
+  );
 }
 
 describe('verify, while retention deletes', () => {
@@ -148,7 +150,10 @@ describe('an export, while entries are appended', () => {
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let n = 0; n < 15; n += 1) {
         await world.db.transaction((tx) =>
-          appendAudit(tx, ids, org.id, [draft(`${writer} ${n}`), draft(`${writer} ${n} again`)]),
+          appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, [
+            draft(`${writer} ${n}`),
+            draft(`${writer} ${n} again`),
+          ]),
         );
       }
     });
@@ -179,7 +184,7 @@ describe('an export, while entries are appended', () => {
     let exported: Promise<{ text: string }> | undefined;
     let isDone = false;
     await world.db.transaction(async (tx) => {
-      await appendAudit(tx, ids, org.id, [draft('late')]);
+      await appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, [draft('late')]);
       world.clock.advanceSeconds(1);
       exported = send('GET', exportPath(from, world.clock.now().toISOString())).finally(() => {
         isDone = true;

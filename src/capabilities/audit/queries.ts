@@ -1,62 +1,9 @@
 import { insertMany, type Queryable } from '../../platform/db/database.ts';
-import {
-  type AuditEntry,
-  type AuditOutcome,
-  type ChainPlace,
-  chainStart,
-  type PersonalPart,
-} from './chain.ts';
+import type { AuditEntry, AuditOutcome, ChainPlace, PersonalPart } from './chain.ts';
 
-export interface ChainHead extends ChainPlace {
-  readonly at: Date;
-}
-
-/** The end of a tenant's chain, locked until the transaction ends so that entries follow one another. */
-export async function lockChain(
-  tx: Queryable,
-  tenantId: string,
-): Promise<ChainHead & { readonly now: Date }> {
-  await tx.query(
-    'INSERT INTO audit_chains (tenant_id, seq, hash) VALUES ($1, 0, $2) ON CONFLICT (tenant_id) DO NOTHING',
-    [tenantId, chainStart.hash],
-  );
-  await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
-  // Asked once the lock is there: until then somebody else may append.
-  const [head] = await tx.query<HeadRow & { now: Date }>(
-    'SELECT seq, hash, at, clock_timestamp()::timestamptz(3) AS now FROM audit_chains WHERE tenant_id = $1',
-    [tenantId],
-  );
-  if (head === undefined) {
-    throw new Error('a chain that was just made is missing');
-  }
-  return { ...head, seq: Number(head.seq) };
-}
-
-interface HeadRow {
+interface PlaceRow {
   readonly seq: bigint;
   readonly hash: string;
-  readonly at: Date;
-}
-
-/** Waits for whoever is appending: what is appended afterwards is dated later. */
-export async function awaitAppends(tx: Queryable, tenantId: string): Promise<void> {
-  await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR SHARE', [tenantId]);
-}
-
-export async function findHead(db: Queryable, tenantId: string): Promise<ChainPlace | undefined> {
-  const [head] = await db.query<HeadRow>('SELECT seq, hash, at FROM audit_chains WHERE tenant_id = $1', [
-    tenantId,
-  ]);
-  return head && { seq: Number(head.seq), hash: head.hash };
-}
-
-export async function moveChain(tx: Queryable, tenantId: string, head: ChainHead): Promise<void> {
-  await tx.query('UPDATE audit_chains SET seq = $2, hash = $3, at = $4 WHERE tenant_id = $1', [
-    tenantId,
-    BigInt(head.seq),
-    head.hash,
-    head.at,
-  ]);
 }
 
 const insertedColumns = {
@@ -184,7 +131,7 @@ export interface StoredToken extends ChainPlace {
 
 /** The last entry that retention removed. */
 export async function findAnchor(db: Queryable, tenantId: string): Promise<StoredToken | undefined> {
-  const [row] = await db.query<HeadRow & { token: string }>(
+  const [row] = await db.query<PlaceRow & { token: string }>(
     'SELECT seq, hash, token FROM audit_anchors WHERE tenant_id = $1',
     [tenantId],
   );
@@ -296,7 +243,7 @@ export async function readAnchors(
   after: string,
   limit: number,
 ): Promise<(StoredToken & { readonly tenant_id: string })[]> {
-  const rows = await db.query<HeadRow & { tenant_id: string; token: string }>(
+  const rows = await db.query<PlaceRow & { tenant_id: string; token: string }>(
     'SELECT tenant_id, seq, hash, token FROM audit_anchors WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
     [after, limit],
   );

@@ -3,8 +3,7 @@
  * were; hashes stay, and an entry of its own lists what is left of each (`chain.ts`).
  */
 import type { Transaction } from '../../platform/db/database.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { appendAudit } from './audit.ts';
+import { type Appending, appendAudit } from './audit.ts';
 import { type AuditEntry, type PersonalPart, redactedDigest, redactionDigest } from './chain.ts';
 import { type RedactionList, redactAction } from './chain-check.ts';
 import { readEntries, writeRedacted } from './queries.ts';
@@ -30,7 +29,7 @@ export interface Redacted {
 /** One bounded batch. */
 export async function redactEntries(
   tx: Transaction,
-  { ids, signer }: { readonly ids: Ids; readonly signer: Signer },
+  { ids, heads, signer }: Appending & { readonly signer: Signer },
   redaction: Redaction,
 ): Promise<Redacted> {
   const { tenantId, from, to, after, limit, now } = redaction;
@@ -49,7 +48,7 @@ export async function redactEntries(
       at: now.toISOString(),
     });
     const listed: RedactionList = { redacted, token };
-    const [entry] = await appendAudit(tx, ids, tenantId, [
+    const [entry] = await appendAudit(tx, { ids, heads }, tenantId, [
       {
         actorKind: 'service',
         actorId: 'erasure',

@@ -6,7 +6,8 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { takingTurns } from '../../platform/taking-turns.ts';
 import { type AuditEntry, chainStart } from './chain.ts';
 import { ChainCheck } from './chain-check.ts';
-import { findAnchor, findHead, readEntries, removeUntil, upsertAnchor } from './queries.ts';
+import { findHead } from './head-queries.ts';
+import { findAnchor, readEntries, removeUntil, upsertAnchor } from './queries.ts';
 import { isGenuineAnchor, tokenOpener } from './signing.ts';
 import type { Signer } from './signing-keys.ts';
 

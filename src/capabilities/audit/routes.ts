@@ -2,7 +2,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Access } from '../../platform/http/access.ts';
 import { publicRead, type Route, read, stream, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
-import type { Ids } from '../../platform/ids.ts';
+import type { Appending } from './audit.ts';
 import { makeCheckpoint, viewCheckpoint } from './checkpoints.ts';
 import { exportLog } from './export.ts';
 import { listCheckpoints, listEntries } from './listing.ts';
@@ -21,9 +21,8 @@ import type { Signer } from './signing-keys.ts';
 import { verifyLog } from './verification.ts';
 import { viewSigningKey, viewSigningKeys } from './view.ts';
 
-export interface AuditDependencies {
+export interface AuditDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly signer: Signer;
   readonly softwareVersion: string;
 }
@@ -62,7 +61,7 @@ const platformLog: LogDeclaration = {
 };
 
 function logRoutes(
-  { db, ids, signer, softwareVersion }: AuditDependencies,
+  { db, ids, heads, signer, softwareVersion }: AuditDependencies,
   { id, path, title, reader, admin }: LogDeclaration,
 ): Route[] {
   return [
@@ -80,13 +79,17 @@ function logRoutes(
       path: `${path}/verify`,
       summary: `Verify that ${title} is whole and unchanged`,
       description:
-        'Recomputes the hash of every entry and compares with all signed checkpoints. That the end was cut off, or everything ' +
-        'written anew, by somebody who can write to the database shows for sure only against a checkpoint that you have kept.',
+        'Recomputes the hash of every entry, compares with all signed checkpoints and checks that the end is authentic. Against ' +
+        "somebody who has both the database and the service's key of secrets, or restores an older database, a checkpoint " +
+        'that you have kept is the proof.',
       access: reader,
       query: VerifyQuery,
       response: VerificationView,
       handler: ({ caller, query, now, progress }) =>
-        verifyLog({ db, signer }, { tenantId: caller.tenantId, kept: query.checkpoint, now, progress }),
+        verifyLog(
+          { db, heads, signer },
+          { tenantId: caller.tenantId, kept: query.checkpoint, now, progress },
+        ),
     }),
     read({
       id: `${id}.checkpoints.list`,
@@ -108,7 +111,7 @@ function logRoutes(
       success: 201,
       errors: ['conflict'],
       async handler({ caller, now }, tx) {
-        const { checkpoint } = await makeCheckpoint(tx, { ids, signer }, caller.tenantId, now);
+        const { checkpoint } = await makeCheckpoint(tx, { ids, heads, signer }, caller.tenantId, now);
         // Not itself an entry: the log would never be where its checkpoint says.
         return { body: viewCheckpoint(checkpoint), changes: [] };
       },
@@ -125,7 +128,7 @@ function logRoutes(
       query: ExportQuery,
       contentTypes: ['application/x-ndjson', 'text/plain'],
       handler: async ({ caller, query, now }) =>
-        exportLog({ db, signer, version: softwareVersion }, caller.tenantId, query, now),
+        exportLog({ db, heads, signer, version: softwareVersion }, caller.tenantId, query, now),
     }),
   ];
 }

@@ -3,7 +3,8 @@ import { createWorld, seededBytes, type TestOrg, type World } from '../../../tes
 import { createIds } from '../../platform/ids.ts';
 import { appendDated } from './audit.ts';
 import { type AuditEntry, type ChainPlace, chained, chainStart, redactedDigest } from './chain.ts';
-import { type AuditRow, entryOfRow, lockChain } from './queries.ts';
+import { lockChain } from './head-queries.ts';
+import { type AuditRow, entryOfRow } from './queries.ts';
 import { redactEntries } from './redaction.ts';
 import { tokenOpener } from './signing.ts';
 
@@ -173,7 +174,7 @@ describe('without any checkpoint', () => {
     };
     const after = { redacted: [[4, redactedDigest(fourth)]], token: 'e30.e30' };
     await world.db.transaction(async (tx) =>
-      appendDated(tx, org.id, await lockChain(tx, org.id), [
+      appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), [
         { ...(entries[7] as AuditEntry), action: 'audit.redact', after, before: null },
       ]),
     );
@@ -204,7 +205,7 @@ describe('against checkpoints', () => {
     await forge(entries.slice(0, 5));
     expect(await findings()).toEqual(['tail_missing 6-8']);
     await sql('DELETE FROM audit_checkpoints WHERE tenant_id = $1');
-    expect(await findings()).toEqual([]);
+    expect(await findings()).toEqual(['head_invalid 5']);
     expect(await findings(kept.token)).toEqual(['tail_missing 6-8']);
   });
 
@@ -214,10 +215,10 @@ describe('against checkpoints', () => {
     const { json: kept } = await send('POST', '/checkpoints');
     const entries = await readAll();
     await forge(entries.map((entry) => (entry.seq === 4 ? { ...entry, actorId: 'key_framed' } : entry)));
-    expect(await findings()).toEqual(['chain_rewritten 1-8', 'chain_rewritten 1-9']);
+    expect(await findings()).toEqual(['chain_rewritten 1-8', 'chain_rewritten 1-9', 'head_invalid 9']);
     await sql('DELETE FROM audit_checkpoints WHERE tenant_id = $1');
-    expect(await findings()).toEqual([]);
-    expect(await findings(kept.token)).toEqual(['chain_rewritten 1-9']);
+    expect(await findings()).toEqual(['head_invalid 9']);
+    expect(await findings(kept.token)).toEqual(['chain_rewritten 1-9', 'head_invalid 9']);
   });
 
   test('a stored checkpoint that nobody signed is no checkpoint', async () => {
@@ -333,7 +334,8 @@ describe('retention', () => {
 
   test('removes what is left of erased entries before the erasure itself', async () => {
     world.clock.advanceSeconds(31 * days);
-    const deps = { ids: createIds(world.clock, seededBytes(9)), signer: world.parts.auditSigner };
+    const { auditHeads: heads, auditSigner: signer } = world.parts;
+    const deps = { ids: createIds(world.clock, seededBytes(9)), heads, signer };
     const names = { from: 'Name 3', to: 'erased' };
     const { changed } = await world.db.transaction((tx) =>
       redactEntries(tx, deps, { ...names, tenantId: org.id, after: 0, limit: 100, now: world.clock.now() }),

@@ -1,11 +1,14 @@
 /** Verifies the chain of a tenant as it stands in the database. */
 import { refuseField } from '../../contract/refusal.ts';
 import type { Queryable } from '../../platform/db/database.ts';
+import { platformTenant } from '../../platform/http/access.ts';
 import type { TellProgress } from '../../platform/http/route.ts';
 import { takingTurns } from '../../platform/taking-turns.ts';
-import { type ChainPlace, chainStart, type SignedPlace } from './chain.ts';
+import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
-import { findAnchor, findHead, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
+import type { ChainHeads } from './chain-heads.ts';
+import { findHead, type StoredHead } from './head-queries.ts';
+import { findAnchor, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
 import { isSigned } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
 import {
@@ -23,6 +26,7 @@ const checkpointsMax = 1_000;
 
 export interface VerificationDependencies {
   readonly db: Queryable;
+  readonly heads: ChainHeads;
   readonly signer: Signer;
 }
 
@@ -38,12 +42,12 @@ export async function verifyLog(
   deps: VerificationDependencies,
   request: VerificationRequest,
 ): Promise<VerificationView> {
-  const { db, signer } = deps;
+  const { db, heads, signer } = deps;
   const { tenantId, kept, now, progress } = request;
   const keys = await signer.publicKeys(db);
   const open = tokenOpener([...(keys.current === undefined ? [] : [keys.current]), ...keys.previous]);
   const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
-  const chain = await verifyChain(db, { tenantId, open, kept: keptStatement, progress });
+  const chain = await verifyChain(db, { tenantId, heads, open, kept: keptStatement, progress });
   const verified = { ...chain, findings: [...brokenKeys(keys), ...chain.findings] };
   if (verified.findings.length > 0 && (await signer.publicKeys(db)).current?.id !== keys.current?.id) {
     // The key was replaced meanwhile, and what the new one has signed could not be known.
@@ -94,20 +98,21 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
 interface Verified {
   readonly check: ChainCheck;
   readonly findings: readonly Finding[];
-  readonly head: ChainPlace;
+  readonly head: StoredHead;
   readonly checkpoints: number;
   readonly anchor: StoredToken | undefined;
 }
 
 interface ChainRequest {
   readonly tenantId: string;
+  readonly heads: ChainHeads;
   readonly open: OpenToken;
   readonly kept: OpenedStatement | undefined;
   readonly progress: TellProgress;
 }
 
 async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verified> {
-  const { tenantId, open, kept, progress } = request;
+  const { tenantId, heads, open, kept, progress } = request;
   const { places, broken } = await readCheckpoints(db, tenantId, open);
   const all = [...(kept === undefined ? [] : [kept]), ...places];
   const first = await findAnchor(db, tenantId);
@@ -123,7 +128,8 @@ async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verifi
     anchor === undefined || isGenuineAnchor(open, tenantId, anchor)
       ? []
       : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
-  const findings = [...broken, ...forged, ...check.finish(head)];
+  const found = [...check.finish(head), ...beginning(tenantId, check.first, head)];
+  const findings = [...broken, ...forged, ...found, ...forgedEnd(heads, tenantId, head, found)];
   return { check, findings, head, checkpoints: all.length, anchor };
 }
 
@@ -137,7 +143,7 @@ async function readAll(
 ): Promise<Pick<Verified, 'head' | 'anchor'>> {
   let anchor = start;
   for (let after = start?.seq ?? 0; ; ) {
-    const head = (await findHead(db, tenantId)) ?? chainStart;
+    const head = await findHead(db, tenantId);
     const entries = await readEntries(db, tenantId, after, entriesPerRead);
     if (entries[0]?.seq !== after + 1) {
       // Retention goes on meanwhile: what it has removed is not missing, and the rest follows on where it has ended.
@@ -160,6 +166,41 @@ async function readAll(
     }
     after = last;
   }
+}
+
+/** Every log begins with what made its owner. Another beginning was written after all of the log was removed. */
+function beginning(tenantId: string, first: AuditEntry | undefined, head: StoredHead): Finding[] {
+  const action = tenantId === platformTenant ? 'operator_keys.mint' : 'orgs.create';
+  const isOther =
+    first === undefined ? head.seq === chainStart.seq : first.seq === 1 && first.action !== action;
+  return isOther
+    ? [
+        fault(
+          'entry_missing',
+          1,
+          `The log does not begin with ${action}: entries before this one were removed.`,
+        ),
+      ]
+    : [];
+}
+
+/** Where the end does not fit the entries, that was found already. */
+function forgedEnd(
+  heads: ChainHeads,
+  tenantId: string,
+  head: StoredHead,
+  found: readonly Finding[],
+): Finding[] {
+  const isFound = found.some(({ kind }) => kind === 'tail_missing' || kind === 'head_wrong');
+  return isFound || heads.isGenuine(tenantId, head)
+    ? []
+    : [
+        fault(
+          'head_invalid',
+          head.seq,
+          'The end of the chain is not authentic: entries behind it may have been removed.',
+        ),
+      ];
 }
 
 /** What they have signed, if they have signed anything, cannot be checked. */

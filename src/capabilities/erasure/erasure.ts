@@ -8,13 +8,12 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { CustomerDigest } from '../../platform/http/idempotency.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Change } from '../../platform/http/route.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import { newPseudonym } from '../../platform/ledger/erased.ts';
 import type { Ledger } from '../../platform/ledger/ledger.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { redactEntries, type Signer } from '../audit/index.ts';
+import { type Appending, redactEntries, type Signer } from '../audit/index.ts';
 import { findPolicy } from '../retention/index.ts';
 import {
   type Batch,
@@ -42,9 +41,8 @@ import {
 } from './queries.ts';
 import { type ErasureFilters, type ErasureView, erasureSorts } from './schema.ts';
 
-export interface ErasureDependencies {
+export interface ErasureDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly secrets: Secrets;
   readonly signer: Signer;
   readonly ledger: Pick<Ledger, 'holds' | 'renameCustomer'>;

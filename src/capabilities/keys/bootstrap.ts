@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../platform/http/key-format.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Appending, recordChange } from '../audit/index.ts';
 import { type Minting, mintKey } from './keys.ts';
 import { minted } from './outcomes.ts';
 import { findKeyByDigest, operatorKeyExists } from './queries.ts';
 
-export interface BootstrapOptions extends Minting {
+export interface BootstrapOptions extends Minting, Appending {
   readonly db: Database;
   readonly clock: Clock;
   readonly dataDir: string;
@@ -43,7 +43,7 @@ export async function bootstrapOperator(options: BootstrapOptions): Promise<Boot
     for (const change of changes) {
       await recordChange(
         tx,
-        options.ids,
+        options,
         { kind: 'service', id: 'bootstrap', at: now },
         'operator_keys.mint',
         change,

@@ -3,23 +3,21 @@ import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, redirectTo } from '../../platform/http/page.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Appending, recordChange } from '../audit/index.ts';
 import { findOrg } from '../orgs/index.ts';
 import { consoleHome, openSession, type Sessions, showRefusal, signInAnswer } from '../sessions/index.ts';
 import type { MemberLinks } from './links.ts';
 import { changeOf } from './members.ts';
 
-export interface MemberPageDependencies {
+export interface MemberPageDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly sessions: Sessions;
   readonly links: MemberLinks;
 }
 
 const path = '/console/invitations/{token}';
 
-export function memberPages({ db, ids, sessions, links }: MemberPageDependencies): Page[] {
+export function memberPages({ db, ids, heads, sessions, links }: MemberPageDependencies): Page[] {
   const over = () =>
     refuse('gone', 'This link was used already or is over. Ask whoever gave it to you for a new one.');
 
@@ -54,11 +52,11 @@ export function memberPages({ db, ids, sessions, links }: MemberPageDependencies
           const { before, after } = used;
           if (before.joined_at === null) {
             const actor = { kind: 'member', id: after.id, at: now, address, traceId } as const;
-            await recordChange(tx, ids, actor, 'members.join', changeOf(used, 'member.joined'));
+            await recordChange(tx, { ids, heads }, actor, 'members.join', changeOf(used, 'member.joined'));
           }
           return openSession(
             tx,
-            { ids, sessions },
+            { ids, heads, sessions },
             {
               tenantId: after.org_id,
               method: 'invitation',

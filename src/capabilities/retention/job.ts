@@ -11,13 +11,12 @@ import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Faults } from '../../platform/faults.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs.ts';
 import { createDecisionPace } from '../../platform/ledger/decision-pace.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
 import type { Log } from '../../platform/log.ts';
-import { recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
+import { type Appending, recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
 import { removeOldAccess } from '../support/index.ts';
 import { removeOldDeliveries, removeOldEvents } from '../webhooks/index.ts';
 import { deleteContents, deleteLedgerEntries, deleteRuns } from './deletions.ts';
@@ -39,9 +38,8 @@ import {
 } from './queries.ts';
 import { ledgerDaysMin } from './schema.ts';
 
-export interface RetentionDependencies {
+export interface RetentionDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly clock: SharedClock;
   readonly faults: Faults;
   readonly signer: Signer;
@@ -146,7 +144,7 @@ function stillPutOff(putOff: PutOff, now: Date): PutOff {
 }
 
 export function retentionJob(deps: RetentionDependencies): Job {
-  const { db, ids, clock, faults, signer, log } = deps;
+  const { db, ids, heads, clock, faults, signer, log } = deps;
   const steps = stepsOf(signer);
 
   /** One batch of the org whose turn it is. */
@@ -174,11 +172,17 @@ export function retentionJob(deps: RetentionDependencies): Job {
       await forgetRun(tx, run);
     } else if (isOver) {
       await finishRun(tx, run, now);
-      await recordChange(tx, ids, { kind: 'service', id: 'retention', at: now }, 'retention_policy.run', {
-        tenantId: policy.org_id,
-        target: { kind: 'retention_run', id: run.id },
-        after: viewRetentionRun({ ...run, finished_at: now }),
-      });
+      await recordChange(
+        tx,
+        { ids, heads },
+        { kind: 'service', id: 'retention', at: now },
+        'retention_policy.run',
+        {
+          tenantId: policy.org_id,
+          target: { kind: 'retention_run', id: run.id },
+          after: viewRetentionRun({ ...run, finished_at: now }),
+        },
+      );
     }
   }
 

@@ -10,8 +10,8 @@ import { type OrgRole, orgRoles, platformTenant } from '../../platform/http/acce
 import { type Page, redirectTo } from '../../platform/http/page.ts';
 import { type Route, write } from '../../platform/http/route.ts';
 import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import type { Appending } from '../audit/index.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { openSession, showRefusal } from './pages.ts';
 import { consoleHome } from './return-path.ts';
@@ -35,9 +35,8 @@ const ConsoleLink = closed({
   expires_at: timestamp,
 });
 
-export interface ConsoleLinkDependencies {
+export interface ConsoleLinkDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly secrets: Secrets;
   readonly sessions: Sessions;
   /** Whether operators may enter the org without asking it. Whoever decides by it has locked the org. */
@@ -46,7 +45,7 @@ export interface ConsoleLinkDependencies {
 }
 
 export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; pages: Page[] } {
-  const { db, ids, sessions, admitsUnasked, baseUrl } = deps;
+  const { db, ids, heads, sessions, admitsUnasked, baseUrl } = deps;
   const tokens = createTokens(deps.secrets, 'console link');
   const path = '/console/link/{token}';
   const over = () =>
@@ -136,7 +135,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
           }
           return openSession(
             tx,
-            { ids, sessions },
+            { ids, heads, sessions },
             {
               tenantId: link.tenant_id,
               method: 'link',

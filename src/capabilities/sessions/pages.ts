@@ -10,8 +10,7 @@ import {
 import type { AuthBackoff } from '../../platform/http/auth-backoff.ts';
 import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { type Actor, type Attempts, recordChange } from '../audit/index.ts';
+import { type Actor, type Appending, type Attempts, recordChange } from '../audit/index.ts';
 import { end } from './ending.ts';
 import { lockSession } from './queries.ts';
 import { refusedSignIn } from './refused-sign-in.ts';
@@ -19,9 +18,8 @@ import { returnPath } from './return-path.ts';
 import type { SessionOpening, Sessions } from './sessions.ts';
 import { complaint, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
 
-export interface SignInDependencies {
+export interface SignInDependencies extends Appending {
   readonly db: Database;
-  readonly ids: Ids;
   readonly sessions: Sessions;
   readonly backoff: AuthBackoff;
   readonly attempts: Pick<Attempts, 'note'>;
@@ -31,7 +29,7 @@ export interface SignInDependencies {
 }
 
 export function signInPages(deps: SignInDependencies): Page[] {
-  const { db, ids, sessions, backoff, attempts, findCredential, requiresSso } = deps;
+  const { db, ids, heads, sessions, backoff, attempts, findCredential, requiresSso } = deps;
 
   async function signInWithKey(visit: Visit, form: URLSearchParams): Promise<PageAnswer> {
     const credential = await findCredential((form.get('key') ?? '').trim());
@@ -71,7 +69,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
       userAgent: headers['user-agent'],
       now,
     };
-    return (await db.transaction((tx) => openSession(tx, { ids, sessions }, opening, visit))).cookie;
+    return (await db.transaction((tx) => openSession(tx, { ids, heads, sessions }, opening, visit))).cookie;
   }
 
   async function signOut({ headers, now, address, traceId }: Visit): Promise<PageAnswer> {
@@ -83,7 +81,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
         const row = await lockSession(tx, sessions.idleSeconds, org?.id ?? platformTenant, session.id);
         if (row !== undefined && row.ended_at === null) {
           const actor = { kind: session.actor, id: keyId, at: now, address, traceId };
-          await recordChange(tx, ids, actor, 'sessions.close', await end(tx, row, now));
+          await recordChange(tx, { ids, heads }, actor, 'sessions.close', await end(tx, row, now));
         }
       });
     }
@@ -141,7 +139,7 @@ function actorOf(credential: Credential | undefined): Pick<Actor, 'kind' | 'id'>
 /** Opens a session and writes down who signed in, in the transaction of what proved it. */
 export async function openSession(
   tx: Transaction,
-  { ids, sessions }: Pick<SignInDependencies, 'ids' | 'sessions'>,
+  { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
   opening: SessionOpening,
   { traceId }: Pick<Visit, 'traceId'>,
 ) {
@@ -157,7 +155,7 @@ export async function openSession(
           kind: tenantId === platformTenant || method === 'link' ? 'operator' : 'key',
           id: holder.keyId,
         } as const);
-  await recordChange(tx, ids, { ...actor, at: now, address, traceId }, 'sessions.open', {
+  await recordChange(tx, { ids, heads }, { ...actor, at: now, address, traceId }, 'sessions.open', {
     tenantId,
     target: { kind: 'session', id: opened.session.id },
     after: { method, address, user_agent: opened.session.user_agent },

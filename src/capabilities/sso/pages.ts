@@ -6,12 +6,11 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import { AuthBackoff } from '../../platform/http/auth-backoff.ts';
 import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
 import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
 import { SamlThread } from '../../platform/saml/saml-thread.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { type Attempts, recordChange } from '../audit/index.ts';
+import { type Appending, type Attempts, recordChange } from '../audit/index.ts';
 import { recognizeMember } from '../members/index.ts';
 import { findOrg, findOrgBySlug, type OrgRow } from '../orgs/index.ts';
 import {
@@ -34,10 +33,9 @@ import { createSignIns } from './sign-ins.ts';
 /** From one address; a company may be behind it. */
 const begunPerMinuteMax = 300;
 
-export interface SsoPageDependencies {
+export interface SsoPageDependencies extends Appending {
   readonly db: Database;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly log: Log;
   readonly secrets: Secrets;
   readonly sessions: Sessions;
@@ -49,7 +47,7 @@ export interface SsoPageDependencies {
 }
 
 export function ssoPages(deps: SsoPageDependencies): Page[] {
-  const { db, ids, log, sessions, backoff, attempts, baseUrl } = deps;
+  const { db, ids, heads, log, sessions, backoff, attempts, baseUrl } = deps;
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
   const samlThread = new SamlThread();
@@ -201,7 +199,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const { member, changes } = await recognizeMember(tx, ids, now, identity, rules);
     for (const change of changes) {
       const actor = { kind: 'member', id: member.id, at: now, address, traceId } as const;
-      await recordChange(tx, ids, actor, 'members.sign_in', change);
+      await recordChange(tx, { ids, heads }, actor, 'members.sign_in', change);
     }
     return member.id;
   }
@@ -216,7 +214,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       userAgent: headers['user-agent'],
       now,
     };
-    return (await openSession(tx, { ids, sessions }, opening, visit)).cookie;
+    return (await openSession(tx, { ids, heads, sessions }, opening, visit)).cookie;
   }
 
   function arrived({ return_to }: AttemptRow, cookie: string): PageAnswer {

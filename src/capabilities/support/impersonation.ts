@@ -9,17 +9,15 @@ import type { Faults } from '../../platform/faults.ts';
 import type { Credential } from '../../platform/http/access.ts';
 import { isWellFormedKey, keyDigest } from '../../platform/http/key-format.ts';
 import type { ImpersonatedRequest } from '../../platform/http/support-session.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
-import { recordAttempt } from '../audit/index.ts';
+import { type Appending, recordAttempt } from '../audit/index.ts';
 import { credentialOrg } from '../keys/index.ts';
 import { tokenEnvironment } from './grants.ts';
 import { findSession, insertAccess } from './queries.ts';
 
-export interface ImpersonationDependencies {
+export interface ImpersonationDependencies extends Appending {
   readonly db: Database;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly log: Log;
   readonly faults: Faults;
   readonly region: string | undefined;
@@ -44,7 +42,7 @@ function shortened(path: string): string {
 }
 
 export function createImpersonation(deps: ImpersonationDependencies): Impersonation {
-  const { db, clock, ids, log, faults, region } = deps;
+  const { db, clock, ids, heads, log, faults, region } = deps;
 
   async function write(request: ImpersonatedRequest) {
     const { support, orgId, route, method, path, refusal, address, traceId, now } = request;
@@ -52,21 +50,25 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
     const code = refusal?.code ?? null;
     const { grantId, sessionId, operatorKeyId } = support;
     await db.transaction(async (tx) => {
-      await recordAttempt(tx, ids, {
-        tenantId: orgId,
-        actor: { kind: 'support', id: operatorKeyId, address, traceId, at: now },
-        action: route?.id ?? unmatchedAction,
-        outcome: refusal === undefined ? 'success' : 'denied',
-        ...(refusal !== undefined && { code: refusal.code }),
-        target: { kind: 'operation', id: `${method} ${route?.path ?? 'unmatched'}` },
-        detail: {
-          operator_key_id: operatorKeyId,
-          org_id: orgId,
-          grant_id: grantId,
-          session_id: sessionId,
-          path,
+      await recordAttempt(
+        tx,
+        { ids, heads },
+        {
+          tenantId: orgId,
+          actor: { kind: 'support', id: operatorKeyId, address, traceId, at: now },
+          action: route?.id ?? unmatchedAction,
+          outcome: refusal === undefined ? 'success' : 'denied',
+          ...(refusal !== undefined && { code: refusal.code }),
+          target: { kind: 'operation', id: `${method} ${route?.path ?? 'unmatched'}` },
+          detail: {
+            operator_key_id: operatorKeyId,
+            org_id: orgId,
+            grant_id: grantId,
+            session_id: sessionId,
+            path,
+          },
         },
-      });
+      );
       await insertAccess(tx, {
         org_id: orgId,
         id: ids.next('sac'),

@@ -1,14 +1,13 @@
 /** Turning off a subscription that nothing reaches any more, with an entry in the audit log and an event. */
 import type { Database } from '../../platform/db/database.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { recordChange } from '../audit/index.ts';
+import { type Appending, recordChange } from '../audit/index.ts';
 import type { Lane } from './lanes.ts';
 import { findSubscription } from './queries.ts';
 import { changeSubscription, viewSubscription } from './subscriptions.ts';
 
 export async function disableSubscription(
   db: Database,
-  ids: Ids,
+  appending: Appending,
   { org_id, subscription_id }: Lane,
   reason: 'gone' | 'failing',
   now: Date,
@@ -24,7 +23,7 @@ export async function disableSubscription(
       disabled_reason: reason,
       disabled_at: now,
     }));
-    await recordChange(tx, ids, { kind: 'service', id: 'webhooks', at: now }, 'webhooks.disable', {
+    await recordChange(tx, appending, { kind: 'service', id: 'webhooks', at: now }, 'webhooks.disable', {
       tenantId: org_id,
       target: { kind: 'webhook', id: subscription_id },
       before: viewSubscription(before),

@@ -15,9 +15,9 @@ import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Faults } from '../../platform/faults.ts';
-import type { Ids } from '../../platform/ids.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import type { Appending } from '../audit/index.ts';
 import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts';
 import { disableSubscription } from './disabling.ts';
 import { claimLanes, type Lane, leaveAllLanes, leaveLane, renewLeases } from './lanes.ts';
@@ -31,10 +31,9 @@ import { createRecorder } from './recorder.ts';
 import type { Sender } from './sender.ts';
 import { Slots } from './slots.ts';
 
-export interface DispatcherDependencies {
+export interface DispatcherDependencies extends Appending {
   readonly db: Database;
   readonly clock: SharedClock;
-  readonly ids: Ids;
   readonly log: Log;
   readonly faults: Faults;
   readonly secrets: Secrets;
@@ -81,14 +80,14 @@ interface Work {
 }
 
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
-  const { db, clock, ids, log, faults, sender, counts } = deps;
+  const { db, clock, ids, heads, log, faults, sender, counts } = deps;
   const { random = Math.random, stopWaitMs = usualStopWaitMs } = deps;
   const owner = randomUUID();
   const receivers = createReceivers(deps);
   const recorder = createRecorder(db, async (failing, at) => {
     for (const { failing_since, ...lane } of failing) {
       if (at.getTime() - failing_since.getTime() >= failingMsMax) {
-        await disableSubscription(db, ids, lane, 'failing', at);
+        await disableSubscription(db, { ids, heads }, lane, 'failing', at);
       }
     }
   });
@@ -224,7 +223,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const recorded = recorder.add(outcome);
     if (answer.status === 410) {
       await recorded;
-      await disableSubscription(db, ids, lane, 'gone', at);
+      await disableSubscription(db, { ids, heads }, lane, 'gone', at);
     }
     return [recorded];
   }
