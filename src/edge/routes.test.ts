@@ -1,6 +1,6 @@
 /** The edge decision over HTTP: what it holds, what it refuses, and how it is settled. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
+import { createWorld, type TestAnswer, type TestOrg, type World } from '../../test/harness.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -103,6 +103,102 @@ describe('an edge decision', () => {
       expect(nested.json.error.code).toBe('validation_failed');
     }
     expect((await ask(org, { model: 'm', estimated_cost_usd: '0.1' })).status).toBe(200);
+  });
+});
+
+describe('an edge decision with an Idempotency-Key', () => {
+  const body = { model: 'm', estimated_cost_usd: '0.6' };
+  const replayOf = ({ status, text, headers }: TestAnswer) => [status, text, headers['idempotent-replayed']];
+  const holdsOf = async (org: TestOrg) =>
+    (await world.request('GET', `/v1/orgs/${org.id}/holds`, { key: org.ownerKey })).json.data;
+
+  test('is the same decision after its run, for 72 hours, and takes no second hold', async () => {
+    const org = await capped('1');
+    const headers = { 'idempotency-key': 'late' };
+    const first = await ask(org, body, headers);
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+    expect(replayOf(await ask(org, body, headers))).toEqual([200, first.text, 'true']);
+    const run = await world.request('POST', '/v1/runs', {
+      key: org.ownerKey,
+      body: { model: 'm', cost_usd: '0.5', decision_id: first.json.decision_id },
+    });
+    expect(run.status).toBe(201);
+    const conflict = await ask(org, { ...body, workflow: 'w' }, headers);
+    expect([conflict.status, conflict.json.error.code]).toEqual([409, 'idempotency_key_conflict']);
+    expect(replayOf(await ask(org, body, headers))).toEqual([200, first.text, 'true']);
+    expect(await holdsOf(org)).toEqual([]);
+    world.clock.advanceSeconds(3 * 86_400);
+    const fresh = await ask(org, body, headers);
+    expect(replayOf(fresh)).toEqual([200, fresh.text, undefined]);
+    expect(fresh.json.decision_id).not.toBe(first.json.decision_id);
+  });
+
+  test('that was refused is judged again', async () => {
+    const org = await capped('0.5');
+    const headers = { 'idempotency-key': 'denied' };
+    expect((await ask(org, body, headers)).status).toBe(402);
+    await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, {
+      key: org.ownerKey,
+      body: { cap_usd: '1' },
+    });
+    const allowed = await ask(org, body, headers);
+    expect(replayOf(allowed)).toEqual([200, allowed.text, undefined]);
+  });
+
+  test('is replayed where a rate, or a price that is gone, would refuse it now', async () => {
+    const org = await capped('10');
+    const headers = { 'idempotency-key': 'rated' };
+    await world.request('PUT', '/v1/admin/orgs/{org}/rate-limits'.replace('{org}', org.id), {
+      key: world.operatorKey,
+      body: {
+        policies: [
+          {
+            name: 'one',
+            match: { model: 'm' },
+            unit: 'requests',
+            limit: 1,
+            window_seconds: 60,
+            kind: 'rate',
+          },
+        ],
+      },
+    });
+    const first = await ask(org, body, headers);
+    expect(first.status).toBe(200);
+    expect(replayOf(await ask(org, body, headers))).toEqual([200, first.text, 'true']);
+    expect((await ask(org, body)).json.error.code).toBe('rate_limited');
+
+    const path = `/v1/admin/orgs/${org.id}/prices/short-lived`;
+    await world.request('PUT', path, {
+      key: world.operatorKey,
+      body: { input_usd_per_million: '1', output_usd_per_million: '1' },
+    });
+    const priced = { model: 'short-lived', input_tokens: 10, max_output_tokens: 10 };
+    const second = await ask(org, priced, { 'idempotency-key': 'priced' });
+    expect(second.status).toBe(200);
+    await world.request('DELETE', path, { key: world.operatorKey });
+    expect((await ask(org, priced)).json.error.code).toBe('validation_failed');
+    expect(replayOf(await ask(org, priced, { 'idempotency-key': 'priced' }))).toEqual([
+      200,
+      second.text,
+      'true',
+    ]);
+  });
+
+  test('is kept nowhere in the clear', async () => {
+    const org = await capped('1');
+    const headers = { 'idempotency-key': 'chosen-by-the-client-91b0' };
+    const { json } = await ask(org, body, headers);
+    await world.request('DELETE', `/v1/orgs/${org.id}/holds/${json.decision_id}`, { key: org.ownerKey });
+    const stored = await world.db.query<{ text: string; body: Uint8Array }>(
+      'SELECT k::text AS text, body FROM idempotency_keys k WHERE tenant_id = $1',
+      [org.id],
+    );
+    expect(stored).toHaveLength(1);
+    const seen = stored.map((row) => row.text + Buffer.from(row.body).toString('latin1')).join();
+    for (const secret of ['chosen-by', json.decision_id, 'allow']) {
+      expect(seen).not.toContain(secret);
+    }
   });
 });
 

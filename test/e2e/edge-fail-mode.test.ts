@@ -1,7 +1,7 @@
 /** What the edge answers while its database is away, by the operator's choice. */
 import { describe, expect, test } from 'vitest';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
-import { createWorld, type World } from '../harness.ts';
+import { createWorld, type TestAnswer, type World } from '../harness.ts';
 
 /** Cuts every way to the books, as a database that is away does. */
 function cut(world: World): () => void {
@@ -19,10 +19,11 @@ function cut(world: World): () => void {
 async function orgWithCap(world: World) {
   const org = await world.createOrg();
   await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: '1' } });
-  const ask = (usd: string) =>
+  const ask = (usd: string, headers: Record<string, string> = {}) =>
     world.request('POST', '/v1/edge/decision', {
       key: org.ownerKey,
       body: { model: 'm', estimated_cost_usd: usd },
+      headers,
     });
   return { org, ask };
 }
@@ -72,6 +73,40 @@ describe('while the books cannot be asked', () => {
     await world.request('DELETE', `/v1/orgs/${org.id}/holds/${beyond.json.decision_id}`, {
       key: org.ownerKey,
     });
+    expect((await ask('0.8')).status).toBe(200);
+    await world.close();
+  });
+
+  test('an Idempotency-Key gives the same degraded decision, now, once it is counted, and after its run', async () => {
+    const world = await createWorld({ SVC_EDGE_FAIL_MODE: 'open' });
+    const { org, ask } = await orgWithCap(world);
+    const headers = { 'idempotency-key': 'degraded' };
+    const replayOf = ({ status, text, headers: given }: TestAnswer) => [
+      status,
+      text,
+      given['idempotent-replayed'],
+    ];
+    const mend = cut(world);
+    const many = await Promise.all([ask('0.7', headers), ask('0.7', headers), ask('0.7', headers)]);
+    const [given] = many.filter((answer) => answer.headers['idempotent-replayed'] === undefined);
+    expect(given?.json).toMatchObject({ decision: 'allow', degraded: true });
+    const replayed = [200, given?.text, 'true'];
+    expect(new Set(many.map(({ text }) => text)).size).toBe(1);
+    const conflict = async () => (await ask('0.6', headers)).json.error?.code;
+    expect(await conflict()).toBe('idempotency_key_conflict');
+    mend();
+    expect(replayOf(await ask('0.7', headers))).toEqual(replayed);
+    const landing = world.app.jobs.find(({ name }) => name.includes('without the books'));
+    await landing?.runOnce();
+    expect(replayOf(await ask('0.7', headers))).toEqual(replayed);
+    expect(await conflict()).toBe('idempotency_key_conflict');
+    const run = await world.request('POST', '/v1/runs', {
+      key: org.ownerKey,
+      body: { model: 'm', cost_usd: '0.2', decision_id: given?.json.decision_id },
+    });
+    expect(run.json.marks).toEqual(['degraded']);
+    expect(replayOf(await ask('0.7', headers))).toEqual(replayed);
+    expect(await conflict()).toBe('idempotency_key_conflict');
     expect((await ask('0.8')).status).toBe(200);
     await world.close();
   });

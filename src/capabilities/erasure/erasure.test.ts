@@ -90,13 +90,19 @@ async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   await call('POST', '/v1/runs', { ...run, customer_id: 'somebody else' });
   const refused = await call('POST', '/v1/runs', { ...run, cost_usd: '9' });
   expect(refused.status).toBe(402);
-  const voided = await call('POST', '/v1/edge/decision', { ...scope, estimated_cost_usd: '0.1' });
+  const voided = await call(
+    'POST',
+    '/v1/edge/decision',
+    { ...scope, estimated_cost_usd: '0.1' },
+    { 'idempotency-key': 'voided' },
+  );
   await call('DELETE', `/v1/orgs/${org.id}/holds/${voided.json.decision_id}`);
-  const decided = await call('POST', '/v1/edge/decision', {
-    ...scope,
-    chain_id: chain,
-    estimated_cost_usd: '0.2',
-  });
+  const decided = await call(
+    'POST',
+    '/v1/edge/decision',
+    { ...scope, chain_id: chain, estimated_cost_usd: '0.2' },
+    { 'idempotency-key': 'open' },
+  );
   const weak = await world.mintKey(org, 'viewer', ['customers:write']);
   await world.request('DELETE', `/v1/orgs/${org.id}/customers/${inPath}`, { key: weak.secret });
   await world.app.finish();
@@ -222,6 +228,20 @@ describe('a customer with traces everywhere', () => {
     };
     const replay = await call('POST', '/v1/runs', body, { 'idempotency-key': 'first' });
     expect(refusalOf(replay)).toEqual([410, 'gone']);
+  });
+
+  test('is not told again by the stored answer of a decision, whose key stays used', async () => {
+    const decide = (key: string, more: object) =>
+      call('POST', '/v1/edge/decision', { ...scope, ...more }, { 'idempotency-key': key });
+    expect(refusalOf(await decide('voided', { estimated_cost_usd: '0.1' }))).toEqual([410, 'gone']);
+    expect(refusalOf(await decide('open', { chain_id: chain, estimated_cost_usd: '0.2' }))).toEqual([
+      410,
+      'gone',
+    ]);
+    expect(refusalOf(await decide('open', { estimated_cost_usd: '0.2' }))).toEqual([
+      409,
+      'idempotency_key_conflict',
+    ]);
   });
 
   test('is on record as erased, and unknown from now on', async () => {

@@ -98,7 +98,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
       ],
       packs: [{ key: 'crp_1@0', amount: 3n }],
       priceVersion: 'prc "1"',
-      idempotency: { digest: 'd', fingerprint: 'f', answer: '{"a":"\\n"}' },
+      idempotency: { digest: 'd', fingerprint: 'f', encrypted: 'YQ==', customerDigest: 'c' },
     });
     log.append([odd, holdOf('dec_plain')]);
     log.close();
