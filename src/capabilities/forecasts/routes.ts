@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../platform/http/route.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { type CapacityDependencies, forecastCapacity } from './capacity-forecast.ts';
@@ -83,6 +83,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
         'Growth, teams, another mix of models, prices, seasons, a new deployment: any of them together.',
       access: admin,
       body: CreateScenario,
+      bodyLimitBytes: bodyLimits.lists,
       success: 201,
       response: ScenarioView,
       errors: ['conflict'],
@@ -120,6 +121,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       description: '`changes` is replaced as a whole.',
       access: admin,
       body: PatchScenario,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: ScenarioView,
       errors: ['conflict'],

@@ -1,7 +1,7 @@
 import type { EventType } from '../../contract/events.ts';
 import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../platform/http/route.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { clearAllowList, putAllowList } from './ip-allow-list.ts';
@@ -162,6 +162,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
         'the caller is refused with `conflict` unless `force` is set.',
       access: owner,
       body: PutIpAllowList,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: IpAllowListView,
       errors: ['conflict'],

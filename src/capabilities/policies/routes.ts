@@ -3,7 +3,7 @@ import { parseUsd } from '../../kernel/money.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Caller } from '../../platform/http/access.ts';
 import { pageParameters } from '../../platform/http/list.ts';
-import { booking, type Route, read, type Seal, write } from '../../platform/http/route.ts';
+import { bodyLimits, booking, type Route, read, type Seal, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { draftRules } from './drafts.ts';
@@ -49,6 +49,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
         'does the run is allowed. A wrong expression is refused with the position of what is wrong.',
       access: admin,
       body: CreatePolicy,
+      bodyLimitBytes: bodyLimits.lists,
       success: 201,
       response: PolicyView,
       errors: ['conflict'],
@@ -108,6 +109,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
         'Makes a new version. What was asked for or approved under the version before is over: `approval.expired`.',
       access: admin,
       body: PatchPolicy,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: PolicyView,
       async handler({ params, body, caller, now }, tx) {
@@ -136,6 +138,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       description: 'A dry run: says which rules are looked at and why one decides. Asks for no approval.',
       access: reader,
       body: EvaluatePolicies,
+      bodyLimitBytes: bodyLimits.drafts,
       success: 200,
       response: Evaluation,
       async handler({ params, body, caller, now }, seal) {
@@ -153,6 +156,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
         'Says which runs the draft would treat differently than the rules in force. Changes nothing.',
       access: reader,
       body: SimulatePolicies,
+      bodyLimitBytes: bodyLimits.drafts,
       success: 200,
       response: Simulation,
       async handler({ params, body, progress }, seal) {

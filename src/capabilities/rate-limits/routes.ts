@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../platform/http/route.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { ofExistingOrg } from '../../platform/ledger/limit-changes.ts';
 import { viewPolicy } from './policies.ts';
@@ -28,6 +28,7 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
         'match keeps its id and what it has counted.',
       access: operator,
       body: PutRateLimits,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: RateLimitsView,
       async handler({ params, body, now }, tx) {

@@ -1,4 +1,4 @@
-import { type Change, decision, type Route, read, write } from '../../platform/http/route.ts';
+import { bodyLimits, type Change, decision, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { type DecisionDependencies, decideRoute } from './decisions.ts';
@@ -106,6 +106,7 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       description: 'Replaces the whole. Holds for the next decision.',
       access: admin,
       body: PutRoutingPolicy,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: RoutingPolicyView,
       async handler({ params, body, now }, tx) {
@@ -159,6 +160,7 @@ function decisionRoute(deps: RoutingDependencies): Route {
       'them. With `hold` what it may cost is held too. An `Idempotency-Key` answers for 72 hours, also after that hold has ended.',
     access: member,
     body: AskRoute,
+    bodyLimitBytes: bodyLimits.lists,
     success: 200,
     response: RouteDecision,
     errors: [

@@ -1,5 +1,5 @@
 import { gateCodes } from '../../contract/errors.ts';
-import { booking, type Route, read } from '../../platform/http/route.ts';
+import { bodyLimits, booking, type Route, read } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import { createGiveWay } from './give-way.ts';
@@ -39,6 +39,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
         'the estimate is held until the run is completed. A cost that is left out is computed from the price of the model.',
       access: writer,
       body: CreateRun,
+      bodyLimitBytes: bodyLimits.content,
       success: 201,
       response: RunView,
       errors: ['conflict', 'gone', ...gateCodes],
@@ -59,6 +60,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       },
       query: BulkQuery,
       body: bulkRuns(deps.bulkMaxRuns),
+      bodyLimitBytes: bodyLimits.configured,
       lines: 'runs',
       success: 201,
       response: BulkResult,
@@ -96,6 +98,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       description: 'Settles its hold with what it really cost, whole, also when that is more or comes late.',
       access: writer,
       body: CompleteRun,
+      bodyLimitBytes: bodyLimits.lists,
       bodyOptional: true,
       success: 200,
       response: RunView,

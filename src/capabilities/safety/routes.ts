@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import { booking, type Change, type Route, read, write } from '../../platform/http/route.ts';
+import { bodyLimits, booking, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
 import {
@@ -46,6 +46,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
         'them regular expressions.',
       access: admin,
       body: CreateDetector,
+      bodyLimitBytes: bodyLimits.lists,
       success: 201,
       response: DetectorView,
       errors: ['conflict'],
@@ -80,6 +81,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       description: 'Of a built-in one `enabled`, `action` and `threshold`. It holds for the next run.',
       access: admin,
       body: PatchDetector,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: DetectorView,
       errors: ['conflict'],
@@ -114,6 +116,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
         'Nothing of it is kept, but for the response to an `Idempotency-Key`, encrypted under a key that is derived from that.',
       access: tester,
       body: TestContent,
+      bodyLimitBytes: bodyLimits.content,
       success: 200,
       response: TestResult,
       async handler({ params, body }, seal) {

@@ -2,7 +2,7 @@ import { refuse } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Caller } from '../../platform/http/access.ts';
 import { checkMayGrantMembership } from '../../platform/http/granting.ts';
-import { type Change, type Route, read, write } from '../../platform/http/route.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { closed } from '../../platform/http/schemas.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
@@ -41,6 +41,7 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
         needsEveryScope,
       access: owner,
       body: PutSso,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: SsoView,
       async handler({ params, body, caller, now }, tx) {

@@ -1,7 +1,9 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
+import type { FieldError } from '../../contract/errors.ts';
 import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
+import type { ParsedBody } from './json.ts';
 import type { JsonList } from './json-survey.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
 import { type ParsedQuery, parseQueryString } from './query-string.ts';
@@ -28,7 +30,7 @@ export interface Asked {
   readonly match: Match;
   /** Undefined for a public route. */
   readonly caller: Caller | undefined;
-  readBody(rules: BodyRules): object | Promise<object>;
+  readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
   readonly outcome?: Promise<unknown> | undefined;
@@ -79,13 +81,14 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     const read =
       route.kind === 'write'
         ? asked.readBody({
-            limitBytes: deps.settings.bodyLimitBytes,
+            limitBytes: Math.min(route.bodyLimitBytes, deps.settings.bodyLimitBytes),
             optional: route.bodyOptional,
             lines: linesOf(route),
           })
         : undefined;
-    const body = read instanceof Promise ? await read : read;
-    const faultyBody = body === undefined ? [] : endpoint.checkBody(body);
+    const parsed = read instanceof Promise ? await read : read;
+    const body = parsed?.value;
+    const faultyBody = parsed === undefined ? [] : faultsOf(endpoint, parsed);
     if (query.faults.length > 0 || faultyBody.length > 0) {
       throw refuseFields([...query.faults, ...faultyBody]);
     }
@@ -131,6 +134,11 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       throw error;
     }
   };
+}
+
+function faultsOf({ checkBody }: RouteEndpoint, { value, faults }: ParsedBody): readonly FieldError[] {
+  const found = checkBody(value);
+  return faults.length === 0 ? found : onePerField([...faults, ...found]);
 }
 
 /** Its values, with what the schema fills in, and every fault of theirs. Most writes have no query at all. */

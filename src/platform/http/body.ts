@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
-import { isStorable, parseJsonLines, parseJsonObject } from './json.ts';
+import { noBody, type ParsedBody, parseJsonLines, parseJsonObject } from './json.ts';
+import { isStorable } from './json-faults.ts';
 import type { JsonList } from './json-survey.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
@@ -29,19 +30,19 @@ export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
   rules: BodyRules,
-): Promise<object> {
+): Promise<ParsedBody> {
   invite(request, response, rules.limitBytes);
   const bytes = await readBytes(request, rules.limitBytes);
   return parseBody(bytes, request.headers['content-type'], rules);
 }
 
 /** The same of one that is at hand. */
-export function parseBody(bytes: Buffer, contentType: string | undefined, rules: BodyRules): object {
+export function parseBody(bytes: Buffer, contentType: string | undefined, rules: BodyRules): ParsedBody {
   if (bytes.length === 0 && rules.optional) {
-    return {};
+    return noBody;
   }
   if (rules.lines !== undefined && contentType !== undefined && linesType.test(contentType)) {
-    return { [rules.lines.field]: parseJsonLines(bytes, rules.lines) };
+    return parseJsonLines(bytes, rules.lines);
   }
   if (contentType === undefined ? bytes.length > 0 : !jsonType.test(contentType)) {
     throw refuseField(
@@ -97,6 +98,9 @@ function invite(request: IncomingMessage, response: ServerResponse, limitBytes: 
 function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
+
+/** One message, since a body that is both cut short and damaged may be found to be either first. */
+export const endedEarly = 'The body ended early or is damaged.';
 
 /** Bodies whose framing broke while they arrived, and what is to be answered for it. */
 const broken = new WeakMap<IncomingMessage, Refusal>();
@@ -204,7 +208,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       hold(noBytes);
       resolve(whole);
     });
-    const damaged = () => fail(refuseField('body', 'invalid_body', 'The body ended early or is damaged.'));
+    const damaged = () => fail(refuseField('body', 'invalid_body', endedEarly));
     stream.on('error', damaged);
     request.on('error', damaged);
     request.on('aborted', damaged);

@@ -1,6 +1,7 @@
 /** A request as the pipeline sees it, with its body and the way back, whether Node's parser has read it or the lane. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type BodyRules, readJsonBody } from './body.ts';
+import type { ParsedBody } from './json.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 import type { RequestHead } from './request-head.ts';
 import { sendReply, sendStream } from './send.ts';
@@ -9,7 +10,7 @@ export interface Incoming {
   readonly request: RequestHead;
   /** What its handler would ask for, where that was asked before it was its turn. */
   readonly outcome: Promise<unknown> | undefined;
-  readBody(rules: BodyRules): object | Promise<object>;
+  readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
   /** Node's own, for what needs them: forms, answers that are streams, requests that are sent on. */
   messages(): NodeMessages;
   /** With these headers, which those of the reply are among. */

@@ -88,7 +88,51 @@ describe('items that are parsed where they lie are as JSON.parse has them', () =
   });
 });
 
-test('objects and lists are counted outside of strings alone', () => {
-  const survey = surveyJson(Buffer.from('{"a":[{"b":"[[[["},{}],"c":"\\"[["}'));
-  expect(survey).toMatchObject({ deepest: 3, containers: 4 });
+describe('a text is not to be parsed when it has', () => {
+  const excessOf = (text: string, max = 0) => surveyJson(Buffer.from(text), { field: 'runs', max }).excess;
+  const times = (count: number, make: (index: number) => string) =>
+    Array.from({ length: count }, (_, i) => make(i)).join();
+  const names = (count: number, from = 0) => `{${times(count, (i) => `"n${i + from}":0`)}}`;
+
+  test('more than 64 levels', () => {
+    expect(excessOf('['.repeat(64))).toBeUndefined();
+    expect(excessOf('['.repeat(65))).toMatch(/nested/);
+    expect(excessOf('"[[["'.repeat(100))).toBeUndefined();
+  });
+
+  test('more than 1000 names in one object, at any depth', () => {
+    expect(excessOf(`{"a":[${names(1_000)},${names(1_000)}]}`)).toBeUndefined();
+    expect(excessOf(`{"a":[${names(1_001)}]}`)).toMatch(/1000 names/);
+    expect(excessOf(`{"a":{},"b":"${':'.repeat(5_000)}"}`)).toBeUndefined();
+  });
+
+  test('more than 50000 values, or a hundred for each item of its list where these are more', () => {
+    expect(excessOf(`[${times(49_999, () => '1')}]`)).toBeUndefined();
+    expect(excessOf(`[${times(50_001, () => '1')}]`)).toMatch(/50000 values/);
+    expect(excessOf(`[${times(25_001, () => '{}')}]`)).toMatch(/50000 values/);
+    expect(excessOf(`[${times(50_001, () => '1')}]`, 1_000)).toBeUndefined();
+    expect(excessOf(`[${times(100_001, () => '1')}]`, 1_000)).toMatch(/100000 values/);
+  });
+
+  test('tens of thousands of different names, but not when the same ones come again', () => {
+    const objects = (count: number, make: (index: number) => string) => `[${times(count, make)}]`;
+    expect(
+      excessOf(
+        objects(1_000, () => names(100)),
+        10_000,
+      ),
+    ).toBeUndefined();
+    expect(
+      excessOf(
+        objects(200, (i) => names(100, i * 100)),
+        10_000,
+      ),
+    ).toBeUndefined();
+    expect(
+      excessOf(
+        objects(300, (i) => names(100, i * 100)),
+        10_000,
+      ),
+    ).toMatch(/different names/);
+  });
 });

@@ -149,6 +149,7 @@ function operation(route: Route, deprecation: Deprecation | undefined): Json {
     parameters: parameters(route),
     ...(route.body !== undefined && {
       requestBody: {
+        description: limitSentence(route),
         required: !route.bodyOptional,
         content: {
           'application/json': { schema: route.body },
@@ -160,6 +161,12 @@ function operation(route: Route, deprecation: Deprecation | undefined): Json {
     }),
     responses: responses(route, deprecation !== undefined),
   };
+}
+
+function limitSentence({ bodyLimitBytes }: Route): string {
+  return Number.isFinite(bodyLimitBytes)
+    ? `At most ${bodyLimitBytes} bytes, also after decompression.`
+    : 'As large as the service is configured to take, also after decompression.';
 }
 
 function deprecationSentence({ since, sunset, replacement }: Deprecation): string {

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type BodyRules, parseBody, tooLarge } from './body.ts';
 import { type Incoming, type NodeMessages, sendByNode } from './incoming.ts';
+import type { ParsedBody } from './json.ts';
 import type { PlainHead } from './plain-head.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 import type { RequestHead } from './request-head.ts';
@@ -45,7 +46,7 @@ export class PlainRequest implements Incoming, RequestHead {
     return this;
   }
 
-  readBody(rules: BodyRules): object {
+  readBody(rules: BodyRules): ParsedBody {
     if (this.#body.length > rules.limitBytes) {
       throw tooLarge(rules.limitBytes);
     }

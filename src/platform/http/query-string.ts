@@ -2,7 +2,7 @@
 
 import type { FieldError } from '../../contract/errors.ts';
 import { refuse } from '../../contract/refusal.ts';
-import { isStorable } from './json.ts';
+import { isStorable } from './json-faults.ts';
 
 export interface ParsedQuery {
   /** A repeated parameter is an array, which the schema refuses; one with a fault is left out. */

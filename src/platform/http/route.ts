@@ -69,6 +69,8 @@ interface Declaration<Path extends string, Query extends TObject, Response exten
   readonly description?: string;
   readonly query?: Query;
   readonly response: Response;
+  /** Where a body may be larger than most: at least the largest one that its schema allows. */
+  readonly bodyLimitBytes?: number;
   /** Codes of the handler itself; those of authentication, parsing and idempotency are derived. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -84,6 +86,8 @@ export interface Route {
   readonly query: TObject | undefined;
   readonly body: TObject | undefined;
   readonly bodyOptional: boolean;
+  /** The largest body, also after decompression; `SVC_BODY_LIMIT_BYTES` may allow less. */
+  readonly bodyLimitBytes: number;
   readonly success: number;
   readonly response: TSchema | undefined;
   readonly errors: readonly ErrorCode[];
@@ -118,6 +122,19 @@ export interface StreamAnswer {
 export function isStream(answer: unknown): answer is StreamAnswer {
   return typeof answer === 'object' && answer !== null && 'chunks' in answer && 'contentType' in answer;
 }
+
+/** How large a body may be, in bytes. A route without one of its own has `usual`. */
+export const bodyLimits = {
+  usual: 65_536,
+  /** Lists of names and words, and metadata. */
+  lists: 1_048_576,
+  /** All the rules of an org. */
+  drafts: 4_194_304,
+  /** A million characters of content, though each is escaped, beside what is said of it. */
+  content: 8_388_608,
+  /** As large as `SVC_BODY_LIMIT_BYTES` says, and no route may have more than that. */
+  configured: Number.POSITIVE_INFINITY,
+} as const;
 
 const publicAccess: Access = { kind: 'public' };
 
@@ -293,7 +310,7 @@ type AnyDeclaration = Omit<Declaration<string, TObject, TSchema>, 'response'> & 
 };
 
 function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
-  const { id, path, summary, description, query, response, errors } = declaration;
+  const { id, path, summary, description, query, response, errors, bodyLimitBytes } = declaration;
   return {
     kind: 'read',
     id,
@@ -304,6 +321,7 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
     query,
     body: undefined,
     bodyOptional: true,
+    bodyLimitBytes: bodyLimitBytes ?? bodyLimits.usual,
     lines: undefined,
     contentTypes: undefined,
     success: 200,

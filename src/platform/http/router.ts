@@ -2,7 +2,7 @@
 import createRouter from 'find-my-way';
 import { Type } from 'typebox';
 import { type Refusal, refuse } from '../../contract/refusal.ts';
-import { isStorable } from './json.ts';
+import { isStorable } from './json-faults.ts';
 import type { Page } from './page.ts';
 import type { Route } from './route.ts';
 import { compileBody, compileQuery, type Validator } from './validation.ts';

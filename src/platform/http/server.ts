@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import { type Refusal, refuse, refuseField } from '../../contract/refusal.ts';
 import type { Log } from '../log.ts';
-import { breakBody } from './body.ts';
+import { breakBody, endedEarly } from './body.ts';
 import type { RequestHandler } from './pipeline.ts';
 import { refusalReply } from './reply.ts';
 import { closeAfter, closeGently } from './send.ts';
@@ -165,7 +165,7 @@ function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): Refu
       return refuse('bad_request', 'The request took too long to arrive.');
     case 'HPE_INVALID_EOF_STATE':
       return part === 'body'
-        ? refuseField('body', 'invalid_body', 'The body ended early.')
+        ? refuseField('body', 'invalid_body', endedEarly)
         : refuse('bad_request', 'The request ended early.');
     default:
       return refuse('bad_request', 'The request is not well-formed HTTP.');
