@@ -149,7 +149,7 @@ describe('changing', () => {
   });
 
   test.each<[object, string]>([
-    [{ limit_usd: '-1' }, 'limit_usd invalid_format'],
+    [{ limit_usd: '-1' }, 'limit_usd out_of_range'],
     [{ limit_usd: null }, 'limit_usd invalid_type'],
     [{ timezone: '+01:00' }, 'timezone invalid_value'],
     [{ period: null }, 'period invalid_type'],

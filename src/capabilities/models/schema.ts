@@ -87,6 +87,7 @@ export const PutOrgPrice = closed({
   discount_percent: Type.Optional(
     nullable(
       Type.String({
+        format: 'percent',
         pattern: '^\\d{1,3}(\\.\\d{1,2})?$',
         description:
           "What is taken off each rate of the model's price: 0 to 100, a decimal string of at most 2 decimals. " +

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { units } from '../../kernel/limits.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { routeClasses } from '../../platform/http/request-rate.ts';
-import { choice, closed, id, name, nullable, page } from '../../platform/http/schemas.ts';
+import { choice, closed, id, name, nullable, page, usdPattern } from '../../platform/http/schemas.ts';
 import { countMax, scopeValueOrEach, viewedTimes } from '../../platform/ledger/limit-fields.ts';
 
 const policiesMax = 100;
@@ -13,6 +13,7 @@ const policyKinds = ['rate', 'quota'] as const;
 
 const amount = {
   format: 'usd',
+  pattern: usdPattern,
   minimum: 1,
   maximum: countMax,
   description: 'An integer for requests and tokens, a decimal string for usd; more than 0.',

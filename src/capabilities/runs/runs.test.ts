@@ -59,7 +59,7 @@ describe('a finished run', () => {
 
   test.each([
     ['an unknown model without a cost', { model: 'nobody-knows' }, ['model invalid_value']],
-    ['a cost below zero', { model: 'm', cost_usd: '-1' }, ['cost_usd invalid_format']],
+    ['a cost below zero', { model: 'm', cost_usd: '-1' }, ['cost_usd out_of_range']],
     ['a cost with an exponent', { model: 'm', cost_usd: '1e3' }, ['cost_usd invalid_format']],
     ['a cost that is a number', { model: 'm', cost_usd: 1 }, ['cost_usd invalid_type']],
     [

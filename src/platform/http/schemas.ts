@@ -39,13 +39,18 @@ export const timestamp = Type.String({
   description: 'RFC 3339 with offset.',
 });
 
+/** For clients, who do not know the format; the format bounds the amount as well. */
+export const usdPattern = '^\\d{1,10}(\\.\\d{1,9})?$';
+
 /** An amount of money as it travels. */
 export const usd = Type.String({
   format: 'usd',
+  pattern: usdPattern,
   description: 'US dollars as a decimal string: at most 9 decimals, no sign, no exponent, below 9 billion.',
 });
 export const signedUsd = Type.String({
   format: 'signed-usd',
+  pattern: '^-?\\d{1,10}(\\.\\d{1,9})?$',
   description: 'US dollars as a decimal string, at most 9 decimals, no exponent; below zero with a `-`.',
 });
 

@@ -4,6 +4,7 @@ import formats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import type { FieldError, FieldErrorCode } from '../../contract/errors.ts';
 import { parseSignedUsd, parseUsd } from '../../kernel/money.ts';
+import { outOfRange } from './out-of-range.ts';
 
 const options = {
   allErrors: true,
@@ -26,15 +27,21 @@ const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 /** In UTC, which is how we give times back: an offset must not carry one out of the years that schemas allow. */
 const years = { first: 1900, last: 2199 };
 
+function isDateTime(text: string): boolean {
+  return dateTime.test(text) && calendar.validate(text);
+}
+
 export function isInstant(text: string): boolean {
   const year = new Date(text).getUTCFullYear();
-  return dateTime.test(text) && calendar.validate(text) && year >= years.first && year <= years.last;
+  return isDateTime(text) && year >= years.first && year <= years.last;
 }
 
 for (const ajv of [bodies, hastyBodies, queries]) {
   ajv.addFormat('date-time', isInstant);
   ajv.addFormat('usd', (text) => parseUsd(text) !== undefined);
   ajv.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
+  // The pattern of the field says the rest.
+  ajv.addFormat('percent', (text) => Number(text) <= 100);
 }
 
 /** Returns every offending field; none when the value is valid. A query validator also fills in defaults. */
@@ -76,6 +83,7 @@ function holdsAtMost(max: number, value: unknown): boolean {
 }
 
 export function compileQuery(schema: TObject): Validator {
+  const hasRange = ['from', 'to'].every((name) => schema.properties[name] !== undefined);
   const check = validator(queries.compile(schema));
   const integers = Object.entries(schema.properties).flatMap(
     ([name, { type }]: [string, { type?: unknown }]) => (type === 'integer' ? [name] : []),
@@ -89,11 +97,33 @@ export function compileQuery(schema: TObject): Validator {
     const faults = unclear.map(
       (field) => ({ field, code: 'invalid_type', message: 'This has to be integer.' }) as const,
     );
-    const clear = Object.fromEntries(Object.entries(query).filter(([name]) => !unclear.includes(name)));
+    const clear = Object.fromEntries(
+      Object.entries(query)
+        .filter(([name]) => !unclear.includes(name))
+        .map(([name, given]) => [name, integers.includes(name) ? finite(given) : given]),
+    );
     const others = check(clear);
     Object.assign(query, clear);
-    return [...faults, ...others];
+    return [...faults, ...others, ...(hasRange ? rangeErrors(clear, others) : [])];
   };
+}
+
+/** An integer of hundreds of digits is too large, and not infinite, which would be of another type. */
+function finite(given: unknown): unknown {
+  const isInfinite = typeof given === 'string' && !Number.isFinite(Number(given));
+  return isInfinite ? String(Number.MAX_VALUE * (given.startsWith('-') ? -1 : 1)) : given;
+}
+
+/** On every route with both: a time span that ends before it begins is a mistake, and not an empty answer. */
+function rangeErrors({ from, to }: Record<string, unknown>, others: readonly FieldError[]): FieldError[] {
+  const isBackwards =
+    typeof from === 'string' &&
+    typeof to === 'string' &&
+    !others.some(({ field }) => field === 'from' || field === 'to') &&
+    Date.parse(to) < Date.parse(from);
+  return isBackwards
+    ? [{ field: 'to', code: 'out_of_range', message: 'This must not be earlier than `from`.' }]
+    : [];
 }
 
 /** The first finding about each field: one that could not be read is not missing as well. */
@@ -154,7 +184,12 @@ interface Explanation {
   readonly message: string;
 }
 
-function explain({ keyword, params, parentSchema }: ErrorObject): Explanation {
+function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanation {
+  const isOfForm = keyword === 'format' || keyword === 'pattern' || keyword === 'type';
+  const range = isOfForm ? outOfRange(parentSchema?.format, data, isDateTime) : undefined;
+  if (range !== undefined) {
+    return { code: 'out_of_range', message: range };
+  }
   switch (keyword) {
     case 'required':
       return { code: 'required', message: 'This field is required.' };
