@@ -97,23 +97,33 @@ describe('listing', () => {
     expect((await holds()).json.data).toEqual([]);
   });
 
-  test('goes through all of them by pages, the oldest first', async () => {
+  test('goes through all of them by pages, the oldest first or the newest', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       world.clock.advanceSeconds(1);
       ids.push(await ask({}));
     }
-    const seen: string[] = [];
-    let query = '?limit=2';
-    for (;;) {
-      const { json } = await holds(query);
-      seen.push(...json.data.map((hold: { decision_id: string }) => hold.decision_id));
-      if (json.next_cursor === null) {
-        break;
+    const seenBy = async (sort: string) => {
+      const seen: string[] = [];
+      for (let cursor = ''; ; ) {
+        const { json } = await holds(`?limit=2${sort}${cursor}`);
+        seen.push(...json.data.map((hold: { decision_id: string }) => hold.decision_id));
+        if (json.next_cursor === null) {
+          return seen;
+        }
+        cursor = `&cursor=${json.next_cursor}`;
       }
-      query = `?limit=2&cursor=${json.next_cursor}`;
-    }
-    expect(seen).toEqual(ids);
+    };
+    expect(await seenBy('')).toEqual(ids);
+    expect(await seenBy('&sort=admitted_at')).toEqual(ids);
+    expect(await seenBy('&sort=-admitted_at')).toEqual(ids.toReversed());
+    const { next_cursor: ofOldest } = (await holds('?limit=2')).json;
+    expect(refusalOf(await holds(`?cursor=${ofOldest}&sort=-admitted_at`))).toEqual([
+      422,
+      'validation_failed',
+      'cursor invalid_value',
+    ]);
+    expect(refusalOf(await holds('?sort=colour'))).toEqual([422, 'validation_failed', 'sort invalid_value']);
     expect(refusalOf(await holds('?cursor=abc'))).toEqual([422, 'validation_failed', 'cursor invalid_value']);
   });
 });

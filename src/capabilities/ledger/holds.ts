@@ -18,20 +18,18 @@ export interface HoldDependencies {
   readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void'>;
 }
 
-/** The one order that holds are listed in. */
-const order = 'admitted_at';
-
 export async function listHolds(
   { db, ledger }: HoldDependencies,
   orgId: string,
-  { limit = pageSize.fallback, cursor }: HoldFilters,
+  { limit = pageSize.fallback, cursor, sort = 'admitted_at' }: HoldFilters,
 ): Promise<PageOf<HoldView>> {
-  const after = cursor === undefined ? undefined : decodeCursor(cursor, order, 'text').id;
-  const holds = await ledger.holds(orgId, { limit: limit + 1, after });
+  // A cursor holds the id alone: ids have the order of the admissions.
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, sort, 'text').id;
+  const holds = await ledger.holds(orgId, { limit: limit + 1, after, newestFirst: sort.startsWith('-') });
   const data = await viewHolds(db, orgId, holds.slice(0, limit));
   const last = data.at(-1);
   const more = holds.length > limit && last !== undefined;
-  return { data, next_cursor: more ? encodeCursor(order, '', last.decision_id) : null };
+  return { data, next_cursor: more ? encodeCursor(sort, '', last.decision_id) : null };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limitKinds, units } from '../../kernel/limits.ts';
-import { listParameters, pageParameters } from '../../platform/http/list.ts';
+import { listParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../platform/http/schemas.ts';
 import { holdSecondsMax } from '../../platform/ledger/ledger.ts';
 
@@ -32,7 +32,8 @@ export const HoldView = closed({
 });
 export type HoldView = Static<typeof HoldView>;
 
-export const HoldFilters = closed(pageParameters);
+export const holdSorts = { admitted_at: 'timestamptz' } as const;
+export const HoldFilters = listParameters(holdSorts, {});
 export type HoldFilters = Static<typeof HoldFilters>;
 
 export const ExtendHold = closed({

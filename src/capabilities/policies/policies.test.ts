@@ -65,6 +65,12 @@ describe('a rule', () => {
     const page = (await here.call('GET', `${path}/versions?limit=2`)).json;
     const rest = (await here.call('GET', `${path}/versions?limit=2&cursor=${page.next_cursor}`)).json;
     expect([...page.data, ...rest.data]).toEqual(versions);
+    const oldestFirst = (await here.call('GET', `${path}/versions?sort=version`)).json;
+    expect(oldestFirst.data).toEqual(versions.toReversed());
+    expect(errorOf(await here.call('GET', `${path}/versions?sort=colour`)).slice(0, 2)).toEqual([
+      422,
+      'validation_failed',
+    ]);
 
     const { entries } = await recordedOf(world, here.org.id);
     expect(entries.map(({ action, before, after }) => [action, before, after])).toEqual([

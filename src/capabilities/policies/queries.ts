@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import { type ListQuery, type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { SwitchedRule } from './rules.ts';
-import { type PolicyFilters, policySorts } from './schema.ts';
+import { type PolicyFilters, policySorts, versionSorts } from './schema.ts';
 
 export interface PolicyRow extends SwitchedRule {
   readonly org_id: string;
@@ -118,7 +118,7 @@ export async function listVersions(
       ['org_id = ?', orgId],
       ['policy_id = ?', policyId],
     ],
-    sorts: { version: 'int8' },
+    sorts: versionSorts,
     defaultSort: '-version',
     query,
   });

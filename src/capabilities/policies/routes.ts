@@ -2,7 +2,6 @@ import { refuse } from '../../contract/refusal.ts';
 import { parseUsd } from '../../kernel/money.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Caller } from '../../platform/http/access.ts';
-import { pageParameters } from '../../platform/http/list.ts';
 import { bodyLimits, booking, type Route, read, type Seal, write } from '../../platform/http/route.ts';
 import { closed, page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -22,6 +21,7 @@ import {
   PolicyView,
   SimulatePolicies,
   Simulation,
+  VersionFilters,
 } from './schema.ts';
 import { type PastRun, simulate } from './simulation.ts';
 
@@ -88,9 +88,9 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       id: 'policies.versions',
       path: '/v1/orgs/{id}/policies/{policy_id}/versions',
       summary: 'List the versions of a policy rule',
-      description: 'The latest first, and also those of a rule that was deleted.',
+      description: 'The latest first unless sorted otherwise, and also those of a rule that was deleted.',
       access: reader,
-      query: closed(pageParameters),
+      query: VersionFilters,
       response: page(PolicyVersionView),
       async handler({ params, query }) {
         const { data, next_cursor } = await listVersions(db, params.id, params.policy_id, query);

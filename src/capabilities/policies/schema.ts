@@ -188,3 +188,6 @@ export const Simulation = closed({
   ),
 });
 export type Simulation = Static<typeof Simulation>;
+
+export const versionSorts = { version: 'int8' } as const;
+export const VersionFilters = listParameters(versionSorts, {});

@@ -219,23 +219,23 @@ export async function putRangeInLine(
   return row ?? { count: 0, last: null };
 }
 
-const listOrder = 'deliveries';
-
-/** Newest first. Ids sort by time, so the primary key is the list's index. */
+/** Newest first unless sorted otherwise. Ids sort by time, so the primary key is the list's index. */
 export async function listDeliveries(
   db: Queryable,
   lane: Lane,
   query: DeliveryFilters,
 ): Promise<PageOf<DeliveryRow>> {
   const limit = query.limit ?? pageSize.fallback;
-  const after = query.cursor === undefined ? null : decodeCursor(query.cursor, listOrder, 'text').id;
+  const sort = query.sort ?? '-created_at';
+  const [comparison, direction] = sort.startsWith('-') ? ['<', 'DESC'] : ['>', 'ASC'];
+  const after = query.cursor === undefined ? null : decodeCursor(query.cursor, sort, 'text').id;
   const rows = await db.query<DeliveryRow>(
     `SELECT ${columns} FROM webhook_deliveries
-      WHERE org_id = $1 AND subscription_id = $2 AND ($3::text IS NULL OR id < $3)
+      WHERE org_id = $1 AND subscription_id = $2 AND ($3::text IS NULL OR id ${comparison} $3)
         AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR event_type = $5)
         AND ($6::text IS NULL OR event_id = $6)
         AND ($7::timestamptz IS NULL OR created_at >= $7) AND ($8::timestamptz IS NULL OR created_at < $8)
-      ORDER BY id DESC LIMIT $9`,
+      ORDER BY id ${direction} LIMIT $9`,
     [
       lane.org_id,
       lane.subscription_id,
@@ -251,5 +251,5 @@ export async function listDeliveries(
   const data = rows.slice(0, limit);
   const last = data.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { data, next_cursor: more ? encodeCursor(listOrder, '', last.id) : null };
+  return { data, next_cursor: more ? encodeCursor(sort, '', last.id) : null };
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { listParameters, pageParameters } from '../../platform/http/list.ts';
+import { listParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../platform/http/schemas.ts';
 
 const url = Type.String({
@@ -154,9 +154,8 @@ export const DeliveryView = closed({
 });
 export type DeliveryView = Static<typeof DeliveryView>;
 
-/** Newest first: there is only one order. */
-export const DeliveryFilters = closed({
-  ...pageParameters,
+const deliverySorts = { created_at: 'timestamptz' } as const;
+export const DeliveryFilters = listParameters(deliverySorts, {
   state: Type.Optional(choice(deliveryStates)),
   event_type: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   event_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),

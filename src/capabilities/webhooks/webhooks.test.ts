@@ -212,16 +212,22 @@ describe('asking for deliveries', () => {
       world.clock.advanceSeconds(1);
       made.unshift((await call('POST', `/${id}/test`)).json.id);
     }
-    const seen: string[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const page: { data: { id: string }[]; next_cursor: string | null } = (
-        await call('GET', `/${id}/deliveries?limit=2${cursor && `&cursor=${cursor}`}`)
-      ).json;
-      seen.push(...page.data.map((delivery) => delivery.id));
-      cursor = page.next_cursor;
-    }
-    expect(seen).toEqual(made);
+    const seenBy = async (sort: string) => {
+      const seen: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const page: { data: { id: string }[]; next_cursor: string | null } = (
+          await call('GET', `/${id}/deliveries?limit=2${sort}${cursor && `&cursor=${cursor}`}`)
+        ).json;
+        seen.push(...page.data.map((delivery) => delivery.id));
+        cursor = page.next_cursor;
+      }
+      return seen;
+    };
+    expect(await seenBy('')).toEqual(made);
+    expect(await seenBy('&sort=-created_at')).toEqual(made);
+    expect(await seenBy('&sort=created_at')).toEqual(made.toReversed());
+    expect(fields(await call('GET', `/${id}/deliveries?sort=colour`))).toEqual(['sort invalid_value']);
     const count = async (query: string) => (await call('GET', `/${id}/deliveries?${query}`)).json.data.length;
     expect(await count('state=waiting')).toBe(5);
     expect(await count('state=failed')).toBe(0);

@@ -265,19 +265,25 @@ describe('a hold', () => {
     expect(await world.ledger.findHold(orgId, held.hold.id)).toEqual(held.hold);
   });
 
-  test('is listed with the others, oldest first, in pages', async () => {
+  test('is listed with the others, oldest or newest first, in pages', async () => {
     const orgId = await world.orgWith(cap('10'));
     const made: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       made.push((await world.held(orgId, '1')).id);
       world.clock.advanceSeconds(1);
     }
-    const idsFrom = async (limit: number, after?: string) =>
-      (await world.ledger.holds(orgId, { limit, after })).map(({ id }) => id);
+    const idsFrom = async (limit: number, after?: string, newestFirst?: true) =>
+      (await world.ledger.holds(orgId, { limit, after, ...(newestFirst && { newestFirst }) })).map(
+        ({ id }) => id,
+      );
     expect(await idsFrom(10)).toEqual(made);
     expect(await idsFrom(2)).toEqual(made.slice(0, 2));
     expect(await idsFrom(2, made[1])).toEqual(made.slice(2, 4));
     expect(await idsFrom(2, made[4])).toEqual([]);
+    const newest = made.toReversed();
+    expect(await idsFrom(10, undefined, true)).toEqual(newest);
+    expect(await idsFrom(2, newest[1], true)).toEqual(newest.slice(2, 4));
+    expect(await idsFrom(2, newest[4], true)).toEqual([]);
   });
 
   test.each([

@@ -26,7 +26,17 @@ import { beginGeneration } from './hold-generation.ts';
 import { findStoredKeys, type RequestKey, replayOf } from './hold-keys.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
 import { adopted, denialFor, holdFor, keyName } from './holding.ts';
-import type { Decided, Held, HoldChange, HoldRequest, HoldResult, Ledger, Look, Replay } from './ledger.ts';
+import type {
+  Decided,
+  Held,
+  HoldChange,
+  HoldQuery,
+  HoldRequest,
+  HoldResult,
+  Ledger,
+  Look,
+  Replay,
+} from './ledger.ts';
 import { MemoryBooks } from './memory-books.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';
 import { restoreHolds } from './restored-holds.ts';
@@ -275,15 +285,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#ends.expireDue();
   }
 
-  async holds(
-    orgId: string,
-    { limit, after }: { limit: number; after: string | undefined },
-  ): Promise<Hold[]> {
+  async holds(orgId: string, { limit, after, newestFirst = false }: HoldQuery): Promise<Hold[]> {
     const book = await this.#books.open(orgId);
+    const precedes = (id: string, other: string) => (newestFirst ? id > other : id < other);
     return [...book.holds.values()]
       .map(({ hold }) => hold)
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .filter(({ id }) => after === undefined || id > after)
+      .filter(({ id }) => after === undefined || precedes(after, id))
+      .sort((a, b) => (precedes(a.id, b.id) ? -1 : 1))
       .slice(0, limit);
   }
 

@@ -49,7 +49,10 @@ export type Look = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'>;
 
 export interface HoldQuery {
   readonly limit: number;
+  /** The last hold of the page before, in the same order. */
   readonly after: string | undefined;
+  /** Default: oldest first. */
+  readonly newestFirst?: boolean;
 }
 
 export type HoldChange =
@@ -91,7 +94,7 @@ export interface Ledger<Run = unknown> {
   void(orgId: string, holdId: string): Promise<HoldChange>;
   /** Moves the expiry. At most a day after the admission. */
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
-  /** Open holds, oldest first. */
+  /** Open holds, in the order of their ids, which is that of their admission. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
   /** Where these limits of the org stand now. Those without a standing of their own are left out. */

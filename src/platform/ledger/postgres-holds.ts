@@ -2,6 +2,7 @@
 import { insertMany, type Queryable } from '../db/database.ts';
 import type { MissingCounter } from './book.ts';
 import { type Hold, holdOfRecord, holdRecord } from './hold.ts';
+import type { HoldQuery } from './ledger.ts';
 
 interface HoldRow {
   readonly record: string;
@@ -59,15 +60,15 @@ export async function selectAllHolds(db: Queryable, orgId: string): Promise<Hold
 export async function selectHoldsPage(
   db: Queryable,
   orgId: string,
-  after: string,
-  limit: number,
+  { after, limit, newestFirst = false }: HoldQuery,
 ): Promise<Hold[]> {
+  const [comparison, direction] = newestFirst ? ['<', 'DESC'] : ['>', 'ASC'];
   return holdsOf(
-    await db.query<HoldRow>('SELECT record FROM holds WHERE org_id = $1 AND id > $2 ORDER BY id LIMIT $3', [
-      orgId,
-      after,
-      limit,
-    ]),
+    await db.query<HoldRow>(
+      `SELECT record FROM holds WHERE org_id = $1 AND ($2::text IS NULL OR id ${comparison} $2)
+        ORDER BY id ${direction} LIMIT $3`,
+      [orgId, after ?? null, limit],
+    ),
   );
 }
 

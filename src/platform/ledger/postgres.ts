@@ -13,6 +13,7 @@ import type { Hold } from './hold.ts';
 import { findStoredKeys, type RequestKey, replayOf } from './hold-keys.ts';
 import type {
   HoldChange,
+  HoldQuery,
   HoldRequest,
   HoldResult,
   Inspection,
@@ -101,11 +102,8 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return this.#ask(orgId, { kind: 'extend', holdId, seconds }) as Promise<HoldChange>;
   }
 
-  async holds(
-    orgId: string,
-    { limit, after }: { limit: number; after: string | undefined },
-  ): Promise<Hold[]> {
-    return selectHoldsPage(this.#options.db, orgId, after ?? '', limit);
+  async holds(orgId: string, query: HoldQuery): Promise<Hold[]> {
+    return selectHoldsPage(this.#options.db, orgId, query);
   }
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {

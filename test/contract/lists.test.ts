@@ -1,0 +1,27 @@
+/** Every list can be sorted, and refuses an order that it does not have. */
+import { expect, test } from 'vitest';
+import { compileQuery } from '../../src/platform/http/validation.ts';
+import { declaredRoutes } from '../support/declared-routes.ts';
+
+/** Sums over groups that the caller chooses, in the order of time and size: a report, and no list of a resource. */
+const reports = ['usage.read'];
+
+const lists = declaredRoutes().filter(
+  ({ id, query }) =>
+    query?.properties.limit !== undefined && query.properties.cursor !== undefined && !reports.includes(id),
+);
+
+test('there are lists to look at', () => expect(lists.length).toBeGreaterThan(30));
+
+test.each(lists.map((route) => [route.id, route] as const))('%s', (_, { query }) => {
+  const check = compileQuery(query as never);
+  const words = (query?.properties.sort as { enum?: string[] } | undefined)?.enum ?? [];
+  expect(words.length).toBeGreaterThan(0);
+  for (const sort of words) {
+    expect(check({ sort })).toEqual([]);
+    expect(words).toContain(sort.startsWith('-') ? sort.slice(1) : `-${sort}`);
+  }
+  for (const sort of ['colour', '', '--created_at', 'created_at,id']) {
+    expect(check({ sort })).toMatchObject([{ field: 'sort', code: 'invalid_value' }]);
+  }
+});
