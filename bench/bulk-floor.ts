@@ -34,7 +34,15 @@ function prepareBatch(orgId: string, runs: number): Booked<RunDraft>[] {
   return Array.from({ length: runs }, (_, index) => {
     const body = { external_id: `bench-${batches}-${index}`, ...bulkRun(index), cost_usd: '0.0061' };
     const keyId = keyIdOf(orgId);
-    const context = { ids, keyId, now, record: false, chained: false, parentOf: () => undefined };
+    const context = {
+      ids,
+      keyId,
+      now,
+      record: false,
+      chained: false,
+      parentOf: () => undefined,
+      contentDigest: () => '0123456789abcdefghijkl',
+    };
     const booking = draftRun(body, context, undefined);
     if (isFaulty(booking)) {
       throw new Error('the run is not as the service would take it');

@@ -48,7 +48,7 @@ import {
   retentionRoutes,
 } from './capabilities/retention/index.ts';
 import { createRoutingMemory, routingRoutes } from './capabilities/routing/index.ts';
-import { createLatencies, lastRuns, runRoutes } from './capabilities/runs/index.ts';
+import { createLatencies, createRunDigest, lastRuns, runRoutes } from './capabilities/runs/index.ts';
 import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
 import {
   consoleLinks,
@@ -251,6 +251,7 @@ export function createApp(deps: AppDependencies): App {
       exhaustions,
       policies,
       contents: createContents(db, secrets),
+      contentDigest: createRunDigest(secrets),
       bulkMaxRuns: config.bulkMaxRuns,
       ...(degraded !== undefined && { landDecision: degraded.land }),
     }),

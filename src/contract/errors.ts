@@ -145,7 +145,14 @@ export const errorCatalog = {
     'There is no such resource, or the caller may not know of it.',
     none,
   ),
-  conflict: entry([409], 'after_change', 'The operation conflicts with the present state.', none),
+  conflict: entry(
+    [409],
+    'after_change',
+    'The operation conflicts with the present state.',
+    Type.Object({
+      run_index: Type.Optional(Type.Integer({ description: 'The run of a bulk request that conflicts.' })),
+    }),
+  ),
   idempotency_key_conflict: entry(
     [409],
     'after_change',

@@ -27,7 +27,7 @@ export class Refusal extends Error {
 }
 
 type CodeWithoutDetails = {
-  [Code in ErrorCode]: keyof ErrorDetails<Code> extends never ? Code : never;
+  [Code in ErrorCode]: object extends ErrorDetails<Code> ? Code : never;
 }[ErrorCode];
 /** Codes with one status; the two codes with two need to be told which one applies. */
 type CodeWithDetails = Exclude<ErrorCode, CodeWithoutDetails | 'chain_budget_exceeded' | 'quota_exhausted'>;

@@ -113,7 +113,7 @@ const tells = (column: string) => `strpos(${column}::text, $4) > 0`;
 const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
 /** An `external_id` that holds the customer's becomes one that nobody else has: a second run with it would be a new one. */
 const forgetIdentities = `
-  UPDATE run_identities i SET external_id = $3 || '-' || i.run_id FROM changed
+  UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
    WHERE i.org_id = $1 AND i.run_id = changed.run_id AND i.external_id ~ $6`;
 
 const runs: Pieces = {

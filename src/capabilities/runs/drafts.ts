@@ -19,6 +19,7 @@ export interface DraftContext {
   /** The org limits chains, so that a run without one is a chain of its own. */
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
+  contentDigest(body: CreateRun): string;
 }
 
 /** A list of faults where there are some. */
@@ -84,6 +85,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     kind: context.record ? 'record' : !running ? 'charge' : body.decision_id === undefined ? 'open' : 'adopt',
     runId,
     externalId: body.external_id ?? null,
+    contentDigest: body.external_id === undefined ? null : context.contentDigest(body),
     entryId: ids.next('ent'),
     scope,
     depth,

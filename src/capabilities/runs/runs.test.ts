@@ -115,6 +115,61 @@ describe('a finished run', () => {
     expect((await send('POST', '/v1/runs', body, other)).json.id).not.toBe(answers[0]?.json.id);
   });
 
+  test.each<[string, object]>([
+    ['model', { model: 'n' }],
+    ['cost', { cost_usd: '3' }],
+    ['customer', { customer_id: 'c' }],
+    ['tag', { tags: { a: 'c' } }],
+    ['time', { started_at: '2026-01-02T00:00:00Z' }],
+    ['outcome', { status: 'failed' }],
+    ['content', { content: 'hello' }],
+  ])('with a used external id and another %s is a conflict, and changes nothing', async (_, other) => {
+    const own = await world.createOrg();
+    const body = {
+      external_id: 'mine',
+      model: 'm',
+      cost_usd: '2',
+      tags: { a: 'b' },
+      started_at: '2026-01-01T00:00:00Z',
+    };
+    const first = await send('POST', '/v1/runs', body, own);
+    expect(first.status).toBe(201);
+    const { status, json } = await send('POST', '/v1/runs', { ...body, ...other }, own);
+    expect([status, json.error]).toMatchObject([409, { code: 'conflict', details: {} }]);
+    const same = { ...body, cost_usd: '2.00', started_at: '2026-01-01T01:00:00+01:00', status: 'succeeded' };
+    expect((await send('POST', '/v1/runs', same, own)).json).toEqual(first.json);
+    expect(await spentBy(own)).toBe('2');
+  });
+
+  test('with a used external id is compared after its details were deleted, unless it is from before digests', async () => {
+    const own = await world.createOrg();
+    const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
+    const { json: first } = await send('POST', '/v1/runs', body, own);
+    await world.db.query('DELETE FROM runs WHERE org_id = $1', [own.id]);
+    const code = async (sent: object) => (await send('POST', '/v1/runs', sent, own)).json.error?.code;
+    expect(await code(body)).toBe('gone');
+    expect(await code({ ...body, cost_usd: '3' })).toBe('conflict');
+    await world.db.query(
+      'UPDATE run_identities SET content_digest = NULL WHERE org_id = $1 AND run_id = $2',
+      [own.id, first.id],
+    );
+    expect(await code({ ...body, cost_usd: '3' })).toBe('gone');
+  });
+
+  test('keeps a digest with its external id alone', async () => {
+    const own = await world.createOrg();
+    await send('POST', '/v1/runs', { external_id: 'mine', model: 'm', cost_usd: '2' }, own);
+    await send('POST', '/v1/runs', { model: 'm', cost_usd: '2' }, own);
+    const rows = await world.db.query<{ external_id: string | null; content_digest: string | null }>(
+      'SELECT external_id, content_digest FROM run_identities WHERE org_id = $1 ORDER BY external_id',
+      [own.id],
+    );
+    expect(rows).toEqual([
+      { external_id: 'mine', content_digest: expect.stringMatching(/^[\w-]{22}$/) },
+      { external_id: null, content_digest: null },
+    ]);
+  });
+
   test('with an Idempotency-Key has one effect and the same bytes', async () => {
     const own = await world.createOrg();
     const post = () =>
@@ -122,6 +177,47 @@ describe('a finished run', () => {
     const first = await post();
     expect((await post()).text).toBe(first.text);
     expect(await spentBy(own)).toBe('2');
+  });
+});
+
+describe('a run with an external id', () => {
+  test('that was posted as running replays after its completion; a finished one in its place is a conflict', async () => {
+    const own = await world.createOrg();
+    const body = { external_id: 'mine', model: 'm', status: 'running', estimated_cost_usd: '2' };
+    const opened = await send('POST', '/v1/runs', body, own);
+    const finished = { external_id: 'mine', model: 'm', cost_usd: '1' };
+    expect((await send('POST', '/v1/runs', finished, own)).json.error.code).toBe('conflict');
+    const completed = await send('POST', `/v1/runs/${opened.json.id}/complete`, { cost_usd: '1' }, own);
+    expect(completed.status).toBe(200);
+    const again = await send('POST', '/v1/runs', body, own);
+    expect([again.status, again.json.id, again.json.status]).toEqual([201, opened.json.id, 'succeeded']);
+    expect((await send('POST', '/v1/runs', finished, own)).json.error.code).toBe('conflict');
+    expect(await spentBy(own)).toBe('1');
+  });
+
+  test('that settles a decision replays, and with another cost is a conflict that settles nothing', async () => {
+    const own = await world.createOrg();
+    const decide = async () =>
+      (await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '1' }, own)).json
+        .decision_id;
+    const [first, second] = [await decide(), await decide()];
+    const body = { external_id: 'mine', model: 'm', cost_usd: '0.5', decision_id: first };
+    const settled = await send('POST', '/v1/runs', body, own);
+    expect((await send('POST', '/v1/runs', body, own)).json).toEqual(settled.json);
+    for (const other of [{ cost_usd: '0.6' }, { decision_id: second }]) {
+      expect((await send('POST', '/v1/runs', { ...body, ...other }, own)).json.error.code).toBe('conflict');
+    }
+    const { json } = await send('GET', `/v1/orgs/${own.id}/holds`, undefined, own);
+    expect(json.data).toMatchObject([{ decision_id: second }]);
+    expect(await spentBy(own)).toBe('0.5');
+  });
+
+  test('that comes twice at once with different content is one run and one conflict', async () => {
+    const own = await world.createOrg();
+    const answers = await Promise.all(
+      ['1', '2'].map((cost_usd) => send('POST', '/v1/runs', { external_id: 'x', model: 'm', cost_usd }, own)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
   });
 });
 
@@ -274,6 +370,31 @@ describe('bulk', () => {
       known: [{ index: 0, id: first.json.runs[0].id, external_id: 'a' }],
     });
     expect(await spentBy(own)).toBe('7');
+  });
+
+  test('with a used external id and other content is refused as a whole, and says which run it was', async () => {
+    const own = await world.createOrg();
+    const refusalOf = async (runs: object[], query = '') => {
+      const { status, json } = await bulk(runs, own, query);
+      return [status, json.error?.code, json.error?.details];
+    };
+    const mine = { external_id: 'mine', model: 'm', cost_usd: '1' };
+    expect((await bulk([mine], own)).status).toBe(201);
+    const conflict = [409, 'conflict', { run_index: 1 }];
+    const fresh = { external_id: 'fresh', model: 'm', cost_usd: '1' };
+    expect(await refusalOf([fresh, { ...mine, cost_usd: '2' }, { model: 'm', cost_usd: '1' }])).toEqual(
+      conflict,
+    );
+    expect(await refusalOf([fresh, { ...fresh, model: 'n' }])).toEqual(conflict);
+    expect(await refusalOf([fresh, { ...mine, model: 'n' }], '?enforcement=record')).toEqual(conflict);
+    expect(await spentBy(own)).toBe('1');
+    // Nothing of a refused batch is there, so the id is free.
+    const { json } = await bulk(
+      [{ ...fresh, model: 'n' }, { ...fresh, model: 'n', cost_usd: '1.0' }, mine],
+      own,
+    );
+    expect(json).toMatchObject({ accepted: 1, known: [{ index: 1 }, { index: 2 }] });
+    expect(await spentBy(own)).toBe('2');
   });
 
   test.each([

@@ -32,6 +32,7 @@ import {
 } from './drafts.ts';
 import { type Governed, passPolicies } from './policy-gate.ts';
 import { bookedRow, findParents, findRun, type ParentRow, type RunDraft, type RunRow } from './queries.ts';
+import type { RunDigest } from './run-digest.ts';
 import type { AdjustmentView, BulkResult, CompleteRun, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
@@ -46,6 +47,7 @@ export interface RunDependencies {
   readonly exhaustions: Exhaustions;
   readonly policies: PolicyGate;
   readonly contents: KeptContents;
+  readonly contentDigest: RunDigest;
   /** A decision that was given without the books is put into them before it is settled. */
   landDecision?(decisionId: string): Promise<void>;
 }
@@ -230,6 +232,7 @@ async function draftAll(
     record: how.record,
     chained: limits.index.byValue.has('chain_id'),
     parentOf: (runId) => parents.get(runId),
+    contentDigest: (body) => deps.contentDigest(orgId, body),
   };
   const bookings: Booking<RunDraft>[] = [];
   const faults: FieldError[] = [];

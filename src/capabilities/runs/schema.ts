@@ -52,7 +52,8 @@ export const CreateRun = closed({
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Yours, unique in the org: the same one is the same run.',
+      description:
+        'Yours, unique in the org: the same one is the same run. With other content it is 409 `conflict`.',
     }),
   ),
   model: label,

@@ -320,6 +320,15 @@ describe('the content', () => {
     expect(kept.json).toMatchObject({ flagged_by: ['projects'], content: null });
     expect((await post(`${marker}@example.com`, { 'idempotency-key': 'quagga 2' })).text).toContain(marker);
     expect((await call('POST', '/test', { content: `${marker}@example.com` })).text).toContain(marker);
+    const tested = () =>
+      world.request('POST', `/v1/orgs/${org.id}/safety-detectors/test`, {
+        key: org.ownerKey,
+        headers: { 'idempotency-key': 'quagga 3' },
+        body: { content: `${marker}@example.com` },
+      });
+    const { text } = await tested();
+    expect(text).toContain(marker);
+    expect((await tested()).text).toBe(text);
     await world.request('POST', '/v1/runs', {
       key: org.ownerKey,
       body: { model: 'm', status: 'running', estimated_cost_usd: '1', content: marker },

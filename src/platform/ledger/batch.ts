@@ -198,7 +198,7 @@ async function readKnown<Run>(
   }
   const runs = new KnownRuns();
   for (const row of await findKnown(tx, named)) {
-    runs.set(row.org_id, row.external_id, row.run_id);
+    runs.set(row.org_id, row.external_id, { runId: row.run_id, contentDigest: row.content_digest });
   }
   const ends = await findEnds(tx, orgIds, endedIds);
   return {

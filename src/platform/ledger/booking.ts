@@ -35,6 +35,8 @@ export interface Booking<Run = unknown> {
     | 'adjust';
   readonly runId: string;
   readonly externalId: string | null;
+  /** Of what the caller said. Another run with the same `externalId` and another digest is refused; null compares with none. */
+  readonly contentDigest?: string | null;
   /** Of the ledger entry that this becomes. */
   readonly entryId: string;
   readonly scope: Scope;
@@ -92,6 +94,8 @@ export type Refused =
   | { readonly kind: 'permit_spent'; readonly index: number }
   | { readonly kind: 'unknown_decision'; readonly index: number }
   | { readonly kind: 'settled_already'; readonly index: number }
+  /** The caller's own id was used before, for a run with other content. */
+  | { readonly kind: 'external_id_conflict'; readonly index: number }
   /** The run says something else than the decision it names. */
   | { readonly kind: 'contradiction'; readonly index: number; readonly field: string };
 

@@ -1,5 +1,7 @@
 /** What both ledgers promise. Run by both test projects, each on its real database. */
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
@@ -790,6 +792,34 @@ describe('the key of a hold', () => {
     expect(rows).toEqual([]);
   });
 
+  test.runIf(engine === 'embedded')(
+    'is answered, and replayed, only once its hold is in the log',
+    async () => {
+      const orgId = await world.orgWith(cap('10'));
+      await world.held(orgId, '1');
+      const directory = join(world.place.dataDir, 'holds');
+      const logged = () =>
+        readdirSync(directory).some((file) =>
+          readFileSync(join(directory, file), 'utf8').includes('"waiting"'),
+        );
+      const seen: [string, boolean][] = [];
+      const ask = async () => {
+        const { kind } = await world.hold(orgId, '4', { key: key('a', 'waiting') });
+        seen.push([kind, logged()]);
+      };
+      const replay = async () => {
+        const found = await world.ledger.replay(orgId, requestKey('a', 'waiting'));
+        seen.push([found?.kind ?? 'none', logged()]);
+      };
+      await Promise.all([ask(), ask(), replay()]);
+      expect(seen).toEqual([
+        ['held', true],
+        ['replayed', true],
+        ['replayed', true],
+      ]);
+    },
+  );
+
   test.runIf(engine === 'embedded')('survives a process that dies, before and after the end', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { key: key('a') });
@@ -1277,6 +1307,31 @@ describe('a booking', () => {
     // Another org's id of the same name is another's.
     const otherOrg = await world.orgWith();
     await world.booked(otherOrg, '1', { externalId: 'x' });
+  });
+
+  test('with an external id and other content is refused, now, in the same group and after a restart', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const x = (contentDigest: string | null, cost = '1') =>
+      world.bookingOf(cost, { externalId: 'x', contentDigest });
+    const book = (...bookings: Booking[]) => world.ledger.book({ orgId, bookings });
+    expect(await book(world.bookingOf('1'), x('a'), x('b'))).toEqual({
+      kind: 'external_id_conflict',
+      index: 2,
+    });
+    // Nothing of that group was booked.
+    const first = bookedOf(await book(x('c')));
+    const known = { kind: 'done', outcomes: [{ kind: 'known', runId: first.booking.runId }] };
+    for (const restart of [async () => undefined, () => world.restart()]) {
+      await restart();
+      expect(await book(x('c', '5'))).toMatchObject(known);
+      expect(await book(x('b'))).toEqual({ kind: 'external_id_conflict', index: 0 });
+      // Where one of the two has no digest there is nothing to compare.
+      expect(await book(x(null))).toMatchObject(known);
+    }
+    await world.db.query('UPDATE run_identities SET content_digest = NULL WHERE org_id = $1', [orgId]);
+    expect(await book(x('b'))).toMatchObject(known);
+    expect(await counterOf(orgId, 'cap')).toBeOneOf([undefined, at('1')]);
+    await expectSoundBooks(orgId);
   });
 
   test('with an external id that comes twice in a group is one run', async () => {

@@ -57,17 +57,20 @@ export class Decider<Run> {
   }
 
   #decideOne(book: Book, booking: Booking<Run>, index: number): Decided<Run> | KnownRun<Run> {
-    const { externalId } = booking;
-    const runId = externalId === null ? undefined : this.#known.runs.get(book.orgId, externalId);
-    if (runId !== undefined) {
-      return { kind: 'known', booking, runId };
+    const { externalId, contentDigest = null } = booking;
+    const known = externalId === null ? undefined : this.#known.runs.get(book.orgId, externalId);
+    if (known !== undefined) {
+      const isComparable = contentDigest !== null && known.contentDigest !== null;
+      return isComparable && contentDigest !== known.contentDigest
+        ? { kind: 'external_id_conflict', index }
+        : { kind: 'known', booking, runId: known.runId };
     }
     const decided =
       booking.permit === undefined
         ? this.#book(book, booking, index)
         : this.#bookPermitted(book, booking, booking.permit, index);
     if (externalId !== null && decided instanceof Prepared) {
-      this.#known.runs.set(book.orgId, externalId, booking.runId);
+      this.#known.runs.set(book.orgId, externalId, { runId: booking.runId, contentDigest });
     }
     return decided;
   }

@@ -21,13 +21,20 @@ export async function insertIdentities(tx: Transaction, booked: readonly Booked[
   await insertEach(
     senderOf(tx, fresh),
     'run_identities',
-    { org_id: 'text', run_id: 'text', external_id: 'text', charged_at: 'timestamptz' },
+    {
+      org_id: 'text',
+      run_id: 'text',
+      external_id: 'text',
+      charged_at: 'timestamptz',
+      content_digest: 'text',
+    },
     fresh,
     (one) => ({
       org_id: one.orgId,
       run_id: one.booking.runId,
       external_id: one.booking.externalId,
       charged_at: new Date(one.chargedAtMs),
+      content_digest: one.booking.contentDigest ?? null,
     }),
   );
 }
@@ -199,6 +206,7 @@ export interface KnownRun {
   readonly org_id: string;
   readonly external_id: string;
   readonly run_id: string;
+  readonly content_digest: string | null;
 }
 
 /** Each is looked up by itself: one plan for all, made while the table was small, would read all of it for good. */
@@ -209,10 +217,10 @@ export async function findKnown(
   return wanted.length === 0
     ? []
     : db.query<KnownRun>(
-        `SELECT wanted.org_id, wanted.external_id, known.run_id
+        `SELECT wanted.org_id, wanted.external_id, known.run_id, known.content_digest
            FROM unnest($1::text[], $2::text[]) AS wanted(org_id, external_id)
           CROSS JOIN LATERAL (
-            SELECT run_id FROM run_identities there
+            SELECT run_id, content_digest FROM run_identities there
              WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id LIMIT 1
           ) AS known`,
         [wanted.map(({ orgId }) => orgId), wanted.map(({ externalId }) => externalId)],

@@ -16,20 +16,26 @@ export interface Known {
   readonly permits: Map<string, number>;
 }
 
+export interface KnownRun {
+  readonly runId: string;
+  /** Null where none was kept. */
+  readonly contentDigest: string | null;
+}
+
 /** The runs that have these ids of their callers. By org, so that none needs a name put together for it. */
 export class KnownRuns {
-  readonly #byOrg = new Map<string, Map<string, string>>();
+  readonly #byOrg = new Map<string, Map<string, KnownRun>>();
 
-  get(orgId: string, externalId: string): string | undefined {
+  get(orgId: string, externalId: string): KnownRun | undefined {
     return this.#byOrg.get(orgId)?.get(externalId);
   }
 
-  set(orgId: string, externalId: string, runId: string): void {
+  set(orgId: string, externalId: string, run: KnownRun): void {
     const there = this.#byOrg.get(orgId);
     if (there === undefined) {
-      this.#byOrg.set(orgId, new Map([[externalId, runId]]));
+      this.#byOrg.set(orgId, new Map([[externalId, run]]));
     } else {
-      there.set(externalId, runId);
+      there.set(externalId, run);
     }
   }
 

@@ -58,6 +58,10 @@ export function refuseBooking(refused: RefusedByBooks, bulk: boolean): Refusal {
       return refuseField(pathOf('decision_id'), 'invalid_value', 'There is no such decision.');
     case 'settled_already':
       return refuse('conflict', 'The decision was settled by another run.');
+    case 'external_id_conflict': {
+      const refusal = refuse('conflict', 'Another run has this `external_id`, with other content.');
+      return bulk ? ofRun(refusal, refused.index) : refusal;
+    }
     case 'contradiction':
       return refuseField(
         pathOf(refused.field),
