@@ -23,10 +23,8 @@ import { engine, makePlace, openPlace, type Place } from '../support/test-databa
 
 vi.setConfig(processTimeouts);
 
-const boundMs = 10_000;
 const unavailable = { status: 503, code: 'service_unavailable' };
 const takeoverSoon = { SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
-const recovery = { timeout: 30_000, interval: 50 };
 
 afterEach(endAllProcesses);
 
@@ -54,14 +52,12 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     expect(await askWith(service, good?.secret)).toMatchObject({ status: 200 });
 
     const load = startLoad(service, way);
-    await vi.waitFor(() => expect(load.answers.length).toBeGreaterThan(100), recovery);
+    await eventually(() => expect(load.answers.length).toBeGreaterThan(100));
     await cluster[way]();
 
     // A key that was remembered, one that was revoked, one that never was: nobody can tell them apart now.
     for (const key of [good?.secret, revoked?.secret, generateKey('test')]) {
-      const answer = await askWith(service, key);
-      expect(answer).toMatchObject(unavailable);
-      expect(answer.tookMs).toBeLessThan(boundMs);
+      expect(await askWith(service, key)).toMatchObject(unavailable);
     }
     expect(await ready(service)).toBe(503);
     expect((await service.request('GET', '/healthz')).status).toBe(200);
@@ -69,11 +65,13 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
       unavailable,
     );
 
+    // Nobody waits until the database is back.
+    await load.allRefused();
     await cluster.start();
-    await vi.waitFor(async () => expect(await ready(service)).toBe(200), recovery);
-    await vi.waitFor(() => expect(load.answers.at(-1)?.status).toBe(201), recovery);
+    await eventually(async () => expect(await ready(service)).toBe(200));
+    await eventually(() => expect(load.answers.at(-1)?.status).toBe(201));
     names.push(...(await load.stop()));
-    expectOnlyUnavailability(load.answers, boundMs);
+    expectOnlyUnavailability(load.answers);
     expect(await askWith(service, revoked?.secret)).toMatchObject({ status: 410 });
     await service.end('SIGTERM');
     await expectEachOnce(place, names);
@@ -105,7 +103,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     expect([arrived.length > 0, arrived.length < entries]).toEqual([true, true]);
 
     await cluster.start();
-    await vi.waitFor(async () => expect(await ready(service)).toBe(200), recovery);
+    await eventually(async () => expect(await ready(service)).toBe(200));
     const rest = await service.request('GET', path(arrived.at(-1) ?? 0));
     const first = arrived[0] ?? 0;
     const all = Array.from({ length: entries }, (_, n) => first + n);
@@ -161,15 +159,15 @@ describe.runIf(engine === 'embedded')("the embedded engine's thread", () => {
     const load = startLoad(service, 'thread');
     for (let deaths = 0; deaths < 2; deaths += 1) {
       const before = load.answers.length;
-      await vi.waitFor(() => expect(load.answers.length).toBeGreaterThan(before + 50), recovery);
+      await eventually(() => expect(load.answers.length).toBeGreaterThan(before + 50));
       const { backAgain } = await service.endDatabaseThread();
       expect(await service.request('GET', '/v1/admin/orgs?name=unseen')).toMatchObject(unavailable);
       expect(await ready(service)).toBe(503);
       await backAgain;
-      await vi.waitFor(() => expect(load.answers.at(-1)?.status).toBe(201), recovery);
+      await eventually(() => expect(load.answers.at(-1)?.status).toBe(201));
     }
     const names = await load.stop();
-    expectOnlyUnavailability(load.answers, boundMs);
+    expectOnlyUnavailability(load.answers);
     expect(await ready(service)).toBe(200);
     await service.end('SIGTERM');
     await expectEachOnce(place, names);

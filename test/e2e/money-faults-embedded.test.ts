@@ -6,17 +6,19 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { Hold } from '../../src/platform/ledger/hold.ts';
 import { openHoldLog } from '../../src/platform/ledger/hold-log.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
 import { LedgerWorld } from '../support/ledger-world.ts';
@@ -36,7 +38,6 @@ const { seeds } = seedsOf('money-faults-embedded');
 vi.setConfig(processTimeouts);
 
 const unavailable = { status: 503, code: 'service_unavailable' };
-const recovery = { timeout: 30_000, interval: 20 };
 const openIds = async (service: ServiceProcess, org: SpendingOrg) =>
   (await spending(service, org).holds()).map(({ decision_id }) => decision_id);
 
@@ -109,8 +110,7 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
     const { json: edge } = await through.decide({ estimated_cost_usd: '1' });
     const { json: opened } = await through.run({ status: 'running', estimated_cost_usd: '1' });
     // The database as it is now comes back later; nothing is written to it while it is copied.
-    service.spawned.child.kill('SIGSTOP');
-    await pause(100);
+    await suspend(service);
     cpSync(inPlace('database'), inPlace('database-before'), { recursive: true });
     service.spawned.child.kill('SIGCONT');
     const lost = await through.run({ status: 'running', estimated_cost_usd: '3', external_id: 'lost' });
@@ -129,6 +129,17 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
     expect(countedBy(await after.balanced(), 'spend_cap')).toEqual({ settled: nanos('5'), held: nanos('5') });
   });
 });
+
+/** Stops every thread of the process, which takes a moment after the signal. */
+async function suspend({ spawned: { child } }: ServiceProcess): Promise<void> {
+  child.kill('SIGSTOP');
+  const threads = `/proc/${child.pid}/task`;
+  await eventually(() => {
+    for (const id of readdirSync(threads)) {
+      expect(readFileSync(join(threads, id, 'status'), 'utf8')).toMatch(/^State:\s+T/m);
+    }
+  });
+}
 
 /** The end of a hold was sent, its answer is lost, and the database stays away for a while. */
 describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
@@ -172,7 +183,7 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
       }
       await Promise.all(others);
       away = false;
-      const settled = await vi.waitFor(settle, recovery);
+      const settled = await eventually(settle);
       expect(settled).toMatchObject({ kind: 'done', outcomes: [{ kind: 'booked', marks: [] }] });
       expect(Object.values(await world.counters(orgId))).toEqual([`${nanos('4.5')}+0`]);
       expect(await world.audit(orgId)).toEqual([]);
@@ -317,7 +328,7 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
 
     for (let deaths = 0; deaths < 3; deaths += 1) {
       const before = spenders.answers();
-      await vi.waitFor(() => expect(spenders.answers()).toBeGreaterThan(before + 50), recovery);
+      await eventually(() => expect(spenders.answers()).toBeGreaterThan(before + 50));
       const { backAgain } = await service.endDatabaseThread();
       const asked = await Promise.all([
         other.decide({ estimated_cost_usd: '0.01' }),
@@ -330,7 +341,7 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
       await backAgain;
     }
     const before = spenders.answers();
-    await vi.waitFor(() => expect(spenders.answers()).toBeGreaterThan(before + 50), recovery);
+    await eventually(() => expect(spenders.answers()).toBeGreaterThan(before + 50));
     await spenders.quiet();
     await expectAcknowledged(through, spenders.acknowledged);
     spenders.goOn();

@@ -12,14 +12,12 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newPair } from '../support/certificates.ts';
 import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
 vi.setConfig(processTimeouts);
-
-/** How long it may take until a region has heard of a change in another, on a busy machine. */
-const heardWithinMs = 15_000;
 
 const [oldSecret, newSecret] = ['the-old-secret-of-both-regions-0123', 'the-new-secret-of-both-regions-0123'];
 const places: Place[] = [];
@@ -96,7 +94,7 @@ async function orgInUs(residency: object): Promise<{ id: string; key: string }> 
   });
   const made = { id: json.id, key: minted.json.secret };
   await us.request('PUT', `/v1/admin/orgs/${json.id}/residency`, { body: residency });
-  await vi.waitFor(async () => expect((await read(eu, made)).code).not.toBe('unauthorized'), heardWithinMs);
+  await eventually(async () => expect((await read(eu, made)).code).not.toBe('unauthorized'));
   return made;
 }
 

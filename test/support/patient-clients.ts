@@ -3,12 +3,16 @@
  * same, as soon as there is somebody to send it to.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { eventually } from './eventually.ts';
 import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
 
 export interface Patience {
   answers(): number;
   /** Requests that were cut off and sent again. */
   cutOff(): number;
+  /** Resolves when each client has been told since the call that the service is unavailable. */
+  allRefused(): Promise<void>;
   /** Lets nobody begin anything new, and waits until all that was begun is answered. */
   quiet(): Promise<void>;
   goOn(): void;
@@ -34,6 +38,7 @@ export function patientClients(services: () => readonly ServiceProcess[]): Patie
   let answers = 0;
   let cutOff = 0;
   let inFlight = 0;
+  let refusals: number[] = [];
   let stopped = false;
   let gate = Promise.resolve();
   let openGate = () => {};
@@ -68,6 +73,9 @@ export function patientClients(services: () => readonly ServiceProcess[]): Patie
             answers += 1;
             return answer;
           }
+          if (answer?.code === 'service_unavailable') {
+            refusals[client] = (refusals[client] ?? 0) + 1;
+          }
           await pause(retryAfterMs);
         }
       } finally {
@@ -75,6 +83,7 @@ export function patientClients(services: () => readonly ServiceProcess[]): Patie
       }
     },
     start(clients, act) {
+      refusals = new Array(clients).fill(0);
       const live = async (client: number) => {
         while (!stopped) {
           await gate;
@@ -91,6 +100,13 @@ export function patientClients(services: () => readonly ServiceProcess[]): Patie
       return answers;
     },
     cutOff: () => cutOff,
+    async allRefused() {
+      const before = [...refusals];
+      await eventually(() =>
+        expect(refusals.every((count, client) => count > (before[client] ?? 0))).toBe(true),
+      );
+      check();
+    },
     async quiet() {
       gate = new Promise((resolve) => {
         openGate = resolve;

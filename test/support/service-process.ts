@@ -37,7 +37,6 @@ export interface ServiceAnswer {
   /** The error code, if it is an error. */
   readonly code: string | undefined;
   readonly replayed: boolean;
-  readonly tookMs: number;
 }
 
 export interface ServiceProcess {
@@ -91,7 +90,6 @@ async function send(
   { key = operatorKey, body, raw, idempotencyKey }: ServiceRequest = {},
 ): Promise<ServiceAnswer> {
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-  const startedMs = performance.now();
   const response = await fetch(url + path, {
     method,
     headers: {
@@ -102,7 +100,6 @@ async function send(
     ...(payload !== undefined && { body: payload }),
   });
   const text = await response.text();
-  const tookMs = performance.now() - startedMs;
   const headers = Object.fromEntries(response.headers);
   if (path.startsWith('/v1')) {
     checkAnswer({ status: response.status, headers, text }, undefined, method);
@@ -110,7 +107,7 @@ async function send(
   const json = headers['content-type']?.startsWith('application/json') ? JSON.parse(text) : undefined;
   const code = response.status >= 400 ? json?.error?.code : undefined;
   const replayed = headers['idempotent-replayed'] === 'true';
-  return { status: response.status, headers, text, json, code, replayed, tookMs };
+  return { status: response.status, headers, text, json, code, replayed };
 }
 
 const retryEveryMs = 50;

@@ -1,6 +1,7 @@
 /** What is told, when, and how often; and that every event is as the catalog says. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { postForm } from '../../../test/support/sign-in.ts';
 import { daysOf, recordDays } from '../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../contract/events.ts';
@@ -49,15 +50,12 @@ describe('a finished run', () => {
     // Until a process knows who listens, it tells of every run.
     org = await world.createOrg();
     let told = 0;
-    await vi.waitFor(
-      async () => {
-        const before = told;
-        await run();
-        told = (await events('run.finished')).length;
-        expect(told).toBe(before);
-      },
-      { timeout: 10_000 },
-    );
+    await eventually(async () => {
+      const before = told;
+      await run();
+      told = (await events('run.finished')).length;
+      expect(told).toBe(before);
+    });
     org = await world.createOrg();
   });
 

@@ -465,10 +465,12 @@ describe('a connection', () => {
 
   it('that never sends a byte, or nothing after its answer, is closed when its time is over', async () => {
     const impatient = await listen({ withLane: true });
-    Object.assign(impatient.server, { headersTimeout: 100, keepAliveTimeout: 1_000 });
+    impatient.server.headersTimeout = 100;
     const { client: silent } = await connected(impatient);
     expect((await silent.answersUntilClosed()).map(refusalIn)).toEqual(['400 bad_request']);
-    const { client: idle } = await connected(impatient);
+    const tidy = await listen({ withLane: true });
+    tidy.server.keepAliveTimeout = 1_000;
+    const { client: idle } = await connected(tidy);
     await idle.send(ask(rich.ownerKey));
     const [answer, ...more] = await idle.answersUntilClosed();
     expect([answer?.status, answer?.headers['keep-alive'], more]).toEqual([200, 'timeout=1', []]);
