@@ -28,11 +28,15 @@ export interface ConsoleDependencies {
   returnPath(asked: string | null): string;
 }
 
+/** Lists of words and whole policies are pasted into forms. They are read only once it is known who sends them. */
+const screenFormBytes = 1_048_576;
+
 export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies): Page[] {
   function pageOf(screen: Screen): Page {
     return {
       ...(screen.method !== undefined && { method: screen.method }),
       path: screen.path,
+      formLimitBytes: screenFormBytes,
       async handler(visit) {
         const visitor = await visitorOf(visit);
         return 'credential' in visitor ? show(screen, visit, visitor.credential) : visitor;

@@ -102,7 +102,11 @@ describe('what the JSON holds', () => {
     ['{"name":"x","\\u005f_proto__":1}', '__proto__:unknown_field'],
     ['{"name":"x","constructor":1}', 'constructor:unknown_field'],
     ['{"name":"x","a\\u0000":1}', 'body:invalid_value'],
-    ['{"name":1e999}', 'name:invalid_type'],
+    ['{"name":1e999}', 'name:out_of_range'],
+    ['{"name":"x","slug":12345678901234567890}', 'slug:out_of_range'],
+    ['{"name":"x","name":"x"}', 'body:invalid_json'],
+    ['{"name":"x","n\\u0061me":"y"}', 'body:invalid_json'],
+    ['{"name":"x","slug":{"a":[{"b":1,"b":2}]}}', 'body:invalid_json, slug:invalid_type'],
     ['{"name":""}', 'name:empty'],
     ['{}', 'name:required'],
   ])('%j', async (text, found) => {

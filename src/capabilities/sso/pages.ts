@@ -30,6 +30,9 @@ import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
 
+/** A signed response with certificates and some hundred groups takes a third of it, in base64 and percent-encoded. */
+const assertionFormBytes = 262_144;
+
 /** From one address; a company may be behind it. */
 const begunPerMinuteMax = 300;
 
@@ -281,6 +284,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       method: 'POST',
       path: '/saml/{org_slug}/acs',
       takesFormsOfOthers: true,
+      formLimitBytes: assertionFormBytes,
       handler: assertionPosted,
       refused: showRefusal,
     },

@@ -4,6 +4,7 @@ import { Refusal, refuseFields } from '../../contract/refusal.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
 import type { ParsedBody } from './json.ts';
+import { isStorable } from './json-faults.ts';
 import type { JsonList } from './json-survey.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
 import { type ParsedQuery, parseQueryString } from './query-string.ts';
@@ -138,7 +139,10 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 
 function faultsOf({ checkBody }: RouteEndpoint, { value, faults }: ParsedBody): readonly FieldError[] {
   const found = checkBody(value);
-  return faults.length === 0 ? found : onePerField([...faults, ...found]);
+  // A name that no store can hold is a fault already, and is not repeated in the answer.
+  return faults.length === 0
+    ? found
+    : onePerField([...faults, ...found.filter(({ field }) => isStorable(field))]);
 }
 
 /** Its values, with what the schema fills in, and every fault of theirs. Most writes have no query at all. */

@@ -54,22 +54,38 @@ export function parseBody(bytes: Buffer, contentType: string | undefined, rules:
   return parseJsonObject(bytes, rules.lines);
 }
 
-/** A form is filled in by a person, or is a signed assertion: a small part of what an ingest may send. */
-const formLimitBytes = 1_048_576;
+/** A browser sends one for each field, and one for each choice of a list. */
+const formParametersMax = 1_000;
 
-/** Returns the fields of a form as browsers submit it. */
+/**
+ * Returns the fields of a form as browsers submit it. Browsers do not compress forms, and some of these are taken before it is
+ * known who sends them: a kilobyte must not become a megabyte here.
+ */
 export async function readForm(
   request: IncomingMessage,
   response: ServerResponse,
-  bodyLimitBytes: number,
+  limitBytes: number,
 ): Promise<URLSearchParams> {
-  const limitBytes = Math.min(formLimitBytes, bodyLimitBytes);
-  invite(request, response, limitBytes);
-  const bytes = await readBytes(request, limitBytes);
   if (!formType.test(request.headers['content-type'] ?? '')) {
     throw refuseField('body', 'invalid_content_type', 'The content type has to be that of a form.');
   }
+  if (encodingOf(request) !== 'identity') {
+    throw refuseField('body', 'invalid_content_type', 'A form must not be compressed.');
+  }
+  invite(request, response, limitBytes);
+  const bytes = await readBytes(request, limitBytes);
+  if (countAmpersands(bytes) >= formParametersMax) {
+    throw refuseField('body', 'too_many', `At most ${formParametersMax} fields are allowed.`);
+  }
   return storableParameters(bytes.toString('utf8'));
+}
+
+function countAmpersands(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf('&'); at !== -1 && count < formParametersMax; at = bytes.indexOf('&', at + 1)) {
+    count += 1;
+  }
+  return count;
 }
 
 /** The names and values of a form or a query, refused where one could not be stored. */
@@ -131,11 +147,15 @@ export function onBroken(request: Breakable, heard: () => void): void {
   request[whenBroken] = heard;
 }
 
+function encodingOf({ headers }: IncomingMessage): string {
+  return headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+}
+
 async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
   }
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const encoding = encodingOf(request);
   if (encoding === 'identity') {
     return collect(request, request, limitBytes);
   }

@@ -6,11 +6,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Refusal } from '../../contract/refusal.ts';
 
+/** What a form needs at most that holds a key, a token or a choice. */
+export const usualFormBytes = 16_384;
+
 export interface Page {
   /** GET unless it says so. */
   readonly method?: 'GET' | 'POST';
   /** With `{names}` for parts that vary, and `*` at the end for everything below. */
   readonly path: string;
+  /** The largest form that it takes, where that is more than most need. */
+  readonly formLimitBytes?: number;
   /** Forms are taken from our own pages alone, unless a page is there for those of other sites. */
   readonly takesFormsOfOthers?: true;
   handler(visit: Visit): Promise<PageAnswer>;

@@ -28,7 +28,8 @@ import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
 import { type Incoming, incomingFromNode } from './incoming.ts';
 import { stillAdmitted } from './long-stream.ts';
-import type { Page, PageAnswer, Visit } from './page.ts';
+import { type Page, type PageAnswer, usualFormBytes, type Visit } from './page.ts';
+import { checkParameterCount } from './query-string.ts';
 import type { TellRefused } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
@@ -284,10 +285,11 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     const visit: Visit = {
       ...visitOf(exchange),
-      query: storableParameters(match.queryString),
+      query: pageQuery(match.queryString),
       form: () => {
         const messages = incoming.messages();
-        return readForm(messages.request, messages.response, settings.bodyLimitBytes);
+        const limitBytes = Math.min(page.formLimitBytes ?? usualFormBytes, settings.bodyLimitBytes);
+        return readForm(messages.request, messages.response, limitBytes);
       },
     };
     return pageReply(await page.handler(visit));
@@ -398,6 +400,11 @@ function impersonated({ request, endpoint, address, traceId, now }: Exchange) {
 function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Visit, 'query' | 'form'> {
   const { method = '', url = '', headers } = request;
   return { method, url, params, headers, address, traceId, now };
+}
+
+function pageQuery(text: string): URLSearchParams {
+  checkParameterCount(text);
+  return storableParameters(text);
 }
 
 function pageReply({ status, contentType, body, headers }: PageAnswer): Reply | StreamedReply {

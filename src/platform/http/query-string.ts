@@ -10,7 +10,21 @@ export interface ParsedQuery {
   readonly faults: FieldError[];
 }
 
+/** More than any route or page has. A line of thousands would take longer to put together than the rest of the request. */
+const parametersMax = 100;
+
+export function checkParameterCount(text: string): void {
+  let count = 1;
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
+    count += 1;
+  }
+  if (count > parametersMax) {
+    throw refuse('bad_request', `The query string has more than ${parametersMax} parameters.`);
+  }
+}
+
 export function parseQueryString(text: string): ParsedQuery {
+  checkParameterCount(text);
   const values: ParsedQuery['values'] = Object.create(null);
   const faulty = new Set<string>();
   for (const pair of text.split('&')) {
