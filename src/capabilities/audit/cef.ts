@@ -3,6 +3,7 @@
  * a header of seven fields between bars, then pairs of key and value from its dictionary, within its lengths.
  */
 import { isIPv4, isIPv6 } from 'node:net';
+import { jsonLine, lineBreaks } from '../../platform/line-breaks.ts';
 import type { AuditEntry, AuditOutcome } from './chain.ts';
 
 /** From 0 to 10. */
@@ -60,9 +61,7 @@ function extensionOf(entry: AuditEntry): (readonly [string, string | null, numbe
 
 /** Cut off where it is too long: the other formats have all of it. */
 function changeText({ before, after, detail }: AuditEntry): string | null {
-  return before === null && after === null && detail === null
-    ? null
-    : JSON.stringify({ before, after, detail });
+  return before === null && after === null && detail === null ? null : jsonLine({ before, after, detail });
 }
 
 /** No longer than that, and never within a character. */
@@ -72,10 +71,10 @@ function cut(value: string, lengthMax: number): string {
 
 /** Bars and backslashes are escaped; there is no way to write a line break. */
 function headerText(text: string): string {
-  return text.replaceAll(/[\r\n]+/g, ' ').replaceAll(/[\\|]/g, '\\$&');
+  return text.replaceAll(lineBreaks, ' ').replaceAll(/[\\|]/g, '\\$&');
 }
 
-/** Equals signs and backslashes are escaped, and line breaks too; bars are not. */
+/** Equals signs and backslashes are escaped, and line breaks too: there are escapes for two, and every other is a `\\n`. Bars are not. */
 function extensionText(text: string): string {
-  return text.replaceAll(/[\\=]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
+  return text.replaceAll(/[\\=]/g, '\\$&').replaceAll('\r', '\\r').replaceAll(lineBreaks, '\\n');
 }

@@ -1,5 +1,6 @@
 /** Entries as lines that can be read back, by `purser audit verify` or by anyone who has the description of them. */
 
+import { jsonLine } from '../../platform/line-breaks.ts';
 import type { AuditEntry } from './chain.ts';
 import { outcomes } from './chain.ts';
 import type { CheckpointView } from './schema.ts';
@@ -7,7 +8,7 @@ import { viewEntry } from './view.ts';
 
 /** With what it takes to verify it: the salt of the commitment, too. */
 export function ndjsonLine(entry: AuditEntry): string {
-  return JSON.stringify({
+  return jsonLine({
     ...viewEntry(entry),
     org_id: entry.tenantId,
     salt: entry.salt,
@@ -17,7 +18,7 @@ export function ndjsonLine(entry: AuditEntry): string {
 }
 
 export function checkpointLine(checkpoint: Omit<CheckpointView, 'id'>): string {
-  return JSON.stringify({ checkpoint });
+  return jsonLine({ checkpoint });
 }
 
 export type ExportLine =

@@ -12,7 +12,7 @@ import type { ChainHeads } from './chain-heads.ts';
 import { viewCheckpoint } from './checkpoints.ts';
 import { checkpointLine, ndjsonLine } from './export-lines.ts';
 import { awaitAppends, findHead } from './head-queries.ts';
-import { ocsfEvent } from './ocsf.ts';
+import { ocsfLine } from './ocsf.ts';
 import { findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
 import type { ExportQuery } from './schema.ts';
 import type { Signer } from './signing-keys.ts';
@@ -69,7 +69,7 @@ function lineOf(entry: AuditEntry, format: keyof typeof contentTypes, version: s
     case 'cef':
       return cefLine(entry, version);
     case 'ocsf':
-      return JSON.stringify(ocsfEvent(entry, version));
+      return ocsfLine(entry, version);
   }
 }
 

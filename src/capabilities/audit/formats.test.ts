@@ -3,8 +3,8 @@ import { cefFaults, parseCef } from '../../../test/support/cef-rules.ts';
 import { ocsfFaults } from '../../../test/support/ocsf-rules.ts';
 import { cefLine } from './cef.ts';
 import { type AuditEntry, chained, chainStart, type DatedDraft } from './chain.ts';
-import { ndjsonLine, parseExportLine } from './export-lines.ts';
-import { ocsfEvent } from './ocsf.ts';
+import { checkpointLine, ndjsonLine, parseExportLine } from './export-lines.ts';
+import { ocsfEvent, ocsfLine } from './ocsf.ts';
 
 const plain: DatedDraft = {
   id: 'aud_01hzy4t0000000000000000000',
@@ -58,6 +58,33 @@ const drafts: [string, Partial<DatedDraft>][] = [
     { targetId: `a${'😀'.repeat(5_000)}`, actorId: '\\'.repeat(3_000), after: { text: '='.repeat(9_000) } },
   ],
 ];
+
+/** Characters at which some readers end a line. */
+const breaks = ['\n', '\r', '\v', '\f', '\u001c', '\u001d', '\u001e', '\u0085', '\u2028', '\u2029'];
+const forged = breaks.map((one) => `a${one}forged`).join('');
+const forging: Partial<DatedDraft> = {
+  action: forged,
+  actorId: forged,
+  targetId: forged,
+  after: { [forged]: forged },
+};
+
+test('no line of an export has a character at which a reader could end it', () => {
+  const entry = entryOf(forging);
+  const checkpoint = { org_id: forged, seq: 1, hash: '', at: '', token: '' };
+  for (const line of [
+    cefLine(entry, forged),
+    ndjsonLine(entry),
+    checkpointLine(checkpoint),
+    ocsfLine(entry, '0.1.0'),
+  ]) {
+    expect(breaks.filter((one) => line.includes(one))).toEqual([]);
+  }
+  expect(parseExportLine(ndjsonLine(entry))).toEqual({ kind: 'entry', entry });
+  const { extension } = parseCef(cefLine(entry, '0.1.0'));
+  expect(extension.get('suid')).toBe(breaks.map((one) => `a${one === '\r' ? one : '\n'}forged`).join(''));
+  expect(JSON.parse(extension.get('cs5') ?? '')).toMatchObject({ after: entry.after });
+});
 
 describe('CEF', () => {
   test.each(drafts)('%s keeps the rules', (_, draft) => {

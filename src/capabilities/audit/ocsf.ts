@@ -3,6 +3,7 @@
  * (6003), signing in or out an Authentication (3002), and what the service or the command line did an Entity Management (3004).
  */
 import { isIP } from 'node:net';
+import { jsonLine } from '../../platform/line-breaks.ts';
 import type { AuditEntry, AuditOutcome } from './chain.ts';
 
 export const ocsfVersion = '1.3.0';
@@ -28,6 +29,10 @@ const authentications: Readonly<Record<string, Activity>> = {
   'sessions.open': [1, 'Logon'],
   'sessions.close': [2, 'Logoff'],
 };
+
+export function ocsfLine(entry: AuditEntry, version: string): string {
+  return jsonLine(ocsfEvent(entry, version));
+}
 
 export function ocsfEvent(entry: AuditEntry, version: string): object {
   const { action, traceId } = entry;

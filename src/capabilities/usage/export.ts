@@ -10,6 +10,7 @@ import { refuse, refuseField } from '../../contract/refusal.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { Turns } from '../../platform/db/turns.ts';
 import type { StreamAnswer } from '../../platform/http/route.ts';
+import { jsonLine } from '../../platform/line-breaks.ts';
 import { Spool } from '../../platform/spool.ts';
 import { groupIn, nothing, readGroups } from './queries.ts';
 import type { GroupBy } from './rows.ts';
@@ -115,7 +116,7 @@ interface RowWriter {
 
 const jsonWriter: RowWriter = {
   first: () => '',
-  line: (row) => `${JSON.stringify(row)}\n`,
+  line: (row) => `${jsonLine(row)}\n`,
 };
 
 /** RFC 4180. What is nested is named by both names: `previous_cost_usd`. */
@@ -143,13 +144,18 @@ function flat(sums: object): [string, unknown][] {
   );
 }
 
-/** A text that a spreadsheet would take for a formula is told to be none: people choose these, numbers are ours. */
+/**
+ * A text that a spreadsheet would take for a formula is told to be none: people choose these, numbers are ours. Some
+ * spreadsheets take the full-width forms of the signs for the signs.
+ */
 function safeText(value: unknown): string {
   const text = String(value);
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
 function record(values: readonly string[]): string {
-  const cells = values.map((value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value));
+  const cells = values.map((value) =>
+    /[",\r\n\u0085\u2028\u2029]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value,
+  );
   return `${cells.join(',')}\r\n`;
 }

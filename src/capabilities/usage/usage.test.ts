@@ -733,6 +733,14 @@ describe('as a file', () => {
       ',,1,1,1,3,0,0,0,1,0,-1,-1,1,1,1,1',
       '',
     ]);
+    const starts = ['=', '+', '-', '@', '\t', '\r', '\n', '\uff1d', '\uff0b', '\uff0d', '\uff20'];
+    for (const start of starts) {
+      await run(org, { cost_usd: '1', workflow: `${start}cmd` });
+    }
+    const { text: formulas } = await usage(org, '?group_by=workflow&format=csv');
+    for (const start of starts) {
+      expect(formulas, JSON.stringify(start)).toContain(`'${start}cmd`);
+    }
     const compared = await usage(org, '?compare=previous&format=csv');
     const before = sums.split(',').map((name) => `previous_${name}`);
     const change = 'change_runs,change_runs_ratio,change_cost_usd,change_cost_ratio';
