@@ -43,7 +43,8 @@ export function memberPages({ db, ids, heads, sessions, links }: MemberPageDepen
     {
       method: 'POST',
       path,
-      async handler({ params, now, address, headers, traceId }) {
+      async handler(visit) {
+        const { params, now, address, headers, traceId } = visit;
         const opened = await db.transaction(async (tx) => {
           const used = await links.use(tx, now, params.token ?? '');
           if (used === undefined) {
@@ -65,7 +66,7 @@ export function memberPages({ db, ids, heads, sessions, links }: MemberPageDepen
               userAgent: headers['user-agent'],
               now,
             },
-            { traceId },
+            visit,
           );
         });
         return redirectTo(consoleHome, { 'set-cookie': opened.cookie });

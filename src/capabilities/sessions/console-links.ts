@@ -124,7 +124,8 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
     {
       method: 'POST',
       path,
-      async handler({ params, now, address, headers, traceId }) {
+      async handler(visit) {
+        const { params, now, address, headers } = visit;
         const { cookie } = await db.transaction(async (tx) => {
           const link = await takeLink(tx, tokenDigest(params.token ?? ''));
           if (link === undefined || link.expires_at <= now) {
@@ -144,7 +145,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
               userAgent: headers['user-agent'],
               now,
             },
-            { traceId },
+            visit,
           );
         });
         return redirectTo(consoleHome, { 'set-cookie': cookie });

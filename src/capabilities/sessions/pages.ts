@@ -12,10 +12,9 @@ import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
 import { type Actor, type Appending, type Attempts, recordChange } from '../audit/index.ts';
 import { end } from './ending.ts';
-import { lockSession } from './queries.ts';
 import { refusedSignIn } from './refused-sign-in.ts';
 import { returnPath } from './return-path.ts';
-import type { SessionOpening, Sessions } from './sessions.ts';
+import { actorKindOf, holderOf, type SessionOpening, type Sessions } from './sessions.ts';
 import { complaint, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
 
 export interface SignInDependencies extends Appending {
@@ -72,19 +71,8 @@ export function signInPages(deps: SignInDependencies): Page[] {
     return (await db.transaction((tx) => openSession(tx, { ids, heads, sessions }, opening, visit))).cookie;
   }
 
-  async function signOut({ headers, now, address, traceId }: Visit): Promise<PageAnswer> {
-    const found = await sessions.find(headers.cookie, now);
-    const session = found.kind === 'live' ? found.credential.session : undefined;
-    if (found.kind === 'live' && session !== undefined) {
-      const { keyId, org } = found.credential;
-      await db.transaction(async (tx) => {
-        const row = await lockSession(tx, sessions.idleSeconds, org?.id ?? platformTenant, session.id);
-        if (row !== undefined && row.ended_at === null) {
-          const actor = { kind: session.actor, id: keyId, at: now, address, traceId };
-          await recordChange(tx, { ids, heads }, actor, 'sessions.close', await end(tx, row, now));
-        }
-      });
-    }
+  async function signOut(visit: Visit): Promise<PageAnswer> {
+    await db.transaction((tx) => closeSession(tx, { ids, heads, sessions }, visit));
     return redirectTo('/console/login', { 'set-cookie': sessions.clearCookie() });
   }
 
@@ -136,13 +124,28 @@ function actorOf(credential: Credential | undefined): Pick<Actor, 'kind' | 'id'>
   return { kind: credential.role === 'operator' ? 'operator' : 'key', id: credential.keyId };
 }
 
-/** Opens a session and writes down who signed in, in the transaction of what proved it. */
+/** Ends the session that the browser has, as its holder does; a sign-in that does not succeed leaves it. */
+async function closeSession(
+  tx: Transaction,
+  { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
+  { headers, now, address, traceId }: Pick<Visit, 'headers' | 'now' | 'address' | 'traceId'>,
+): Promise<void> {
+  const session = await sessions.lockActive(tx, headers.cookie, now);
+  if (session !== undefined) {
+    const actor = { kind: actorKindOf(session), id: holderOf(session), at: now, address, traceId };
+    await recordChange(tx, { ids, heads }, actor, 'sessions.close', await end(tx, session, now));
+  }
+}
+
+/** Opens a session in place of the browser's former one and writes down who signed in, in the transaction of what proved it. */
 export async function openSession(
   tx: Transaction,
   { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
   opening: SessionOpening,
-  { traceId }: Pick<Visit, 'traceId'>,
+  visit: Pick<Visit, 'headers' | 'now' | 'address' | 'traceId'>,
 ) {
+  const { traceId } = visit;
+  await closeSession(tx, { ids, heads, sessions }, visit);
   const opened = await sessions.open(tx, opening);
   const { tenantId, holder, now, address, method } = opening;
   // A session that could not be used from here, or now, is not opened.

@@ -348,3 +348,60 @@ test('over HTTPS the cookie is bound to the host', async () => {
     await secure.close();
   }
 });
+
+describe('a sign-in in a browser that is signed in', () => {
+  const memberLink = async (email: string) => {
+    const { json } = await world.request('POST', `/v1/orgs/${org.id}/members`, {
+      key: org.ownerKey,
+      body: { email, role: 'viewer' },
+    });
+    return new URL(json.sign_in_url).pathname;
+  };
+  const consoleLink = async () => {
+    const { json } = await world.request('POST', '/v1/admin/console-links', {
+      key: world.operatorKey,
+      body: { org_id: org.id },
+    });
+    return new URL(json.url).pathname;
+  };
+  const closed = (tenantId: string) =>
+    world.db.query<{ actor_kind: string; target_id: string }>(
+      `SELECT actor_kind, target_id FROM audit_log WHERE tenant_id = $1 AND action = 'sessions.close' ORDER BY seq`,
+      [tenantId],
+    );
+
+  test.each<[string, () => Promise<[path: string, fields: Record<string, string>]>]>([
+    ['a key', async () => ['/console/login', { key: org.ownerKey }]],
+    ['an invitation', async () => [await memberLink('ada@example.com'), {}]],
+    ['a link of an operator', async () => [await consoleLink(), {}]],
+  ])('by %s ends the session from before, and its org reads who left', async (_, make) => {
+    const other = await world.createOrg();
+    const { cookie, id } = await signIn(world, other.ownerKey, other.id);
+    const [path, fields] = await make();
+    const answer = await postForm(world, path, fields, { cookie });
+    expect(answer.status).toBe(303);
+    expect((await readOrg(cookieOf(answer))).status).toBe(200);
+    const before = await world.request('GET', `/v1/orgs/${other.id}`, { headers: { cookie } });
+    expect(outcome(before)).toEqual([401, 'session_revoked']);
+    expect(await closed(other.id)).toEqual([{ actor_kind: 'key', target_id: id }]);
+  });
+
+  test('leaves it where it does not succeed', async () => {
+    const { cookie } = await signIn(world, org.ownerKey, org.id);
+    expect((await postForm(world, '/console/login', { key: 'nonsense' }, { cookie })).status).toBe(401);
+    const used = await memberLink('bob@example.com');
+    await postForm(world, used, {});
+    expect((await postForm(world, used, {}, { cookie })).status).toBe(410);
+    expect((await readOrg(cookie)).status).toBe(200);
+  });
+
+  test('ends it once, however many there are at a time', async () => {
+    const { cookie, id } = await signIn(world, org.ownerKey, org.id);
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => postForm(world, '/console/login', { key: org.ownerKey }, { cookie })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+    const ends = (await closed(org.id)).filter(({ target_id }) => target_id === id);
+    expect(ends).toHaveLength(1);
+  });
+});

@@ -5,7 +5,13 @@
  */
 import { refuse } from '../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../platform/db/database.ts';
-import { type Credential, type OrgRole, platformTenant, type Role } from '../../platform/http/access.ts';
+import {
+  type CallerSession,
+  type Credential,
+  type OrgRole,
+  platformTenant,
+  type Role,
+} from '../../platform/http/access.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../platform/http/cookies.ts';
 import type { FoundSession, SessionFinder } from '../../platform/http/found-session.ts';
 import { memberScopes } from '../../platform/http/granting.ts';
@@ -16,6 +22,7 @@ import {
   findSessionByDigest,
   type HeldSessionRow,
   insertSession,
+  lockSession,
   type SessionRow,
   touchSession,
 } from './queries.ts';
@@ -60,6 +67,12 @@ export interface OpenedSession {
 
 export interface Sessions extends SessionFinder {
   open(tx: Transaction, opening: SessionOpening): Promise<OpenedSession>;
+  /** The session whose cookie came along, locked; undefined if there is none that is active. */
+  lockActive(
+    tx: Transaction,
+    cookieHeader: string | undefined,
+    now: Date,
+  ): Promise<HeldSessionRow | undefined>;
   readonly idleSeconds: number;
 }
 
@@ -92,6 +105,15 @@ export function createSessions({
       }
       await touch(db, session, now, Math.min(touchEverySeconds, idleSeconds / 4));
       return { kind: 'live', credential: credentialOf(session, region) };
+    },
+    async lockActive(tx, cookieHeader, now) {
+      const token = readCookie(cookieHeader, cookies().name);
+      if (token === undefined || !tokens.isOurs(token)) {
+        return undefined;
+      }
+      const found = await findSessionByDigest(tx, idleSeconds, tokenDigest(token));
+      const locked = found && (await lockSession(tx, idleSeconds, found.tenant_id, found.id));
+      return locked !== undefined && sessionStatus(locked, now) === 'active' ? locked : undefined;
     },
     async open(tx, opening) {
       const { tenantId, method, holder, address, userAgent, now } = opening;
@@ -146,6 +168,10 @@ export function holderOf({ key_id, member_id }: SessionRow): string {
   return key_id ?? member_id ?? '';
 }
 
+export function actorKindOf({ member_id, key_role }: HeldSessionRow): CallerSession['actor'] {
+  return member_id !== null ? 'member' : key_role === 'operator' ? 'operator' : 'key';
+}
+
 /** Of somebody who is no more it is the least that there is. */
 function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
   return role ?? key_role ?? member_role ?? 'viewer';
@@ -153,8 +179,7 @@ function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
 
 /** Role and scopes are those of the holder now; a member, and an operator by a link, may do all that the role may. */
 function credentialOf(session: HeldSessionRow, region: string | undefined): Credential {
-  const { tenant_id, key_role, key_scopes, role } = session;
-  const actor = session.member_id !== null ? 'member' : key_role === 'operator' ? 'operator' : 'key';
+  const { tenant_id, key_scopes, role } = session;
   return {
     keyId: holderOf(session),
     role: roleOf(session),
@@ -164,7 +189,7 @@ function credentialOf(session: HeldSessionRow, region: string | undefined): Cred
     revoked: false,
     endsAt: null,
     org: tenant_id === platformTenant ? null : credentialOrg(tenant_id, session, region),
-    session: { id: session.id, actor, name: nameOf(session) },
+    session: { id: session.id, actor: actorKindOf(session), name: nameOf(session) },
   };
 }
 

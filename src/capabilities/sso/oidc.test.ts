@@ -79,6 +79,16 @@ async function whoIs(cookie: string) {
 
 const member = async (id: string) => (await owner('GET', `/members/${id}`)).json;
 
+test('a sign-in ends the session that the browser had before', async () => {
+  await connect();
+  const account = { sub: 'twice', email: 'twice@example.com', email_verified: true };
+  const { cookie, browser } = await enter(account);
+  const first = await whoIs(cookie);
+  const second = await whoIs((await enter(account, browser)).cookie);
+  expect(second.id).not.toBe(first.id);
+  expect(await whoIs(cookie)).toEqual([401, 'session_revoked']);
+});
+
 describe('what may be set', () => {
   const faults = async (body: object) => {
     const { status, json } = await owner('PUT', '/sso', body);

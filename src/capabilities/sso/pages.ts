@@ -183,7 +183,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
     return signInAnswer(visit, {
       title: 'Change organization?',
-      main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session is left.</p>
+      main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session ends.</p>
 <form method="post" action="/sso/callback"><input type="hidden" name="ticket" value="${ticket}"><button>Sign in to ${name}</button></form>
 <p class="soft">If you did not want this, <a href="/console">stay where you are</a>.</p>`,
     });

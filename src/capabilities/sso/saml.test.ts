@@ -100,6 +100,17 @@ describe('signing in', () => {
     expect(member).toMatchObject({ subject: 'grace', issuer: idp.entityId, email: 'grace@example.com' });
   });
 
+  test('ends the session that the browser had before', async () => {
+    const { browser, ...posted } = await fetchResponse();
+    expect((await post({ browser, ...posted })).status).toBe(303);
+    const cookie = browser.cookies(url);
+    expect((await post(await fetchResponse(browser))).status).toBe(303);
+    const read = (header: string) =>
+      world.request('GET', `/v1/orgs/${org.id}`, { headers: { cookie: header } });
+    expect((await read(cookie)).json.error.code).toBe('session_revoked');
+    expect((await read(browser.cookies(url))).status).toBe(200);
+  });
+
   test('the way for the other protocol leads to this one', async () => {
     const answer = await new Browser().request(`${url}/sso/${slug}/login?return_to=/console/runs`);
     expect(answer.headers.get('location')).toBe(`${url}/saml/${slug}/login?return_to=%2Fconsole%2Fruns`);
