@@ -4,7 +4,7 @@ import { type Route, write } from '../../platform/http/route.ts';
 import { closed } from '../../platform/http/schemas.ts';
 import { announceLimits } from '../../platform/ledger/notices.ts';
 import { revokeKeysOf } from '../keys/index.ts';
-import { announceOrgChange, lockOrg, touchDirectory, viewOrg } from '../orgs/index.ts';
+import { announceOrgChange, holdSlug, lockOrg, touchDirectory, viewOrg } from '../orgs/index.ts';
 import { findPolicy } from '../retention/index.ts';
 import { markRemoved } from './queries.ts';
 
@@ -34,6 +34,7 @@ export function orgRemovalRoutes(): Route[] {
           throw refuse('conflict', 'A legal hold stands: nothing of it may be deleted.');
         }
         await markRemoved(tx, org.id, now);
+        await holdSlug(tx, org.slug, org.id, now);
         await revokeKeysOf(tx, org.id, now);
         await touchDirectory(tx, org.id);
         await announceOrgChange(tx, org.id);

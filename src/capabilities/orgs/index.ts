@@ -1,3 +1,4 @@
+export { holdSlug } from './former-slugs.ts';
 export { announceOrgChange, onOrgChange } from './notices.ts';
 export { changeOrg, viewOrg } from './orgs.ts';
 export {

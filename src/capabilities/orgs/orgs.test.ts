@@ -185,6 +185,83 @@ describe('the IP allow-list', () => {
   });
 });
 
+describe('a slug that an org gave up', () => {
+  let slugs = 0;
+  const newSlug = () => `former-${++slugs}`;
+  const create = (body: object) => world.request('POST', '/v1/admin/orgs', { key: world.operatorKey, body });
+  const patch = (id: string, body: object) =>
+    world.request('PATCH', `/v1/admin/orgs/${id}`, { key: world.operatorKey, body });
+  const made = async (slug: string) => (await create({ name: 'a', slug })).json.id as string;
+  const outcomeOf = ({ status, json }: { status: number; json: { error?: { code: string } } }) => [
+    status,
+    json?.error?.code,
+  ];
+
+  /** Each way in which another org could get it. */
+  async function expectHeld(slug: string): Promise<void> {
+    expect(outcomeOf(await create({ name: 'a', slug }))).toEqual([409, 'conflict']);
+    const other = await world.createOrg();
+    expect(outcomeOf(await patch(other.id, { slug }))).toEqual([409, 'conflict']);
+    const own = await world.request('PATCH', `/v1/orgs/${other.id}`, { key: other.ownerKey, body: { slug } });
+    expect(outcomeOf(own)).toEqual([409, 'conflict']);
+    const named = await create({ name: slug });
+    expect([named.status, named.json.slug]).toEqual([201, expect.stringMatching(`^${slug}-[0-9a-z]{8}$`)]);
+  }
+
+  test('goes to no other org for a year, and back to the same org at any time', async () => {
+    const [first, second] = [newSlug(), newSlug()];
+    const id = await made(first);
+    expect((await patch(id, { slug: second })).status).toBe(200);
+    await expectHeld(first);
+    expect((await patch(id, { slug: first })).json.slug).toBe(first);
+    await expectHeld(second);
+    world.clock.advanceSeconds(365 * 86_400);
+    expect((await create({ name: 'a', slug: second })).status).toBe(201);
+    expect(outcomeOf(await create({ name: 'a', slug: first })), 'in use').toEqual([409, 'conflict']);
+  });
+
+  test('is held after the org was removed', async () => {
+    const slug = newSlug();
+    const id = await made(slug);
+    await world.request('POST', `/v1/admin/orgs/${id}/suspend`, { key: world.operatorKey });
+    const removal = await world.request('DELETE', `/v1/admin/orgs/${id}`, { key: world.operatorKey });
+    expect(removal.status).toBe(204);
+    const emptying = world.app.jobs.find(({ name }) => name === 'empty removed organizations');
+    while (await emptying?.runOnce()) {
+      // The next batch.
+    }
+    await expectHeld(slug);
+    world.clock.advanceSeconds(365 * 86_400);
+    expect((await create({ name: 'a', slug })).status).toBe(201);
+  });
+
+  test('is not got by being quick', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const slug = newSlug();
+      const id = await made(slug);
+      const other = await world.createOrg();
+      const [renamed, ...others] = await Promise.all([
+        patch(id, { slug: newSlug() }),
+        create({ name: 'a', slug }),
+        patch(other.id, { slug }),
+        create({ name: 'a', slug }),
+      ]);
+      expect(renamed.status).toBe(200);
+      expect(others.map(outcomeOf)).toEqual(Array(3).fill([409, 'conflict']));
+    }
+  });
+
+  test('is one of twenty a year', async () => {
+    const id = await made(newSlug());
+    for (let n = 0; n < 20; n += 1) {
+      expect((await patch(id, { slug: newSlug() })).status).toBe(200);
+    }
+    expect(outcomeOf(await patch(id, { slug: newSlug() }))).toEqual([409, 'conflict']);
+    world.clock.advanceSeconds(365 * 86_400);
+    expect((await patch(id, { slug: newSlug() })).status).toBe(200);
+  });
+});
+
 describe('listing', () => {
   let lister: World;
   beforeAll(async () => {

@@ -4,6 +4,7 @@ import { isUniqueViolation, type Transaction } from '../../platform/db/database.
 import type { Ids } from '../../platform/ids.ts';
 import { announceLimits } from '../../platform/ledger/notices.ts';
 import { checkTimezone } from '../../platform/time-zone.ts';
+import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
 import { announceOrgChange } from './notices.ts';
 import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
@@ -27,12 +28,18 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     created_at: now,
     updated_at: now,
   };
-  if (await insertOrg(tx, org)) {
-    return org;
-  }
   // The end of an id is random: nobody else asks for this slug.
   const other: OrgRow = { ...org, slug: `${org.slug}-${org.id.slice(-8)}` };
-  if (body.slug !== undefined || !(await insertOrg(tx, other))) {
+  const isInserted = await insertOrg(tx, org);
+  if (isInserted && !(await isHeldForAnother(tx, org.slug, org.id, now))) {
+    return org;
+  }
+  if (body.slug !== undefined) {
+    throw isInserted ? refuseHeld() : refuse('conflict', 'The slug is taken.');
+  }
+  if (isInserted) {
+    await refusingTakenSlug(updateOrg(tx, other));
+  } else if (!(await insertOrg(tx, other))) {
     throw refuse('conflict', 'The slug is taken.');
   }
   return other;
@@ -91,6 +98,9 @@ export async function changeOrg(
   }
   const after: OrgRow = { ...before, ...decide(before), updated_at: now };
   await refusingTakenSlug(updateOrg(tx, after));
+  if (before.slug !== after.slug) {
+    await changeSlug(tx, orgId, { from: before.slug, to: after.slug }, now);
+  }
   await announceOrgChange(tx, orgId);
   if (before.timezone !== after.timezone) {
     // The windows of its limits begin and end elsewhere from now on.

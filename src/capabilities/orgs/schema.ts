@@ -16,7 +16,8 @@ const slug = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-  description: 'Lowercase letters, digits and single hyphens; unique among all orgs.',
+  description:
+    'Lowercase letters, digits and single hyphens; unique among all orgs. One that another org gave up is `conflict` for a year.',
 });
 export const region = Type.String({
   minLength: 1,
