@@ -43,12 +43,15 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
   return {
     find: (token, now) => find(db, token, now),
     async make(tx, now, id) {
-      const token = (await requiresSso(tx, id.orgId)) ? undefined : tokens.issue();
-      const change = await changeMember(tx, id, async () => ({
-        link_digest: token === undefined ? null : tokenDigest(token),
-        link_expires_at: token === undefined ? null : new Date(now.getTime() + linkHours * 3_600_000),
-        updated_at: now,
-      }));
+      let token: string | undefined;
+      const change = await changeMember(tx, id, async () => {
+        token = (await requiresSso(tx, id.orgId)) ? undefined : tokens.issue();
+        return {
+          link_digest: token === undefined ? null : tokenDigest(token),
+          link_expires_at: token === undefined ? null : new Date(now.getTime() + linkHours * 3_600_000),
+          updated_at: now,
+        };
+      });
       return {
         ...change,
         url: token === undefined ? null : `${baseUrl()}/console/invitations/${token}`,
@@ -61,9 +64,9 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
       }
       const id = { orgId: member.org_id, memberId: member.id };
       return changeMember(tx, id, async (current) => {
-        // Another request, or another link, may have come first while this one waited for the lock.
-        if (current.link_digest !== tokenDigest(token)) {
-          throw refuse('gone', 'This link was used already.');
+        // Another request, or another link, may have come first while this one waited for the lock; so may the setting.
+        if (current.link_digest !== tokenDigest(token) || (await requiresSso(tx, member.org_id))) {
+          throw refuse('gone', 'This link was used already, or the organization requires single sign-on.');
         }
         return {
           link_digest: null,

@@ -11,6 +11,7 @@ import type { AuthBackoff } from '../../platform/http/auth-backoff.ts';
 import { escapeHtml } from '../../platform/http/html.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../platform/http/page.ts';
 import { type Actor, type Appending, type Attempts, recordChange } from '../audit/index.ts';
+import { lockOrg } from '../orgs/index.ts';
 import { end } from './ending.ts';
 import { refusedSignIn } from './refused-sign-in.ts';
 import { returnPath } from './return-path.ts';
@@ -57,9 +58,6 @@ export function signInPages(deps: SignInDependencies): Page[] {
     const { address, now, headers } = visit;
     checkStanding(credential, address, now);
     checkResidency(credential.org);
-    if (credential.org !== null && (await requiresSso(db, credential.org.id))) {
-      throw refuse('forbidden', 'This organization requires single sign-on.');
-    }
     const opening: SessionOpening = {
       tenantId: tenantOf(credential),
       method: 'key',
@@ -68,7 +66,22 @@ export function signInPages(deps: SignInDependencies): Page[] {
       userAgent: headers['user-agent'],
       now,
     };
-    return (await db.transaction((tx) => openSession(tx, { ids, heads, sessions }, opening, visit))).cookie;
+    const { cookie } = await db.transaction(async (tx) => {
+      await checkKeysMaySignIn(tx, credential);
+      return openSession(tx, { ids, heads, sessions }, opening, visit);
+    });
+    return cookie;
+  }
+
+  /** Under the org's lock: the request that makes SSO required ends every session that was opened before. */
+  async function checkKeysMaySignIn(tx: Transaction, { org }: Credential): Promise<void> {
+    if (org === null) {
+      return;
+    }
+    await lockOrg(tx, org.id);
+    if (await requiresSso(tx, org.id)) {
+      throw refuse('forbidden', 'This organization requires single sign-on.');
+    }
   }
 
   async function signOut(visit: Visit): Promise<PageAnswer> {
