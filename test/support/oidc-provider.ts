@@ -43,6 +43,10 @@ export interface OidcIdp {
   forge: Forgery | undefined;
   /** Whether it announces that it names itself when people come back. */
   namesItself: boolean;
+  /** Claims of userinfo instead of the honest ones; undefined leaves one out. */
+  userinfo: Readonly<Record<string, unknown>> | undefined;
+  /** Bytes that the next requests for a path are answered with. */
+  hijack: { readonly path: string; readonly bytes: string | Buffer } | undefined;
   /** Paths that were asked for. */
   readonly asked: string[];
   close(): Promise<void>;
@@ -69,6 +73,8 @@ export async function startOidcProvider(...redirectUris: string[]): Promise<Oidc
     account: { sub: 'ada' },
     forge: undefined,
     namesItself: true,
+    userinfo: undefined,
+    hijack: undefined,
     asked,
     async close() {
       server.closeAllConnections();
@@ -109,6 +115,10 @@ export async function startOidcProvider(...redirectUris: string[]): Promise<Oidc
   const answer = provider.callback();
   handle = (request, response) => {
     const { pathname } = new URL(request.url ?? '', issuer);
+    if (idp.hijack?.path === pathname) {
+      request.socket.end(idp.hijack.bytes);
+      return;
+    }
     if (pathname.startsWith('/interaction/')) {
       const login = { login: { accountId: idp.account.sub, remember: false } };
       void provider.interactionFinished(request, response, login, { mergeWithLastSubmission: false });
@@ -116,6 +126,10 @@ export async function startOidcProvider(...redirectUris: string[]): Promise<Oidc
     }
     if (pathname === '/token' && idp.forge !== undefined) {
       forgeTokens(response, idp.forge);
+    }
+    if (pathname === '/me' && idp.userinfo !== undefined) {
+      const { userinfo } = idp;
+      rewriteJson(response, (json) => Object.assign(json, userinfo));
     }
     if (pathname === '/.well-known/openid-configuration' && !idp.namesItself) {
       rewriteJson(response, (json) => {

@@ -4,27 +4,15 @@
  */
 import * as oidc from 'openid-client';
 import { refuse } from '../../contract/refusal.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type ServiceUrls, secretContext } from './connection.ts';
+import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';
 import { type Person, textOf, textsOf } from './person.ts';
+import { checkedAnswer } from './provider-answer.ts';
 import type { ConnectionRow } from './queries.ts';
 
-export interface OidcDependencies {
+export interface OidcDependencies extends DiscoveryDependencies {
   readonly secrets: Secrets;
-  readonly fetch: OutboundFetch;
-  readonly allowPrivateNetworks: boolean;
-  readonly clock: Clock;
-}
-
-/** Anybody may begin a sign-in, and a provider is not asked about itself each time. */
-const discoveryMs = 60_000;
-const discoveriesMax = 1_000;
-
-interface Discovery {
-  readonly found: Promise<oidc.Configuration>;
-  readonly endsAtMs: number;
 }
 
 /** What has to be known again when the person comes back. */
@@ -45,56 +33,29 @@ export interface Oidc {
   finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
 }
 
-export function createOidc({ secrets, fetch, allowPrivateNetworks, clock }: OidcDependencies): Oidc {
-  const discoveries = new Map<string, Discovery>();
+export function createOidc(deps: OidcDependencies): Oidc {
+  const { secrets, fetch, allowPrivateNetworks } = deps;
+  const discovery = createDiscovery(deps);
 
-  /** One question at a time for a connection, and none for a minute after a good answer. */
-  function discovered(connection: ConnectionRow): Promise<oidc.Configuration> {
+  /** Made for each step of a sign-in, so that neither the secret nor the keys of the issuer stay in memory. */
+  async function configurationFor(connection: ConnectionRow): Promise<oidc.Configuration> {
     const { org_id, issuer, client_id, client_secret } = connection;
-    const secret = client_secret === null ? null : Buffer.from(client_secret).toString('base64');
-    const key = JSON.stringify([org_id, issuer, client_id, secret]);
-    const nowMs = clock.now().getTime();
-    const kept = discoveries.get(key);
-    if (kept !== undefined && kept.endsAtMs > nowMs) {
-      return kept.found;
-    }
-    const found = discover(connection);
-    discoveries.delete(key);
-    const [oldest] = discoveries.keys();
-    if (oldest !== undefined && discoveries.size >= discoveriesMax) {
-      discoveries.delete(oldest);
-    }
-    discoveries.set(key, { found, endsAtMs: nowMs + discoveryMs });
-    found.catch(() => discoveries.delete(key));
-    return found;
-  }
-
-  async function discover(connection: ConnectionRow): Promise<oidc.Configuration> {
-    const { org_id, issuer, client_id, client_secret } = connection;
-    const customFetch: oidc.CustomFetch = (url, options) => fetch(url, options);
-    const execute = allowPrivateNetworks ? [oidc.allowInsecureRequests] : [];
-    const answer = await oidc.discovery(new URL(issuer), client_id ?? '', undefined, oidc.None(), {
-      [oidc.customFetch]: customFetch,
-      execute,
-    });
-    const server = answer.serverMetadata();
-    if (server.issuer !== issuer) {
-      throw new Error(`the provider calls itself ${server.issuer}`);
-    }
+    const server = await discovery.metadataOf(issuer);
     const secret = client_secret === null ? undefined : secrets.open(client_secret, secretContext(org_id));
     const auth = clientAuth(server.token_endpoint_auth_methods_supported, secret);
     const configuration = new oidc.Configuration(server, client_id ?? '', undefined, auth);
-    configuration[oidc.customFetch] = customFetch;
-    // Signatures of ID tokens are verified, rather than trusted because of the connection that they came by.
-    for (const configure of [...execute, oidc.enableNonRepudiationChecks]) {
-      configure(configuration);
+    configuration[oidc.customFetch] = async (url, options) => checkedAnswer(await fetch(url, options));
+    if (allowPrivateNetworks) {
+      oidc.allowInsecureRequests(configuration);
     }
+    // Signatures of ID tokens are verified, rather than trusted because of the connection that they came by.
+    oidc.enableNonRepudiationChecks(configuration);
     return configuration;
   }
 
   return {
     async begin(connection, state, { redirectUrl, orgRedirectUrl }) {
-      const configuration = await discovered(connection);
+      const configuration = await configurationFor(connection);
       const proof: OidcProof = {
         nonce: oidc.randomNonce(),
         verifier: oidc.randomPKCECodeVerifier(),
@@ -115,7 +76,7 @@ export function createOidc({ secrets, fetch, allowPrivateNetworks, clock }: Oidc
       return { url, proof };
     },
     async finish(connection, currentUrl, state, { nonce, verifier, redirectUrl }) {
-      const configuration = await discovered(connection);
+      const configuration = await configurationFor(connection);
       checkWhoAnswers(configuration, currentUrl, redirectUrl);
       const tokens = await oidc.authorizationCodeGrant(configuration, currentUrl, {
         pkceCodeVerifier: verifier,
