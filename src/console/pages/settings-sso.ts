@@ -69,7 +69,7 @@ const common: readonly Field[] = [
     name: 'role_mapping',
     label: 'Roles of groups',
     kind: 'list',
-    help: 'One a line, as group = role. Of several the highest holds.',
+    help: 'One a line, as group = role. Of several the highest holds. Put a group with commas or spaces around it in quotes.',
     placeholder: 'engineering = member',
   },
   {
@@ -124,10 +124,24 @@ function apiBody({ role_mapping, default_role, ...body }: Record<string, unknown
     ...body,
     role_mapping: lines.map((line: string) => {
       const [, group, role] = /^(.*?)\s*=\s*(\S+)$/.exec(line) ?? [];
-      return group === undefined ? line : { group, role };
+      return group === undefined ? line : { group: unquoted(group), role };
     }),
     default_role: default_role === noRole ? null : default_role,
   };
+}
+
+/** In quotes where a line of the form would lose a part: it is trimmed, and lines end at commas too. */
+function quoted(group: string): string {
+  const isPlain = group === group.trim() && !/[,"\p{Cc}]/u.test(group);
+  return isPlain ? group : JSON.stringify(group).replaceAll(',', '\\u002c');
+}
+
+function unquoted(text: string): string {
+  try {
+    return text.startsWith('"') ? String(JSON.parse(text)) : text;
+  } catch {
+    return text;
+  }
 }
 
 async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promise<Values> {
@@ -144,7 +158,7 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
       kinds[kind].flatMap(({ name }) => (name === 'client_secret' ? [] : [[name, found[name] ?? '']])),
     ),
     groups_attribute: found.groups_attribute,
-    role_mapping: found.role_mapping.map(({ group, role }) => `${group} = ${role}`),
+    role_mapping: found.role_mapping.map(({ group, role }) => `${quoted(group)} = ${role}`),
     default_role: found.default_role ?? noRole,
     allowed_email_domains: found.allowed_email_domains,
     just_in_time: String(found.just_in_time),
