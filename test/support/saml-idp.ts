@@ -17,10 +17,16 @@ export interface Asserted {
   recipient: string;
   inResponseTo: string;
   notBefore: Date;
-  notOnOrAfter: Date;
+  notOnOrAfter: Date | string;
   assertionId: string;
   email: string;
   groups: readonly string[];
+  destination: string;
+  status: string;
+  issueInstant: string;
+  sessionNotOnOrAfter: string;
+  /** Of the subject confirmation; `notOnOrAfter` is that of the conditions. */
+  confirmedUntil: string;
 }
 
 export interface SamlIdp {
@@ -29,6 +35,8 @@ export interface SamlIdp {
   readonly certificate: string;
   /** What the next assertions say; the rest is as it should be. */
   says: Partial<Asserted>;
+  /** What becomes of the next responses before they are signed. */
+  rewrite: ((xml: string) => string) | undefined;
   /** What becomes of the next responses after they were signed. */
   tamper: ((xml: string) => string) | undefined;
   /** Whether the assertion is signed at all. */
@@ -60,6 +68,7 @@ export async function startSamlIdp(metadata: () => Promise<string>): Promise<Sam
     ssoUrl: `${address}/sso`,
     certificate: own.certificate,
     says: {},
+    rewrite: undefined,
     tamper: undefined,
     signs: true,
     signatureAlgorithm: sha256,
@@ -99,10 +108,10 @@ export async function startSamlIdp(metadata: () => Promise<string>): Promise<Sam
       request as never,
       'post',
       {},
-      (text: string) => ({
-        id: asserted.assertionId,
-        context: samlify.SamlLib.replaceTagsByValue(text, tags(asserted)),
-      }),
+      (text: string) => {
+        const written = samlify.SamlLib.replaceTagsByValue(text, tags(asserted));
+        return { id: asserted.assertionId, context: idp.rewrite?.(written) ?? written };
+      },
     );
     const xml = Buffer.from(context, 'base64').toString('utf8');
     const sent = Buffer.from(idp.tamper?.(xml) ?? xml).toString('base64');
@@ -111,6 +120,8 @@ export async function startSamlIdp(metadata: () => Promise<string>): Promise<Sam
 
   function whatItSays(requestId: string): Asserted {
     const acsUrl = acsOf();
+    const { notOnOrAfter = new Date(Date.now() + 120_000) } = idp.says;
+    const until = typeof notOnOrAfter === 'string' ? notOnOrAfter : notOnOrAfter.toISOString();
     return {
       nameId: 'ada',
       nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
@@ -119,10 +130,15 @@ export async function startSamlIdp(metadata: () => Promise<string>): Promise<Sam
       recipient: acsUrl,
       inResponseTo: requestId,
       notBefore: new Date(Date.now() - 10_000),
-      notOnOrAfter: new Date(Date.now() + 120_000),
+      notOnOrAfter: until,
       assertionId: `_${randomUUID()}`,
       email: 'ada@example.com',
       groups: [],
+      destination: idp.says.recipient ?? acsUrl,
+      status: 'urn:oasis:names:tc:SAML:2.0:status:Success',
+      issueInstant: new Date().toISOString(),
+      sessionNotOnOrAfter: until,
+      confirmedUntil: until,
       ...idp.says,
     };
   }
@@ -137,16 +153,20 @@ function tags(asserted: Asserted): Record<string, string> {
   return {
     ID: `_${randomUUID()}`,
     AssertionID: asserted.assertionId,
-    Destination: asserted.recipient,
+    Destination: asserted.destination,
+    Status: asserted.status,
     SubjectRecipient: asserted.recipient,
     Issuer: asserted.issuer,
-    IssueInstant: new Date().toISOString(),
+    IssueInstant: asserted.issueInstant,
+    SessionNotOnOrAfter: asserted.sessionNotOnOrAfter,
+    ConfirmedUntil: asserted.confirmedUntil,
     Audience: asserted.audience,
     NameID: asserted.nameId,
     NameIDFormat: asserted.nameIdFormat,
     InResponseTo: asserted.inResponseTo,
     NotBefore: asserted.notBefore.toISOString(),
-    NotOnOrAfter: asserted.notOnOrAfter.toISOString(),
+    NotOnOrAfter:
+      typeof asserted.notOnOrAfter === 'string' ? asserted.notOnOrAfter : asserted.notOnOrAfter.toISOString(),
     Email: asserted.email,
     Groups: asserted.groups.join(','),
   };
@@ -159,15 +179,15 @@ const template = [
   '<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"',
   ' ID="{ID}" Version="2.0" IssueInstant="{IssueInstant}" Destination="{Destination}" InResponseTo="{InResponseTo}">',
   '<saml:Issuer>{Issuer}</saml:Issuer>',
-  '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>',
+  '<samlp:Status><samlp:StatusCode Value="{Status}"/></samlp:Status>',
   '<saml:Assertion ID="{AssertionID}" Version="2.0" IssueInstant="{IssueInstant}"><saml:Issuer>{Issuer}</saml:Issuer>',
   '<saml:Subject><saml:NameID Format="{NameIDFormat}">{NameID}</saml:NameID>',
   '<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">',
-  '<saml:SubjectConfirmationData NotOnOrAfter="{NotOnOrAfter}" Recipient="{SubjectRecipient}" InResponseTo="{InResponseTo}"/>',
+  '<saml:SubjectConfirmationData NotOnOrAfter="{ConfirmedUntil}" Recipient="{SubjectRecipient}" InResponseTo="{InResponseTo}"/>',
   '</saml:SubjectConfirmation></saml:Subject>',
   '<saml:Conditions NotBefore="{NotBefore}" NotOnOrAfter="{NotOnOrAfter}"><saml:AudienceRestriction>',
   '<saml:Audience>{Audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>',
-  '<saml:AuthnStatement AuthnInstant="{IssueInstant}"><saml:AuthnContext><saml:AuthnContextClassRef>',
+  '<saml:AuthnStatement AuthnInstant="{IssueInstant}" SessionNotOnOrAfter="{SessionNotOnOrAfter}"><saml:AuthnContext><saml:AuthnContextClassRef>',
   'urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>',
   `<saml:AttributeStatement><saml:Attribute Name="email">${value('{Email}')}</saml:Attribute>`,
   `<saml:Attribute Name="groups">${value('{Groups}')}</saml:Attribute></saml:AttributeStatement>`,

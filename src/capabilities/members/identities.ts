@@ -65,6 +65,19 @@ export async function recognizeMember(
   return join(tx, ids, now, identity, rules.newRole);
 }
 
+/** The member that a person signs in as, without signing in; undefined for everybody else. */
+export async function findMemberOf(
+  tx: Transaction,
+  { orgId, issuer, subject, email }: Identity,
+): Promise<MemberRow | undefined> {
+  const known = await findByIdentity(tx, orgId, issuer, subject);
+  if (known !== undefined) {
+    return known;
+  }
+  const invited = email === undefined ? undefined : await findByEmail(tx, orgId, email);
+  return invited?.issuer === issuer ? undefined : invited;
+}
+
 async function findInvited(tx: Transaction, identity: Identity): Promise<MemberRow | undefined> {
   const { orgId, issuer, email } = identity;
   const member = email === undefined ? undefined : await findByEmail(tx, orgId, email);

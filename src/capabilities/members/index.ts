@@ -1,4 +1,4 @@
-export { type Identity, type IdentityRules, recognizeMember } from './identities.ts';
+export { findMemberOf, type Identity, type IdentityRules, recognizeMember } from './identities.ts';
 export { createMemberLinks } from './links.ts';
 export { memberPages } from './pages.ts';
 export { memberRoutes } from './routes.ts';

@@ -1,5 +1,5 @@
 export { consoleLinks } from './console-links.ts';
-export { endUnfederated } from './ending.ts';
+export { endFederated, endMemberSessions, endUnfederated } from './ending.ts';
 export { openSession, type SignInDependencies, showRefusal, signInPages } from './pages.ts';
 export { refusedSignIn } from './refused-sign-in.ts';
 export { consoleHome, returnPath, signInPath } from './return-path.ts';

@@ -91,6 +91,20 @@ export async function lockSession(
   return row;
 }
 
+/** Those of a member that nobody has ended. */
+export async function lockMemberSessions(
+  tx: Queryable,
+  idleSeconds: number,
+  tenantId: string,
+  memberId: string,
+): Promise<HeldSessionRow[]> {
+  return tx.query<HeldSessionRow>(
+    `${held(idleSeconds)} WHERE s.tenant_id = $1 AND s.member_id = $2 AND s.ended_at IS NULL
+      ORDER BY s.id FOR UPDATE OF s`,
+    [tenantId, memberId],
+  );
+}
+
 export async function touchSession(db: Queryable, { tenant_id, id }: SessionRow, now: Date): Promise<void> {
   await db.query(
     'UPDATE sessions SET last_seen_at = $3 WHERE tenant_id = $1 AND id = $2 AND last_seen_at < $3',

@@ -22,12 +22,16 @@ const unknownEntity = /&(?!amp;|lt;|gt;|quot;|apos;|#)/;
 const algorithms = /Algorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const weakAlgorithm = /&|xmldsig#(rsa-sha1|dsa-sha1|hmac-sha1|sha1)\s*$/;
 const answeredRequest = /InResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+/** The first is the one of the response; a second one inside it says more about a failure. */
+const statusCode = /<(?:[^\s<>/:]+:)?StatusCode\s[^<>]*?Value\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
+const destination = /<(?:[^\s<>/:]+:)?Response\s[^<>]*?Destination\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
  * Refuses, before anything is parsed, what is not plain; returns the id of the request that the response says it
  * answers. Whether that is so the signed bytes tell later.
  */
-export function checkResponseText(base64: string): string {
+export function checkResponseText(base64: string, acsUrl: string): string {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length === 0 || bytes.length > responseBytesMax) {
     throw refuse('bad_request', 'The SAML response is empty or too large.');
@@ -48,6 +52,13 @@ export function checkResponseText(base64: string): string {
     count(text, 'EncryptedAssertion') !== 0
   ) {
     throw refuse('bad_request', 'The SAML response has to hold one assertion, not encrypted.');
+  }
+  // Neither need be signed. They say what an honest identity provider means, which no signed assertion overrules.
+  if (valuesOf(text, statusCode)[0] !== success) {
+    throw refuse('forbidden', 'The identity provider did not sign anybody in.');
+  }
+  if (valuesOf(text, destination).some((url) => url !== acsUrl)) {
+    throw refuse('forbidden', 'The SAML response is meant for another address.');
   }
   const [requestId, ...others] = new Set(valuesOf(text, answeredRequest));
   if (requestId === undefined || others.length > 0) {
@@ -85,6 +96,8 @@ export interface Assertion {
 export interface ExpectedAssertion {
   readonly idpEntityId: string;
   readonly acsUrl: string;
+  readonly now: Date;
+  readonly clockSkewMs: number;
 }
 
 /** An element as xml2js gives it: attributes under `$`, text under `_`, children in lists. */
@@ -116,11 +129,16 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   if (confirmation.$?.Method !== bearer || data.Recipient !== expected.acsUrl) {
     throw refuse('forbidden', 'The assertion is meant for another recipient.');
   }
+  checkTimes(assertion);
   const conditions = only(assertion.Conditions, 'condition').$ ?? {};
   const notOnOrAfter = Math.min(
     Date.parse(data.NotOnOrAfter ?? ''),
     Date.parse(conditions.NotOnOrAfter ?? ''),
   );
+  // node-saml compares the conditions alone.
+  if (notOnOrAfter <= expected.now.getTime() - expected.clockSkewMs) {
+    throw refuse('forbidden', 'The assertion has expired. Begin again.');
+  }
   const id = textOf(assertion.$?.ID);
   const name = textOf(text(nameId));
   // Without a request it is unsolicited, and anybody could have had it posted here.
@@ -137,6 +155,30 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
     nameId: name,
     attributes: attributesOf(assertion),
   };
+}
+
+const timeAttributes = new Set([
+  'NotBefore',
+  'NotOnOrAfter',
+  'IssueInstant',
+  'AuthnInstant',
+  'SessionNotOnOrAfter',
+]);
+/** With a year of four digits: what is later than 9999 is no time that anybody means, and cannot be stored. */
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
+
+/** Anywhere in the element. */
+function checkTimes(element: Element): void {
+  for (const [name, value] of Object.entries(element.$ ?? {})) {
+    if (timeAttributes.has(name) && !(time.test(value) && Date.parse(value) > 0)) {
+      throw refuse('forbidden', `The assertion has no possible time in ${name}.`);
+    }
+  }
+  for (const [name, children] of Object.entries(element)) {
+    if (name !== '$' && name !== '_') {
+      list(children).forEach(checkTimes);
+    }
+  }
 }
 
 function attributesOf(assertion: Element): ReadonlyMap<string, readonly string[]> {
@@ -169,6 +211,8 @@ function list(value: unknown): Element[] {
     : [value].flat().map((item) => (typeof item === 'string' ? { _: item } : (item as Element)));
 }
 
+/** Empty where there are elements inside: the text around them could be read in several ways. */
 function text(element: Element): string {
-  return element._ ?? '';
+  const hasElements = Object.keys(element).some((name) => name !== '$' && name !== '_');
+  return hasElements ? '' : (element._ ?? '');
 }

@@ -54,6 +54,13 @@ export function viewConnection(row: ConnectionRow, urls: ServiceUrls): SsoView {
   };
 }
 
+/** False once answers of the one must not be believed in the name of the other. */
+export function isSameProvider(one: ConnectionRow, other: ConnectionRow): boolean {
+  return (['kind', 'issuer', 'client_id', 'idp_certificate'] as const).every(
+    (field) => one[field] === other[field],
+  );
+}
+
 export function secretContext(orgId: string): string {
   return `sso ${orgId}`;
 }

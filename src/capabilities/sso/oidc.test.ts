@@ -34,6 +34,7 @@ afterAll(async () => {
 });
 afterEach(() => {
   idp.forge = undefined;
+  idp.userinfo = undefined;
   idp.namesItself = true;
   forgetDiscovery();
 });
@@ -288,6 +289,181 @@ describe('signing in', () => {
   });
 });
 
+describe('subjects, groups and addresses are compared exactly', () => {
+  const subjectOf = async (cookie: string) => (await member((await whoIs(cookie)).member_id)).subject;
+
+  test.each([' root', 'root ', 'root\n', '\u00a0root', 'Root'])('%j is not root', async (sub) => {
+    await connect();
+    const root = await whoIs((await enter({ sub: 'root' })).cookie);
+    const { cookie } = await enter({ sub });
+    expect((await whoIs(cookie)).member_id).not.toBe(root.member_id);
+    expect(await subjectOf(cookie)).toBe(sub);
+    expect((await whoIs((await enter({ sub })).cookie)).member_id, 'again').toBe(
+      (await whoIs(cookie)).member_id,
+    );
+    expect((await whoIs((await enter({ sub: 'root' })).cookie)).member_id).toBe(root.member_id);
+  });
+
+  test('a subject of spaces is none', async () => {
+    await connect();
+    expect((await enter({ sub: ' ' })).answer.status).toBe(403);
+  });
+
+  test('a group gives its role to nobody in a group of another spelling', async () => {
+    const mapping = (group: string) =>
+      connect({ role_mapping: [{ group, role: 'owner' }], default_role: 'viewer' });
+    const roleIn = async (...groups: string[]) =>
+      (await whoIs((await enter({ sub: 'in groups', groups })).cookie)).role;
+    await enter({ sub: 'another owner', groups: ['board'] });
+    await mapping('board');
+    expect((await whoIs((await enter({ sub: 'another owner', groups: ['board'] })).cookie)).role).toBe(
+      'owner',
+    );
+    expect(await roleIn('board ', ' board', 'Board', 'board\t')).toBe('viewer');
+    expect(await roleIn('board')).toBe('owner');
+    expect((await mapping('board ')).role_mapping).toEqual([{ group: 'board ', role: 'owner' }]);
+    expect(await roleIn('board ')).toBe('owner');
+    await enter({ sub: 'another owner', groups: ['board '] });
+    expect(await roleIn('board')).toBe('viewer');
+  });
+
+  test('an address is of an allowed domain only if it is an address', async () => {
+    await connect({ allowed_email_domains: ['example.com'] });
+    for (const email of [
+      'example.com',
+      '@example.com',
+      'a@b@example.com',
+      'a@example.com ',
+      ' a@example.com',
+      'a@\u212aexample.com',
+    ]) {
+      const { answer } = await enter({ sub: `with ${email.trim()}`, email, email_verified: true });
+      expect(answer.status, email).toBe(403);
+    }
+  });
+});
+
+describe('an address and the word that it is verified', () => {
+  const invite = async (email: string) => (await owner('POST', '/members', { email, role: 'admin' })).json.id;
+
+  test('come from one source', async () => {
+    await connect();
+    const invited = await invite('victim@example.com');
+    const victim = 'victim@example.com';
+    const own = 'own@example.com';
+    for (const [idToken, userinfo] of [
+      [{ email: victim }, { email: own, email_verified: true }],
+      [{ email: own, email_verified: true }, { email: victim }],
+      [{ email_verified: true }, { email: victim }],
+      [{ email: victim }, { email: undefined, email_verified: true }],
+      [
+        { email: victim, email_verified: false },
+        { email: victim, email_verified: true },
+      ],
+    ]) {
+      idp.forge = { claims: { email: undefined, email_verified: undefined, ...idToken } };
+      idp.userinfo = { email: undefined, email_verified: undefined, ...userinfo };
+      const { cookie } = await enter({ sub: `mallory ${JSON.stringify([idToken, userinfo])}` });
+      expect((await whoIs(cookie)).member_id).not.toBe(invited);
+    }
+    expect((await member(invited)).status).toBe('invited');
+  });
+
+  test.each(['the ID token', 'userinfo'])('count if %s has both', async (source) => {
+    await connect();
+    const email = `${source.replaceAll(' ', '.')}@example.com`;
+    const invited = await invite(email);
+    const [there, elsewhere] = [
+      { email, email_verified: true },
+      { email: undefined, email_verified: undefined },
+    ];
+    idp.forge = { claims: source === 'userinfo' ? elsewhere : there };
+    idp.userinfo = source === 'userinfo' ? there : elsewhere;
+    expect((await whoIs((await enter({ sub: `by ${source}` })).cookie)).member_id).toBe(invited);
+  });
+
+  test.each([
+    ['another subject', 'grace'],
+    ['no subject', undefined],
+    ['a longer subject', 'ada '],
+  ])('userinfo of %s is refused', async (_, sub) => {
+    await connect();
+    idp.userinfo = { sub };
+    expect((await enter({ sub: 'ada' })).answer.status).toBe(403);
+  });
+});
+
+describe('open sessions', () => {
+  const ended = async (cookies: readonly string[]) => Promise.all(cookies.map(whoIs));
+  const over = [401, 'session_revoked'];
+  const audited = (action: string) =>
+    world.db.query(
+      `SELECT actor_kind, actor_id, target_kind, after FROM audit_log
+        WHERE tenant_id = $1 AND action = $2 AND outcome = 'success' ORDER BY seq DESC LIMIT 2`,
+      [org.id, action],
+    );
+
+  test('of somebody who is in none of the groups any more end at the sign-in that says so', async () => {
+    const mapping = { role_mapping: [{ group: 'board', role: 'owner' }], default_role: null };
+    await connect(mapping);
+    const account = { sub: 'ousted', email: 'ousted@example.com', email_verified: true };
+    const two = [];
+    for (const groups of [['board'], ['board']]) {
+      two.push((await enter({ ...account, groups })).cookie);
+    }
+    const other = (await enter({ sub: 'stays', groups: ['board'] })).cookie;
+    expect((await enter({ ...account, groups: ['board '] })).answer.status).toBe(403);
+    expect(await ended(two)).toEqual([over, over]);
+    expect(await whoIs(other)).toMatchObject({ role: 'owner' });
+    expect(await audited('sessions.revoke')).toMatchObject([
+      { actor_kind: 'service', actor_id: 'sso', target_kind: 'session', after: { status: 'revoked' } },
+      { actor_kind: 'service', actor_id: 'sso', target_kind: 'session', after: { status: 'revoked' } },
+    ]);
+    expect((await enter({ ...account, groups: ['board'] })).answer.status, 'back in the group').toBe(303);
+  });
+
+  test('of somebody whose address is not allowed any more end too', async () => {
+    await connect();
+    const account = { sub: 'moved', email: 'moved@example.com', email_verified: true };
+    const { cookie } = await enter(account);
+    await connect({ allowed_email_domains: ['other.example'] });
+    expect((await enter(account)).answer.status).toBe(403);
+    expect(await whoIs(cookie)).toEqual(over);
+  });
+
+  test('end when the identity provider is replaced, and stay when it is only changed', async () => {
+    await connect();
+    const { cookie } = await enter({ sub: 'ada' });
+    const byKey = (await signIn(world, org.ownerKey, org.id)).cookie;
+    await connect({ default_role: 'admin', client_id: 'another client' });
+    expect(await whoIs(cookie)).toMatchObject({ method: 'oidc' });
+    await connect({ issuer: 'https://other.example' });
+    expect(await whoIs(cookie)).toEqual(over);
+    expect(await whoIs(byKey)).toMatchObject({ method: 'key' });
+    expect((await audited('sso.put'))[0]).toMatchObject({
+      target_kind: 'tenant',
+      after: { sessions_ended: expect.any(Number) },
+    });
+  });
+
+  test('end when the identity provider is removed, except that of the owner who removes it', async () => {
+    await connect({ default_role: 'owner' });
+    const other = (await enter({ sub: 'other owner' })).cookie;
+    const { json } = await owner('POST', '/members', { email: 'remover@example.com', role: 'owner' });
+    const remover = await enter({ sub: 'remover', email: 'remover@example.com', email_verified: true });
+    expect(await whoIs(remover.cookie)).toMatchObject({ member_id: json.id, role: 'owner' });
+    const removed = await world.request('DELETE', `/v1/orgs/${org.id}/sso`, {
+      headers: { cookie: remover.cookie, 'sec-fetch-site': 'same-origin' },
+    });
+    expect(removed.status, removed.text).toBe(204);
+    expect(await whoIs(other)).toEqual(over);
+    expect(await whoIs(remover.cookie)).toMatchObject({ role: 'owner' });
+    // Another provider in a second step is a replacement all the same.
+    await connect({ issuer: 'https://other.example' });
+    expect(await whoIs(remover.cookie)).toEqual(over);
+  });
+});
+
 describe('what is not believed', () => {
   const refused = async (forge: Forgery) => {
     await connect();
@@ -305,6 +481,12 @@ describe('what is not believed', () => {
     expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
   });
 
+  test('one that names us as the client that it was issued to gets in', async () => {
+    await connect();
+    idp.forge = { claims: { azp: idp.clientId } };
+    expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
+  });
+
   test.each<[string, Forgery]>([
     ['another audience', { claims: { aud: 'somebody else' } }],
     ['another issuer', { claims: { iss: 'https://evil.example' } }],
@@ -314,6 +496,14 @@ describe('what is not believed', () => {
     ['another subject than userinfo', { claims: { sub: 'grace' } }],
     ["a stranger's signature", { key: strangerKey }],
     ['no signature', { alg: 'none' }],
+    ['issued to another client', { claims: { azp: 'somebody else' } }],
+    ['issued to another client, with several audiences', { claims: { aud: ['purser'], azp: 'another' } }],
+    ['issued to no client that can be named', { claims: { azp: 1 } }],
+    ['an end in the year 275760', { claims: { exp: 8_640_000_000_000 } }],
+    ['an end that is no time', { claims: { exp: 1e300 } }],
+    ['a beginning in the year 275760', { claims: { nbf: 8_640_000_000_000 } }],
+    ['issued in the year 275760', { claims: { iat: 8_640_000_000_000 } }],
+    ['authenticated in the year 275760', { claims: { auth_time: 8_640_000_000_000 } }],
   ])('%s', async (_, forge) => {
     expect(await refused(forge)).toBe(403);
   });

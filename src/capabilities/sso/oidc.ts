@@ -7,7 +7,7 @@ import { refuse } from '../../contract/refusal.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type ServiceUrls, secretContext } from './connection.ts';
 import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';
-import { type Person, textOf, textsOf } from './person.ts';
+import { emailOf, nameOf, type Person, textOf, textsOf } from './person.ts';
 import { checkedAnswer } from './provider-answer.ts';
 import type { ConnectionRow } from './queries.ts';
 
@@ -88,12 +88,13 @@ export function createOidc(deps: OidcDependencies): Oidc {
       if (claims === undefined) {
         throw refuse('forbidden', 'The identity provider sent no ID token.');
       }
+      checkClaims(claims, connection);
       // Many providers tell the groups and the address there alone.
       const more =
         configuration.serverMetadata().userinfo_endpoint === undefined
           ? {}
           : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return personOf(connection, { ...more, ...claims });
+      return personOf(connection, claims, more);
     },
   };
 }
@@ -126,7 +127,26 @@ function clientAuth(supported: readonly string[] | undefined, secret: string | u
     : oidc.ClientSecretPost(secret);
 }
 
-function personOf({ issuer, groups_attribute }: ConnectionRow, claims: Record<string, unknown>): Person {
+/** The last second of the year 9999: times beyond it cannot be written in four digits. */
+const timeMaxSeconds = 253_402_300_799;
+
+/** openid-client compares `azp` only where there are several audiences, and accepts any time that is far enough ahead. */
+function checkClaims(claims: oidc.IDToken, { client_id }: ConnectionRow): void {
+  if (claims.azp !== undefined && claims.azp !== client_id) {
+    throw new Error(`the ID token was issued to ${String(claims.azp)}`);
+  }
+  for (const name of ['exp', 'iat', 'nbf', 'auth_time']) {
+    const time = claims[name];
+    if (time !== undefined && !(typeof time === 'number' && Math.abs(time) <= timeMaxSeconds)) {
+      throw new Error(`the ID token has no possible time in ${name}`);
+    }
+  }
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, userinfo: Claims): Person {
+  const claims: Claims = { ...userinfo, ...idToken };
   const subject = textOf(claims.sub);
   if (subject === undefined) {
     throw refuse('forbidden', 'The identity provider does not say who you are.');
@@ -134,8 +154,16 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, claims: Record<st
   return {
     issuer,
     subject,
-    email: claims.email_verified === true ? textOf(claims.email)?.toLowerCase() : undefined,
-    name: textOf(claims.name) ?? textOf(claims.preferred_username),
+    email: verifiedEmail([idToken, userinfo]),
+    name: nameOf(claims.name) ?? nameOf(claims.preferred_username),
     groups: textsOf(claims[groups_attribute]),
   };
+}
+
+/** The address of the first source that says of its own address if it is verified: the sources may name different ones. */
+function verifiedEmail(sources: readonly Claims[]): string | undefined {
+  const source = sources.find(
+    ({ email, email_verified }) => email !== undefined && email_verified !== undefined,
+  );
+  return source?.email_verified === true ? emailOf(source.email) : undefined;
 }

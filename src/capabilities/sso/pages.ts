@@ -11,9 +11,10 @@ import type { OutboundFetch } from '../../platform/outbound/fetch.ts';
 import { SamlThread } from '../../platform/saml/saml-thread.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type Appending, type Attempts, recordChange } from '../audit/index.ts';
-import { recognizeMember } from '../members/index.ts';
-import { findOrg, findOrgBySlug, type OrgRow } from '../orgs/index.ts';
+import { findMemberOf, type Identity, recognizeMember } from '../members/index.ts';
+import { findOrg, findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';
 import {
+  endMemberSessions,
   openSession,
   refusedSignIn,
   returnPath,
@@ -22,10 +23,16 @@ import {
   signInAnswer,
 } from '../sessions/index.ts';
 import { type Assertion, checkResponseText } from './assertion.ts';
-import { serviceUrls } from './connection.ts';
+import { isSameProvider, serviceUrls } from './connection.ts';
 import { createOidc, type OidcProof } from './oidc.ts';
-import { type Person, rulesFor } from './person.ts';
-import { type AttemptRow, type ConnectionRow, findConnection, useAssertion } from './queries.ts';
+import { emailOf, nameOf, type Person, rulesFor } from './person.ts';
+import {
+  type AttemptRow,
+  type ConnectionRow,
+  deleteTickets,
+  findConnection,
+  useAssertion,
+} from './queries.ts';
 import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
@@ -74,7 +81,20 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const connection = await findConnection(db, org_id);
     const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
     if (connection === undefined || !isSame) {
-      throw refuse('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
+      throw changedMeanwhile();
+    }
+    return connection;
+  }
+
+  /**
+   * The connection as it is now, under the org's lock: what replaces the provider ends the sessions that were opened
+   * through the old one, and must not overlook one that is being opened.
+   */
+  async function lockConnection(tx: Transaction, before: ConnectionRow): Promise<ConnectionRow> {
+    await lockOrg(tx, before.org_id);
+    const connection = await findConnection(tx, before.org_id);
+    if (connection === undefined || !isSameProvider(connection, before)) {
+      throw changedMeanwhile();
     }
     return connection;
   }
@@ -122,11 +142,11 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       const proof = signIns.proofOf<OidcProof>(attempt);
       const person = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
       if (await isSignedInElsewhere(visit, attempt)) {
-        const member = await db.transaction((tx) => recognize(tx, visit, connection, person));
+        const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
         return confirmation(visit, attempt, member);
       }
-      const cookie = await db.transaction(async (tx) =>
-        open(tx, visit, 'oidc', attempt.org_id, await recognize(tx, visit, connection, person)),
+      const cookie = await recognize(visit, connection, person, (tx, memberId) =>
+        open(tx, visit, 'oidc', attempt.org_id, memberId),
       );
       return arrived(attempt, cookie);
     });
@@ -140,7 +160,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const response = (await visit.form()).get('SAMLResponse') ?? '';
     return refusing(org.id, visit, async () => {
       const urls = serviceUrls(baseUrl(), org.slug, 'saml');
-      const requestId = checkResponseText(response);
+      const requestId = checkResponseText(response, urls.acsUrl);
       // Before the work of verifying, so that each sign-in that was begun here is good for one response.
       const attempt = await signIns.take(requestId, 'saml', visit.now, org.id);
       const assertion = await believing(() => verifyResponse(samlThread, connection, urls, response), visit);
@@ -149,9 +169,8 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       if (assertion.requestId !== requestId || attempt.issuer !== connection.issuer || !isNew) {
         throw refuse('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
       }
-      const member = await db.transaction((tx) =>
-        recognize(tx, visit, connection, personOf(connection, assertion)),
-      );
+      const person = personOf(connection, assertion);
+      const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
       // The browser sends no cookie with a form of another site; with the redirect that follows it does.
       return redirectTo(`/sso/callback?ticket=${await signIns.makeTicket(attempt, member, visit.now)}`);
     });
@@ -166,8 +185,11 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       if (!isWanted && (await isSignedInElsewhere(visit, attempt))) {
         return confirmation(visit, attempt, member);
       }
-      const { kind } = await connectionOf(attempt);
-      const cookie = await db.transaction((tx) => open(tx, visit, kind, attempt.org_id, member));
+      const connection = await connectionOf(attempt);
+      const cookie = await db.transaction(async (tx) => {
+        const { kind } = await lockConnection(tx, connection);
+        return open(tx, visit, kind, attempt.org_id, member);
+      });
       return arrived(attempt, cookie);
     });
   }
@@ -189,22 +211,52 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     });
   }
 
-  /** The id of the member that the person is, or becomes. */
-  async function recognize(
-    tx: Transaction,
+  /**
+   * Does `work` for the member that the person is or becomes, in the same transaction. Somebody who may not sign in any
+   * more is refused, and does not stay signed in elsewhere.
+   */
+  async function recognize<Result>(
     visit: Visit,
-    connection: ConnectionRow,
+    before: ConnectionRow,
     person: Person,
-  ): Promise<string> {
+    work: (tx: Transaction, memberId: string) => Promise<Result>,
+  ): Promise<Result> {
     const { now, address, traceId } = visit;
-    const rules = rulesFor(person, connection);
-    const identity = { ...person, orgId: connection.org_id };
-    const { member, changes } = await recognizeMember(tx, ids, now, identity, rules);
-    for (const change of changes) {
-      const actor = { kind: 'member', id: member.id, at: now, address, traceId } as const;
-      await recordChange(tx, { ids, heads }, actor, 'members.sign_in', change);
+    const identity = { ...person, orgId: before.org_id };
+    const outcome = await db.transaction(async (tx) => {
+      const rules = rulesFor(person, await lockConnection(tx, before));
+      if (rules instanceof Refusal) {
+        await endStay(tx, visit, identity);
+        return rules;
+      }
+      const { member, changes } = await recognizeMember(tx, ids, now, identity, rules);
+      for (const change of changes) {
+        const actor = { kind: 'member', id: member.id, at: now, address, traceId } as const;
+        await recordChange(tx, { ids, heads }, actor, 'members.sign_in', change);
+      }
+      return { result: await work(tx, member.id) };
+    });
+    if (outcome instanceof Refusal) {
+      throw outcome;
     }
-    return member.id;
+    return outcome.result;
+  }
+
+  /** Ends the sessions of a person, and the sign-ins that are about to open one. */
+  async function endStay(
+    tx: Transaction,
+    { now, address, traceId }: Visit,
+    identity: Identity,
+  ): Promise<void> {
+    const member = await findMemberOf(tx, identity);
+    if (member === undefined) {
+      return;
+    }
+    await deleteTickets(tx, identity.orgId, member.id);
+    for (const change of await endMemberSessions(tx, sessions, identity.orgId, member.id, now)) {
+      const actor = { kind: 'service', id: 'sso', at: now, address, traceId } as const;
+      await recordChange(tx, { ids, heads }, actor, 'sessions.revoke', change);
+    }
   }
 
   async function open(tx: Transaction, visit: Visit, method: SsoKind, tenantId: string, memberId: string) {
@@ -308,15 +360,18 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
 function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attributes }: Assertion): Person {
   const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
   const email =
-    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ??
-    (nameId.includes('@') ? nameId : undefined);
+    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ?? nameId;
   return {
     issuer,
     subject: nameId,
-    email: email?.toLowerCase(),
-    name: first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname'),
+    email: emailOf(email),
+    name: nameOf(first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname')),
     groups: attributes.get(groups_attribute) ?? [],
   };
+}
+
+function changedMeanwhile(): Refusal {
+  return refuse('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
 }
 
 function reasonOf(error: unknown): string {

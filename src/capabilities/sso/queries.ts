@@ -115,6 +115,11 @@ export async function takeAttempt(
   return row;
 }
 
+/** Sign-ins of a member that wait for their last step. */
+export async function deleteTickets(tx: Queryable, orgId: string, memberId: string): Promise<void> {
+  await tx.query('DELETE FROM sso_attempts WHERE org_id = $1 AND member_id = $2', [orgId, memberId]);
+}
+
 /** False when it was used before. */
 export async function useAssertion(
   db: Queryable,

@@ -1,6 +1,7 @@
 /** Sign-ins that are in progress while the org changes how people sign in. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorld, engine, type TestOrg, type World } from '../../../test/harness.ts';
+import { Browser } from '../../../test/support/cookie-browser.ts';
 import { type OidcIdp, startOidcProvider } from '../../../test/support/oidc-provider.ts';
 import { cookieOf, postForm } from '../../../test/support/sign-in.ts';
 import type { Transaction } from '../../platform/db/database.ts';
@@ -8,6 +9,7 @@ import type { Transaction } from '../../platform/db/database.ts';
 let world: World;
 let url: string;
 let org: TestOrg;
+let slug: string;
 let idp: OidcIdp;
 let emails = 0;
 beforeAll(async () => {
@@ -18,6 +20,7 @@ beforeAll(async () => {
   ({ url } = await world.listen());
   world.baseUrl = url;
   org = await world.createOrg();
+  slug = (await owner('GET', '')).json.slug;
   idp = await startOidcProvider(`${url}/sso/callback`);
 });
 afterAll(async () => {
@@ -141,5 +144,20 @@ describe('SSO that becomes required while people sign in', () => {
       expect(await signedIn((await begun) ?? [])).toBe(0);
       expect(begun).toBeDefined();
     }
+  });
+});
+
+describe('an identity provider that is replaced while somebody signs in through it', () => {
+  test('opens no session any more', async () => {
+    await put();
+    idp.account = { sub: 'ada' };
+    const browser = new Browser();
+    const back = (await browser.follow(`${url}/sso/${slug}/login`, `${url}/sso/callback`)).headers.get(
+      'location',
+    );
+    beforeTransaction(() => put({ issuer: 'https://other.example' }));
+    const answer = await browser.request(back ?? '');
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain('changed meanwhile');
   });
 });

@@ -6,7 +6,7 @@ import { bodyLimits, type Change, type Route, read, write } from '../../platform
 import { closed } from '../../platform/http/schemas.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
-import { endUnfederated } from '../sessions/index.ts';
+import { endFederated, endUnfederated } from '../sessions/index.ts';
 import { connectionFrom, serviceUrls, viewConnection } from './connection.ts';
 import { type ConnectionRow, deleteConnection, findConnection, putConnection } from './queries.ts';
 import { PutSso, SsoView } from './schema.ts';
@@ -36,8 +36,8 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       summary: 'Set how people sign in',
       description:
         'OIDC (`issuer`, `client_id`, `client_secret`) or SAML 2.0 (`idp_entity_id`, `idp_sso_url`, `idp_certificate`). ' +
-        'Where `required` is switched on, sessions that were opened with a key or an invitation are ended, except the ' +
-        "caller's. " +
+        'Where `required` is switched on, sessions that were opened with a key or an invitation are ended; where the ' +
+        "identity provider is replaced, those that were opened through the old one. The caller's own stays. " +
         needsEveryScope,
       access: owner,
       body: PutSso,
@@ -53,15 +53,15 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
         const before = await findConnection(tx, params.id);
         const after = connectionFrom(secrets, { orgId: params.id, now, body, before, allowPrivateNetworks });
         await putConnection(tx, after);
-        if (after.required) {
-          await endUnfederated(tx, params.id, caller.session?.id, now);
-        }
+        const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
+        const ended =
+          (await endFederated(tx, bulk, after)) + (after.required ? await endUnfederated(tx, bulk) : 0);
         const change: Change = {
           ...ssoChange(params.id),
           ...(before !== undefined && { before: view(before, org) }),
           after: view(after, org),
         };
-        return { body: view(after, org), changes: [change] };
+        return { body: view(after, org), changes: [change, ...sessionsEnded(params.id, ended)] };
       },
     }),
     read({
@@ -84,11 +84,13 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       method: 'DELETE',
       path,
       summary: 'Remove SSO',
-      description: `Members stay; they sign in by links until there is another identity provider. ${needsEveryScope}`,
+      description:
+        'Members stay; they sign in by links until there is another identity provider. Sessions that were opened ' +
+        `through this one are ended, except the caller's. ${needsEveryScope}`,
       access: owner,
       success: 204,
       response: closed({}),
-      async handler({ params, caller }, tx) {
+      async handler({ params, caller, now }, tx) {
         checkMaySetSignIn(caller);
         const org = await lockOrg(tx, params.id);
         const before = await findConnection(tx, params.id);
@@ -101,7 +103,9 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
           before: view(before, org),
           after: { kind: null, required: false, updated_at: null },
         };
-        return { body: {}, changes: [change] };
+        const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
+        const ended = await endFederated(tx, bulk, undefined);
+        return { body: {}, changes: [change, ...sessionsEnded(params.id, ended)] };
       },
     }),
   ];
@@ -110,6 +114,13 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
 /** The identity provider vouches for e-mail addresses and groups, so it can sign anybody in as any member: also as an owner. */
 function checkMaySetSignIn(caller: Caller): void {
   checkMayGrantMembership(caller, 'owner');
+}
+
+/** For the audit log: one entry, however many people were signed in. */
+function sessionsEnded(orgId: string, count: number): Change[] {
+  return count === 0
+    ? []
+    : [{ tenantId: orgId, target: { kind: 'tenant', id: orgId }, after: { sessions_ended: count } }];
 }
 
 function ssoChange(orgId: string): Pick<Change, 'tenantId' | 'target' | 'event'> {

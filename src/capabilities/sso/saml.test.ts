@@ -38,7 +38,7 @@ afterAll(async () => {
   await world.close();
 });
 afterEach(() => {
-  Object.assign(idp, { says: {}, tamper: undefined, signs: true, isStranger: false });
+  Object.assign(idp, { says: {}, rewrite: undefined, tamper: undefined, signs: true, isStranger: false });
   idp.signatureAlgorithm = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 });
 
@@ -133,6 +133,99 @@ describe('signing in', () => {
   });
 });
 
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+const year275760: Partial<SamlIdp['says']> = {
+  notOnOrAfter: '+275760-09-13T00:00:00.000Z',
+  confirmedUntil: '+275760-09-13T00:00:00.000Z',
+};
+
+describe('names and groups are compared exactly', () => {
+  const subjects = async () => {
+    const { json } = await world.request('GET', `/v1/orgs/${org.id}/members?limit=200`, {
+      key: org.ownerKey,
+    });
+    return json.data.map(({ subject }: { subject: string }) => subject);
+  };
+
+  test.each([' root', 'root ', '\nroot\n', '&#32;&#32;root', 'root&#x9;'])('%j is not root', async (name) => {
+    idp.says = { nameId: 'root', email: '' };
+    expect((await attempt()).status).toBe(303);
+    const before = await subjects();
+    idp.rewrite = (xml) => change(xml, '>root<', `>${name}<`);
+    expect((await attempt()).status).toBe(303);
+    expect(await subjects()).toHaveLength(before.length + 1);
+    expect((await attempt()).status).toBe(303);
+    expect(await subjects()).toHaveLength(before.length + 1);
+  });
+
+  test('a name with an element inside is none, whatever is around it', async () => {
+    idp.rewrite = (xml) => change(xml, '>ada<', '>a<saml:b/>da<');
+    expect((await attempt()).status).toBe(403);
+  });
+
+  test.each(['board ', ' board', '\n  board\n', 'board&#32;', 'bo<saml:b/>ard'])(
+    '%j is not the group board',
+    async (group) => {
+      idp.says = { nameId: 'not of the board', email: '', groups: ['board'] };
+      idp.rewrite = (xml) => change(xml, '>board<', `>${group}<`);
+      const posted = await fetchResponse();
+      expect((await post(posted)).status).toBe(303);
+      const { json } = await world.request('GET', `/v1/orgs/${org.id}/sessions`, {
+        headers: { cookie: posted.browser.cookies(url) },
+      });
+      expect(json.data.find(({ current }: { current: boolean }) => current).role).toBe('viewer');
+    },
+  );
+});
+
+test('an assertion that expired within the tolerance for clocks is believed', async () => {
+  idp.says = { confirmedUntil: ago(20), notOnOrAfter: ago(20) };
+  expect((await attempt()).status).toBe(303);
+});
+
+test('a response without a destination is believed, and one without a status is not', async () => {
+  idp.tamper = (xml) => change(xml, / Destination="[^"]*"/, '');
+  expect((await attempt()).status).toBe(303);
+  idp.tamper = (xml) => change(xml, /<samlp:Status>.*<\/samlp:Status>/, '');
+  expect((await attempt()).status).toBe(403);
+});
+
+test('somebody who is in none of the groups any more loses open sessions and tickets', async () => {
+  const put = async (default_role: string | null) =>
+    expect(
+      (
+        await world.request('PUT', `/v1/orgs/${org.id}/sso`, {
+          key: org.ownerKey,
+          body: {
+            idp_entity_id: idp.entityId,
+            idp_sso_url: idp.ssoUrl,
+            idp_certificate: idp.certificate,
+            role_mapping: [{ group: 'board', role: 'owner' }],
+            default_role,
+          },
+        })
+      ).status,
+    ).toBe(200);
+  await put(null);
+  idp.says = { nameId: 'ousted', email: '', groups: ['board'] };
+  const first = await fetchResponse();
+  expect((await post(first)).status).toBe(303);
+  const waiting = await fetchResponse();
+  const ticket = await waiting.browser.request(waiting.action, {
+    form: { SAMLResponse: waiting.response },
+    withCookies: false,
+  });
+  idp.says = { nameId: 'ousted', email: '', groups: ['others'] };
+  expect((await attempt()).status).toBe(403);
+  const { status, json } = await world.request('GET', `/v1/orgs/${org.id}/sessions`, {
+    headers: { cookie: first.browser.cookies(url) },
+  });
+  expect([status, json.error?.code]).toEqual([401, 'session_revoked']);
+  const late = await waiting.browser.request(new URL(ticket.headers.get('location') ?? '', url).href);
+  expect(late.status).toBe(403);
+  await put('viewer');
+});
+
 describe('what is not believed', () => {
   test.each<[string, Partial<SamlIdp['says']>]>([
     ['another audience', { audience: 'https://elsewhere.example/metadata' }],
@@ -147,8 +240,21 @@ describe('what is not believed', () => {
       { nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient' },
     ],
     ['no name', { nameId: '' }],
+    ['a name of spaces', { nameId: ' ' }],
+    ['a confirmation that has expired', { confirmedUntil: ago(120) }],
+    ['a confirmation until no time', { confirmedUntil: 'tomorrow' }],
+    ['a confirmation until the year 275760', { confirmedUntil: '+275760-09-13T00:00:00.000Z' }],
+    ['conditions until the year 275760', { notOnOrAfter: '+275760-09-13T00:00:00.000Z' }],
+    ['everything until the year 275760', year275760],
+    ['a session until the year 275760', { sessionNotOnOrAfter: '+275760-09-13T00:00:00.000Z' }],
+    ['issued in the year 275760', { issueInstant: '+275760-09-13T00:00:00.000Z' }],
+    ['a status that is no success', { status: 'urn:oasis:names:tc:SAML:2.0:status:Responder' }],
+    ['a status that begins like success', { status: 'urn:oasis:names:tc:SAML:2.0:status:SuccessNot' }],
+    ['an empty status', { status: '' }],
+    ['another destination', { destination: 'https://elsewhere.example/acs' }],
+    ['an empty destination', { destination: '' }],
   ])('%s', async (_, says) => {
-    idp.says = says;
+    idp.says = { nameId: 'somebody', email: '', ...says };
     expect((await attempt()).status).toBe(403);
   });
 

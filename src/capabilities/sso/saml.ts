@@ -4,6 +4,7 @@
  */
 import type { SamlConfig } from '@node-saml/node-saml';
 import { refuse } from '../../contract/refusal.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { SamlThread } from '../../platform/saml/saml-thread.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import type { ServiceUrls } from './connection.ts';
@@ -72,5 +73,11 @@ export async function verifyResponse(
   if (signed === undefined) {
     throw refuse('forbidden', 'The identity provider did not sign anybody in.');
   }
-  return readAssertion(signed, { idpEntityId: connection.issuer, acsUrl: urls.acsUrl });
+  return readAssertion(signed, {
+    idpEntityId: connection.issuer,
+    acsUrl: urls.acsUrl,
+    // The clock that node-saml goes by.
+    now: systemClock.now(),
+    clockSkewMs,
+  });
 }
