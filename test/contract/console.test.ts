@@ -247,3 +247,27 @@ test('an org that is at home elsewhere is told where, on a page, and the way out
     expect(signInAgain.text).toContain('at home in us');
   }
 });
+
+test('the form of single sign-on keeps groups exactly as they are', async () => {
+  const sso = `/v1/orgs/${org.id}/sso`;
+  const groups = ['board ', ' root', 'CN=board,OU=groups', '"quoted"', 'a = b', 'plain'];
+  const body = {
+    issuer: 'https://login.example.com',
+    client_id: 'purser',
+    role_mapping: groups.map((group) => ({ group, role: 'viewer' })),
+  };
+  const put = await world.request('PUT', sso, { key: org.ownerKey, body });
+  expect(put.status, put.text).toBe(200);
+  const page = await world.request('GET', '/console/settings/sso/oidc', { headers: { cookie } });
+  const written = /name="role_mapping"[^>]*>([^<]*)</.exec(page.text)?.[1] ?? '';
+  const fields = {
+    issuer: body.issuer,
+    client_id: body.client_id,
+    role_mapping: written.replaceAll('&quot;', '"'),
+  };
+  const saved = await postForm(world, '/console/settings/sso/oidc', fields, { cookie });
+  expect(saved.status, saved.text).toBe(303);
+  const { json } = await world.request('GET', sso, { key: org.ownerKey });
+  expect(json.role_mapping).toEqual(body.role_mapping);
+  expect((await world.request('DELETE', sso, { key: org.ownerKey })).status).toBe(204);
+});
