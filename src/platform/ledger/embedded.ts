@@ -23,7 +23,7 @@ import { isCounterOf, type Renaming, renamedHold } from './erased.ts';
 import { findEnds } from './facts.ts';
 import type { Hold } from './hold.ts';
 import { beginGeneration } from './hold-generation.ts';
-import { findStoredKeys, type RequestKey, replayOf } from './hold-keys.ts';
+import { findStoredKeys, type Replay, type RequestKey, replayOf } from './hold-keys.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
 import { adopted, denialFor, holdFor, keyName } from './holding.ts';
 import type {
@@ -35,7 +35,6 @@ import type {
   HoldResult,
   Ledger,
   Look,
-  Replay,
 } from './ledger.ts';
 import { MemoryBooks } from './memory-books.ts';
 import { createOrgLimits, type OrgLimitsCache } from './org-limits.ts';

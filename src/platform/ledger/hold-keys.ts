@@ -11,7 +11,6 @@ import type { Queryable } from '../db/database.ts';
 import { type CustomerDigest, erasedStatus, storedForDays } from '../http/idempotency.ts';
 import { seal, unseal } from '../sealing.ts';
 import type { Hold, HoldKey } from './hold.ts';
-import type { Replay } from './ledger.ts';
 
 /** The key of a request, as the ledger needs it. */
 export interface RequestKey {
@@ -22,6 +21,13 @@ export interface RequestKey {
   /** Finds the response when the customer of the request is erased; null where the request names none. */
   readonly customerDigest: string | null;
 }
+
+/** The key was used before: for the same request, or for another one. */
+export type Replay =
+  | { readonly kind: 'replayed'; readonly answer: string }
+  /** The response was removed together with the customer that it belongs to. */
+  | { readonly kind: 'answer_erased' }
+  | { readonly kind: 'key_conflict' };
 
 export interface KeyedRequest {
   /** A key belongs to its route: the same one may be used on another. */

@@ -11,7 +11,7 @@ import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { BookingGroup, GroupResult } from './booking.ts';
 import type { Renaming } from './erased.ts';
 import type { Hold } from './hold.ts';
-import type { RequestKey } from './hold-keys.ts';
+import type { Replay, RequestKey } from './hold-keys.ts';
 import type { Standing } from './standing.ts';
 
 export interface HoldRequest {
@@ -34,13 +34,6 @@ export interface Held {
   /** The response that the key of the request keeps, where it has one. */
   readonly answer?: string;
 }
-
-/** The key was used before: for the same request, or for another one. */
-export type Replay =
-  | { readonly kind: 'replayed'; readonly answer: string }
-  /** The response was removed together with the customer that it belongs to. */
-  | { readonly kind: 'answer_erased' }
-  | { readonly kind: 'key_conflict' };
 
 export type HoldResult = Held | { readonly kind: 'denied'; readonly denial: Denial } | Replay;
 

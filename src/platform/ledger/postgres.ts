@@ -10,7 +10,7 @@ import type { BookingGroup, GroupResult } from './booking.ts';
 import { readSettled } from './counters.ts';
 import { namePattern, type Renaming, renamedHold } from './erased.ts';
 import type { Hold } from './hold.ts';
-import { findStoredKeys, type RequestKey, replayOf } from './hold-keys.ts';
+import { findStoredKeys, type Replay, type RequestKey, replayOf } from './hold-keys.ts';
 import type {
   HoldChange,
   HoldQuery,
@@ -20,7 +20,6 @@ import type {
   InspectRead,
   Ledger,
   Look,
-  Replay,
 } from './ledger.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from './org-limits.ts';
 import {

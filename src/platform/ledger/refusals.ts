@@ -4,7 +4,7 @@ import { Refusal, refuse, refuseAs, refuseField, refuseWith } from '../../contra
 import type { Denial } from '../../kernel/denial.ts';
 import { refuseErased } from '../http/idempotency.ts';
 import type { Refused } from './booking.ts';
-import type { Replay } from './ledger.ts';
+import type { Replay } from './hold-keys.ts';
 
 /** On the edge every exhausted quota is 402, so that a proxy can relay it without asking which kind it was. */
 export function refuseDenial(denial: Denial, surface: 'edge' | 'run'): Refusal {
