@@ -95,7 +95,7 @@ export function compileQuery(schema: TObject): Validator {
       (name) => typeof query[name] === 'string' && !/^-?\d+$/.test(query[name]),
     );
     const faults = unclear.map(
-      (field) => ({ field, code: 'invalid_type', message: 'This has to be integer.' }) as const,
+      (field) => ({ field, code: 'invalid_type', message: `Must be ${typeNames.integer}.` }) as const,
     );
     const clear = Object.fromEntries(
       Object.entries(query)
@@ -179,6 +179,21 @@ function unescapePointer(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+/** The types of JSON schema as a sentence names them. */
+const typeNames = {
+  integer: 'an integer',
+  number: 'a number',
+  string: 'a string',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+} as const;
+
+function typeName(type: keyof typeof typeNames): string {
+  return typeNames[type];
+}
+
 interface Explanation {
   readonly code: FieldErrorCode;
   readonly message: string;
@@ -196,11 +211,11 @@ function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanat
     case 'additionalProperties':
       return { code: 'unknown_field', message: 'There is no such field.' };
     case 'type':
-      return { code: 'invalid_type', message: `This has to be ${[params.type].flat().join(' or ')}.` };
+      return { code: 'invalid_type', message: `Must be ${[params.type].flat().map(typeName).join(' or ')}.` };
     case 'enum':
-      return { code: 'invalid_value', message: `This has to be one of ${params.allowedValues.join(', ')}.` };
+      return { code: 'invalid_value', message: `Must be one of ${params.allowedValues.join(', ')}.` };
     case 'const':
-      return { code: 'invalid_value', message: `This has to be ${params.allowedValue}.` };
+      return { code: 'invalid_value', message: `Must be ${params.allowedValue}.` };
     case 'minLength':
     case 'minItems':
     case 'minProperties':
@@ -216,7 +231,7 @@ function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanat
     case 'maximum':
     case 'exclusiveMinimum':
     case 'exclusiveMaximum':
-      return { code: 'out_of_range', message: `This has to be ${params.comparison} ${params.limit}.` };
+      return { code: 'out_of_range', message: `Must be ${params.comparison} ${params.limit}.` };
     case 'format':
     case 'pattern':
       return {
