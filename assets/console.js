@@ -26,6 +26,10 @@ document.addEventListener('click', (event) => {
 /** Shows that something is under way, and keeps an impatient click from sending a form twice. */
 document.addEventListener('submit', (event) => {
   const form = event.target;
+  // A download leaves the page as it is, and may be wanted again.
+  if (form.dataset.download !== undefined) {
+    return;
+  }
   if (form.dataset.sent === 'true') {
     event.preventDefault();
     return;

@@ -316,6 +316,7 @@ export function createApp(deps: AppDependencies): App {
     ...supportEntry.pages,
     ...consolePages({
       ask: (question) => pipeline.ask(question),
+      examine: (question) => pipeline.examine(question),
       visitorOf: async (visit) => (await supportEntry.visitorOf(visit)) ?? visitorOf(sessions, visit),
       returnPath,
     }),

@@ -1,7 +1,8 @@
 /** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
 import type { Readable } from 'node:stream';
+import type { Refusal } from '../contract/refusal.ts';
 import type { Credential } from '../platform/http/access.ts';
-import type { Ask, Question } from '../platform/http/ask.ts';
+import type { Ask, Examine, Question } from '../platform/http/ask.ts';
 
 /** An answer that is no success, as the envelope tells it. */
 export class Refused extends Error {
@@ -31,6 +32,10 @@ export class Refused extends Error {
   }
 }
 
+export function refusedAs({ status, code, message, details }: Refusal): Refused {
+  return new Refused(status, code, message, details as Refused['details']);
+}
+
 export interface FieldFault {
   readonly field: string;
   readonly code: string;
@@ -47,7 +52,15 @@ export interface Api {
   get<Answer>(path: string): Promise<Answer>;
   /** For a part of the page that may be missing. */
   tryGet<Answer>(path: string): Promise<Answer | Refused>;
-  send<Answer>(method: Question['method'], path: string, body?: object): Promise<Answer | Refused>;
+  /** `once`: sent as the `Idempotency-Key`, so that a form that is sent again has one effect. */
+  send<Answer>(
+    method: Question['method'],
+    path: string,
+    body?: object,
+    once?: string,
+  ): Promise<Answer | Refused>;
+  /** Why the visitor may not use a route; undefined: they may. */
+  denied(method: Question['method'], path: string): Refused | undefined;
   /** For what is too long to be held: it is passed on as it is made. */
   open(path: string): Promise<Stream | Refused>;
 }
@@ -67,13 +80,20 @@ export interface Visitor {
   readonly onProgress: NonNullable<Question['onProgress']>;
 }
 
-export function apiFor(ask: Ask, visitor: Visitor): Api {
+export function apiFor(ask: Ask, examine: Examine, visitor: Visitor): Api {
   async function send<Answer>(
     method: Question['method'],
     path: string,
     body?: object,
+    once?: string,
   ): Promise<Answer | Refused> {
-    const reply = await ask({ ...visitor, method, path, ...(body !== undefined && { body }) });
+    const reply = await ask({
+      ...visitor,
+      method,
+      path,
+      ...(body !== undefined && { body }),
+      idempotencyKey: once,
+    });
     if (typeof reply.body !== 'string') {
       reply.body.destroy();
       throw new Error(`${path} answers with a stream, which is not held`);
@@ -88,6 +108,10 @@ export function apiFor(ask: Ask, visitor: Visitor): Api {
       return typeof body === 'string'
         ? answerOf<Stream>(status, body)
         : { contentType: String(headers['content-type']), body };
+    },
+    denied(method, path) {
+      const refusal = examine({ ...visitor, method, path });
+      return refusal && refusedAs(refusal);
     },
     tryGet: (path) => send('GET', path),
     async get<Answer>(path: string): Promise<Answer> {

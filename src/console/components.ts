@@ -1,6 +1,8 @@
 /** The parts that pages are made of. */
+import { randomUUID } from 'node:crypto';
 import { type FieldFault, Refused } from './api.ts';
 import { type Html, html, link, type Part } from './html.ts';
+import type { ScreenVisit } from './screen.ts';
 
 export function heading(title: string, actions?: Part, intro?: Part): Html {
   return html`<div class="heading"><div><h1>${title}</h1>${intro !== undefined && html`<p class="intro">${intro}</p>`}</div>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>`;
@@ -61,12 +63,20 @@ export interface TableOptions<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+  /** What belongs to a row and needs all of the width. */
+  below?(row: Row): Part;
 }
 
-export function table<Row>({ caption, columns, rows }: TableOptions<Row>): Html {
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="${caption}"><table><caption class="hidden">${caption}</caption>
-<thead><tr>${columns.map(({ title, isNumber }) => html`<th scope="col"${isNumber && html` class="number"`}>${title === '' ? html`<span class="hidden">Actions</span>` : title}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${columns.map(({ cell, isNumber }) => html`<td${isNumber && html` class="number"`}>${cell(row)}</td>`)}</tr>`)}</tbody></table></div>`;
+/**
+ * On a narrow screen each row is a card, with the column's title beside each value. A table that is laid out so would be
+ * none for a screen reader, hence the roles.
+ */
+export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>): Html {
+  const row = (one: Row) =>
+    html`<tr role="row">${columns.map(({ title, cell, isNumber }) => html`<td role="cell"${isNumber && html` class="number"`}${title !== '' && html` data-title="${title}"`}>${cell(one)}</td>`)}</tr>${below && html`<tr role="row" class="below"><td role="cell" colspan="${columns.length}">${below(one)}</td></tr>`}`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="${caption}"><table class="stacks" role="table"><caption class="hidden">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(({ title, isNumber }) => html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${title === '' ? html`<span class="hidden">Actions</span>` : title}</th>`)}</tr></thead>
+<tbody role="rowgroup">${rows.map(row)}</tbody></table></div>`;
 }
 
 /** Names and values, one under the other. */
@@ -98,6 +108,27 @@ export function nextPage(path: string, query: URLSearchParams, cursor: string | 
   );
 }
 
+/** What a button needs to know of a visit: whether it may be offered. */
+export type Visitor = Pick<ScreenVisit, 'denied'>;
+
+/** Whatever leads to a form, to those who may use it. */
+export function offered(visitor: Visitor, path: string, part: Part): Part {
+  return visitor.denied(path) === undefined && part;
+}
+
+/** A link to a form, to those who may use it. */
+export function linkButton(visitor: Visitor, { path, label, tone, about }: Action): Html | false {
+  return (
+    visitor.denied(path) === undefined &&
+    html`<a class="button ${tone}" href="${path}">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</a>`
+  );
+}
+
+/** A card about one action, left out where that is not offered. */
+export function actionCard(title: string, action: Html | false, text?: Part): Html | false {
+  return action !== false && card(title, html`${text}<div class="form-end">${action}</div>`);
+}
+
 export interface Action {
   readonly path: string;
   readonly label: string;
@@ -105,24 +136,40 @@ export interface Action {
   readonly fields?: Readonly<Record<string, string>>;
   /** For those who do not see what it stands beside. */
   readonly about?: string;
+  /** It answers with a page of its own, such as a secret: a reload of that must not do it again. */
+  readonly once?: true;
 }
 
 /** One button that does something at once. */
-export function actionButton({ path, label, tone, fields = {}, about }: Action): Html {
-  return html`<form method="post" action="${path}" class="inline">${hiddenFields(fields)}<button class="button ${tone}">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</button></form>`;
+export function actionButton(visitor: Visitor, action: Action): Html | false {
+  const { path, label, tone, about } = action;
+  return (
+    visitor.denied(path) === undefined &&
+    html`<form method="post" action="${path}" class="inline">${hiddenFields(action)}<button class="button ${tone}">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</button></form>`
+  );
 }
 
 /** A button that asks first what cannot be undone. It needs no script: the question is folded away. */
-export function askFirst(action: Action, question: Part): Html {
-  const { path, label, fields = {}, about } = action;
-  return html`<details class="ask"><summary class="button">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</summary>
-<form method="post" action="${path}" class="ask-box">${hiddenFields(fields)}<p>${question}</p><button class="button danger">${label}</button></form></details>`;
+export function askFirst(visitor: Visitor, action: Action, question: Part): Html | false {
+  const { path, label, about } = action;
+  return (
+    visitor.denied(path) === undefined &&
+    html`<details class="ask"><summary class="button">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</summary>
+<form method="post" action="${path}" class="ask-box">${hiddenFields(action)}<p>${question}</p><button class="button danger">${label}</button></form></details>`
+  );
 }
 
-function hiddenFields(fields: Readonly<Record<string, string>>): Html[] {
-  return Object.entries(fields).map(
+export const onceField = 'once';
+
+/** The token of one copy of a form. Browsers that keep what was typed must not put an old one back. */
+export function onceInput(once: string): Html {
+  return html`<input type="hidden" name="${onceField}" value="${once}" autocomplete="off">`;
+}
+
+function hiddenFields({ fields = {}, once }: Action): Html {
+  return html`${once && onceInput(randomUUID())}${Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  );
+  )}`;
 }
 
 /** A secret that is shown this once. */

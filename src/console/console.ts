@@ -4,16 +4,17 @@
  */
 import type { Refusal } from '../contract/refusal.ts';
 import type { Credential } from '../platform/http/access.ts';
-import type { Ask } from '../platform/http/ask.ts';
+import type { Ask, Examine } from '../platform/http/ask.ts';
 import { assets } from '../platform/http/assets.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
 import { themeOf } from '../platform/http/theme.ts';
-import { apiFor, Refused } from './api.ts';
+import { apiFor, Refused, refusedAs } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
 import { type Html, html } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
+import { createDenied } from './operations.ts';
 import { doneText } from './outcomes.ts';
 import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
 import { screens } from './screens.ts';
@@ -22,6 +23,7 @@ import { firstStep, followProgress, untilDone } from './under-way.ts';
 
 export interface ConsoleDependencies {
   readonly ask: Ask;
+  readonly examine: Examine;
   /** Who is signed in, or the way to the sign-in page. */
   visitorOf(visit: Visit): Promise<{ readonly credential: Credential } | PageAnswer>;
   /** Where a form asks to lead back to, if that is a page of the console. */
@@ -31,7 +33,9 @@ export interface ConsoleDependencies {
 /** Lists of words and whole policies are pasted into forms. They are read only once it is known who sends them. */
 const screenFormBytes = 1_048_576;
 
-export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies): Page[] {
+export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDependencies): Page[] {
+  const deniedTo = createDenied(screens);
+
   function pageOf(screen: Screen): Page {
     return {
       ...(screen.method !== undefined && { method: screen.method }),
@@ -46,15 +50,12 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
   }
 
   /** Something that was wrong before it was known who asks, or that nobody expected. */
-  function refused(
-    { code, status, message, details }: Refusal,
-    visit: Pick<Visit, 'headers' | 'traceId'>,
-  ): PageAnswer {
+  function refused(refusal: Refusal, visit: Pick<Visit, 'headers' | 'traceId'>): PageAnswer {
     return plainPage({
       theme: themeOf(visit.headers.cookie),
-      title: refusalTitle(code),
-      status,
-      body: refusalBody(new Refused(status, code, message, details as Refused['details']), visit.traceId),
+      title: refusalTitle(refusal.code),
+      status: refusal.status,
+      body: refusalBody(refusedAs(refusal), visit.traceId),
     });
   }
 
@@ -66,7 +67,7 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
       return 'credential' in visitor ? visitor.credential : undefined;
     };
     const { tell } = following;
-    const api = apiFor(ask, { credential, foundAt, findAgain, address, traceId, onProgress: tell });
+    const api = apiFor(ask, examine, { credential, foundAt, findAgain, address, traceId, onProgress: tell });
     // The form is read before anything else is waited for, so that the browser is not kept sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = visitedOrg(credential);
@@ -86,7 +87,8 @@ export function consolePages({ ask, visitorOf, returnPath }: ConsoleDependencies
       done: doneText(visit.query.get('done')),
       ...bannerOf(credential, org.timezone),
     };
-    const coming = answerOf(screen, { ...visit, form, api, tell, credential, org });
+    const denied = deniedTo(api, org);
+    const coming = answerOf(screen, { ...visit, form, api, tell, denied, credential, org });
     const title = screen.longWork;
     const first = title === undefined ? undefined : await firstStep(coming, following);
     if (title !== undefined && first !== undefined) {

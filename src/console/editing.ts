@@ -1,11 +1,14 @@
 /** Pages that change something: forms that are shown and sent at one address, and single actions. */
+import { randomUUID } from 'node:crypto';
 import { Refused } from './api.ts';
-import { heading, panel } from './components.ts';
-import { bodyOf, type Field, form, type Values, valuesOf } from './forms.ts';
+import { heading, onceField, panel, requirement } from './components.ts';
+import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
 import { type Html, html, link, type Part } from './html.ts';
+import { operationOf, pathOf } from './operations.ts';
 import type { Outcome } from './outcomes.ts';
 import {
   type Audience,
+  type Call,
   type Screen,
   type ScreenAnswer,
   type ScreenVisit,
@@ -28,7 +31,17 @@ export interface FormPage<Answer> {
   fields(visit: ScreenVisit): readonly Field[] | Promise<readonly Field[]>;
   /** What the fields hold at first. */
   load?(visit: ScreenVisit): Promise<Values>;
-  send(visit: ScreenVisit, body: Body): Promise<Answer | Refused>;
+  readonly call: Call;
+  /** As the API takes it; without this, as the fields are named. */
+  body?(body: Body, visit: ScreenVisit): object | Promise<object>;
+  /** The part of the body that the fields are about, as `changes.`: the API names it with each of them. */
+  readonly within?: string;
+  /** What the API would accept, and the form does not. */
+  check?(body: Body): Refused | undefined;
+  /** Above the form. */
+  above?(visit: ScreenVisit): Part;
+  /** Where one call of the API is not enough. */
+  send?(visit: ScreenVisit, body: Body): Promise<Answer | Refused>;
   readonly done?: Outcome;
   /** What is sent may take long, and how far it is is told. */
   readonly longWork?: true;
@@ -39,6 +52,7 @@ export interface FormPage<Answer> {
   /** A second button, which changes nothing and shows what would be. */
   readonly attempt?: {
     readonly label: string;
+    readonly call: Call;
     run(visit: ScreenVisit, body: Body): Promise<Html | Refused>;
   };
   /** At the end, such as how to delete what the form changes. */
@@ -52,22 +66,37 @@ interface Shown {
 }
 
 export function formScreens<Answer>(page: FormPage<Answer>): readonly Screen[] {
-  const { path, audience = 'org', title, intro, submit, back, attempt } = page;
+  const { path, audience = 'org', title, intro, submit, back, attempt, call } = page;
   const takesLong = attempt !== undefined || page.longWork === true;
   async function shown(visit: ScreenVisit, { values, refused, result }: Shown): Promise<ScreenAnswer> {
-    const body = html`${heading(title, undefined, subject(visit, intro))}
+    const body = html`${heading(title, undefined, subject(visit, intro))}${page.above?.(visit)}
 ${panel(
   form({
     action: pathOf(path, visit.params),
     fields: await page.fields(visit),
     state: { values, refused },
+    once: randomUUID(),
     submit,
     cancel: pathOf(back, visit.params),
-    more: attempt && html`<button class="button" name="attempt" value="yes">${attempt.label}</button>`,
+    more:
+      attempt &&
+      mayCall(visit, attempt.call) &&
+      html`<button class="button" name="attempt" value="yes">${attempt.label}</button>`,
   }),
 )}
 ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?.(visit)}`;
     return view(title, body, refused?.status ?? 200);
+  }
+  /** What the fields hold may be looked at by those who may not change it. */
+  async function readOnly(visit: ScreenVisit, denied: Refused): Promise<ScreenAnswer> {
+    const values = await page.load?.(visit);
+    const fields = await page.fields(visit);
+    return view(
+      title,
+      html`${heading(title, undefined, subject(visit, intro))}
+${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined && formAsText(fields, values)}<div class="form-end"><a class="button" href="${pathOf(back, visit.params)}">Back</a></div>`)}${page.below?.(visit)}`,
+      values === undefined ? denied.status : 200,
+    );
   }
   async function sent(visit: ScreenVisit): Promise<ScreenAnswer> {
     const fields = await page.fields(visit);
@@ -77,26 +106,63 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?
       const result = await attempt.run(visit, body);
       return shown(visit, result instanceof Refused ? { values, refused: result } : { values, result });
     }
-    const answer = await page.send(visit, body);
+    const mistake = page.check?.(body);
+    if (mistake !== undefined) {
+      return shown(visit, { values, refused: mistake });
+    }
+    const answer = await (page.send?.(visit, body) ??
+      submitted<Answer>(visit, call, (await page.body?.(body, visit)) ?? body));
     if (answer instanceof Refused) {
-      return shown(visit, { values, refused: answer });
+      return shown(visit, { values, refused: aboutForm(answer.within(page.within ?? '')) });
     }
     if (page.result !== undefined) {
       return shown(visit, { values, result: page.result(visit, answer) });
     }
     return page.show?.(visit, answer) ?? goOn(pathOf(back, visit.params), page.done ?? 'saved');
   }
+  async function opened(visit: ScreenVisit): Promise<ScreenAnswer> {
+    const denied = visit.denied(pathOf(path, visit.params));
+    if (denied !== undefined) {
+      return readOnly(visit, denied);
+    }
+    const values = (await page.load?.(visit)) ?? prefilled(await page.fields(visit), visit.query);
+    return shown(visit, { values });
+  }
   return [
-    {
-      path,
-      audience,
-      handler: async (visit) =>
-        shown(visit, {
-          values: (await page.load?.(visit)) ?? prefilled(await page.fields(visit), visit.query),
-        }),
-    },
-    { method: 'POST', path, audience, handler: sent, ...(takesLong && { longWork: title }) },
+    { path, audience, handler: opened },
+    { method: 'POST', path, audience, call, handler: sent, ...(takesLong && { longWork: title }) },
   ];
+}
+
+/** Sends what a form is for, with its token: a reload of the page that answers it shows that page again, and has no second effect. */
+function submitted<Answer>(
+  { api, org, params, form: fields }: ScreenVisit,
+  call: Call,
+  body?: object,
+): Promise<Answer | Refused> {
+  // What a new thing is called may be a part of its path, and is typed then.
+  const typed = Object.fromEntries([...fields].map(([name, value]) => [name, value.trim()]));
+  const { method, path } = operationOf(call, org, { ...typed, ...params });
+  return api.send<Answer>(method, path, body, fields.get(onceField) ?? undefined);
+}
+
+function mayCall({ api, org, params }: ScreenVisit, call: Call): boolean {
+  const { method, path } = operationOf(call, org, params);
+  return api.denied(method, path) === undefined;
+}
+
+/** What the API says of an `Idempotency-Key`, of which a form's user knows nothing. The form has a new one now. */
+const onceMessages: Readonly<Record<string, string>> = {
+  idempotency_key_conflict: 'This form was already sent, with other values. Send it again to make another.',
+  idempotency_key_processing:
+    'This form is already being processed. Check the result before you send it again.',
+};
+
+function aboutForm(refused: Refused): Refused {
+  const message = onceMessages[refused.code];
+  return message === undefined
+    ? refused
+    : new Refused(refused.status, refused.code, message, refused.details);
 }
 
 /** What a form changes stands in its address, and need not be among its fields. */
@@ -120,7 +186,8 @@ function prefilled(fields: readonly Field[], query: URLSearchParams): Values {
 export interface ActionPage<Answer> {
   readonly path: string;
   readonly audience?: Audience;
-  send(visit: ScreenVisit): Promise<Answer | Refused>;
+  readonly call: Call;
+  body?(visit: ScreenVisit): object;
   readonly done: Outcome;
   /** Where one goes on; with the path's own parameters where it has any. */
   readonly back: string;
@@ -137,9 +204,10 @@ export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
     method: 'POST',
     path: page.path,
     audience: page.audience ?? 'org',
+    call: page.call,
     ...(page.longWork !== undefined && { longWork: page.longWork }),
     async handler(visit) {
-      const answer = await page.send(visit);
+      const answer = await submitted<Answer>(visit, page.call, page.body?.(visit));
       if (answer instanceof Refused) {
         if (page.refused === undefined) {
           throw answer;
@@ -153,9 +221,4 @@ export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
 
 function goOn(path: string, done: Outcome): SeeOther {
   return seeOther(link(path, { done }));
-}
-
-/** A path's template with the values of its parameters. */
-export function pathOf(template: string, params: Readonly<Record<string, string>>): string {
-  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }

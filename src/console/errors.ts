@@ -11,6 +11,7 @@ const titles: Readonly<Record<string, string>> = {
   residency_violation: 'This organization is at home in another region',
   missing_scope: 'What you signed in with may not see this',
   support_scope_denied: 'The support grant does not cover this',
+  validation_failed: 'Some values are not valid',
   rate_limited: 'Too many requests',
   service_unavailable: 'Not available at the moment',
   internal: 'Something went wrong',

@@ -4,7 +4,7 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { FieldFault, Refused } from './api.ts';
-import { alert } from './components.ts';
+import { alert, onceInput } from './components.ts';
 import { type Html, html, type Part } from './html.ts';
 
 export type FieldKind =
@@ -21,8 +21,8 @@ export type FieldKind =
   | 'checkboxes'
   /** One value a line, or separated by commas. */
   | 'list'
-  /** The same, of numbers. */
-  | 'numbers'
+  /** The same, of percents. */
+  | 'percents'
   /** An instant, written in the org's time zone. */
   | 'instant'
   /** Several fields that are one object of the API, left out while all of them are empty. */
@@ -61,6 +61,8 @@ export interface FormOptions {
   readonly action: string;
   readonly fields: readonly Field[];
   readonly state: FormState;
+  /** Of this copy of the form: sent with it, so that sending it again has no second effect. */
+  readonly once: string;
   readonly submit: string;
   readonly cancel?: string;
   /** Beside the button. */
@@ -69,14 +71,19 @@ export interface FormOptions {
 
 const emptyLines = 3;
 
-export function form({ action, fields, state, submit, cancel, more }: FormOptions): Html {
+export function form({ action, fields, state, once, submit, cancel, more }: FormOptions): Html {
   const { refused, values } = state;
   const faults = refused?.fields ?? [];
   const others = faults.filter((fault) => !fields.some(({ name }) => isAbout(name, fault)));
-  return html`<form method="post" action="${action}" class="form">
+  return html`<form method="post" action="${action}" class="form">${onceInput(once)}
 ${refused !== undefined && alert(refused.fields.length > 0 ? 'Some fields are not right yet.' : refused.message, others)}
 ${fields.map((field) => fieldOf(field, values, faults))}
 <div class="form-end"><button class="button primary">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
+}
+
+/** The same to look at. */
+export function formAsText(fields: readonly Field[], values: Values): Html {
+  return html`<fieldset class="form as-text" disabled>${fields.map((field) => fieldOf(field, values, []))}</fieldset>`;
 }
 
 /** The API writes `model_mix[0].percent` for what is `model_mix.0.percent` here. */
@@ -98,7 +105,7 @@ function fieldOf(field: Field, values: Values, allFaults: readonly FieldFault[])
     .filter(Boolean)
     .join(' ');
   const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isFaulty && html` aria-invalid="true"`}${required && html` required`}`;
-  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isFaulty && html`<p class="fault" id="${id}-fault">${faults.map(({ message }) => message).join(' ')}</p>`}`;
+  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isFaulty && html`<p class="fault" id="${id}-fault">${[...new Set(faults.map(({ message }) => message))].join(' ')}</p>`}`;
   if (kind === 'checkbox') {
     return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
   }
@@ -247,7 +254,7 @@ function valueIn(field: Field, form: URLSearchParams, timezone: string): unknown
       if (text !== '') {
         return apiValue(kind, text, timezone);
       }
-      return whenEmpty === 'null' ? null : kind === 'list' || kind === 'numbers' ? [] : undefined;
+      return whenEmpty === 'null' ? null : kind === 'list' || kind === 'percents' ? [] : undefined;
   }
 }
 
@@ -257,8 +264,9 @@ function apiValue(kind: FieldKind, text: string, timezone: string): unknown {
       return numberOf(text);
     case 'list':
       return listOf(text);
-    case 'numbers':
-      return listOf(text).map(numberOf);
+    case 'percents':
+      // Percents, which people write as such.
+      return listOf(text).map((item) => numberOf(item.replace(/\s*%$/, '')));
     case 'money':
       return text.replaceAll(/[$,\s]/g, '');
     case 'instant':

@@ -1,7 +1,7 @@
 /** What a limit is called, and where it stands, in words that are the same on every page. */
 import { meter } from './charts/meter.ts';
 import { capitalized, inUnit, words } from './format.ts';
-import { type Html, html, type Part } from './html.ts';
+import { type Html, html, type Part, path } from './html.ts';
 import type { LimitView, StandingView } from './views.ts';
 
 const kindNames: Readonly<Record<string, string>> = {
@@ -85,4 +85,39 @@ export function usedShare(limit: LimitView): number {
   }
   const whole = Number(limit.limit);
   return whole === 0 ? 1 : (Number(standing.settled) + Number(standing.held)) / whole;
+}
+
+/** What its name does not say already. */
+export function limitSubtitle(limit: LimitView): string {
+  const name = limitName(limit);
+  return [kindName(limit.kind), scopeName(limit.match)]
+    .filter((part) => part !== '' && !name.toLowerCase().includes(part.toLowerCase()))
+    .join(' · ');
+}
+
+/** Where those lead that the org sets itself; the others are the operator's. */
+export function limitLink(limit: LimitView): Part {
+  const target = editPath(limit);
+  return target === undefined
+    ? html`<strong>${limitName(limit)}</strong>`
+    : html`<a href="${target}">${limitName(limit)}</a>`;
+}
+
+function editPath({ kind, id }: LimitView): string | undefined {
+  switch (kind) {
+    case 'budget':
+      return path`/console/limits/budgets/${id}`;
+    case 'customer':
+      return path`/console/limits/customers/${id}`;
+    case 'credits':
+      return path`/console/limits/credits/${id}`;
+    case 'spend_cap':
+      return '/console/limits/spend-cap';
+    case 'chain_cost':
+    case 'chain_depth':
+    case 'chain_tokens':
+      return '/console/limits/chain';
+    default:
+      return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 /** A list of the API on a page: what is in it and the way to the next page, or why there is nothing. */
 import type { Listed } from './api.ts';
 import { empty, nextPage, type TableOptions, table } from './components.ts';
-import { type Filter, isFiltered } from './filters.ts';
+import { isFiltered } from './filters.ts';
 import { type Html, html, type Part } from './html.ts';
 
 export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
@@ -9,25 +9,16 @@ export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
   /** Of the page, and what it was asked for with. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly filters?: readonly Filter[];
   /** Said where there is nothing at all: what this is for, and what to do first. */
   readonly none: Part;
 }
 
-export function listing<Item>({
-  listed,
-  path,
-  query,
-  filters = [],
-  none,
-  caption,
-  columns,
-}: Listing<Item>): Html {
+export function listing<Item>({ listed, path, query, none, ...options }: Listing<Item>): Html {
   const { data, next_cursor } = listed;
   if (data.length > 0) {
-    return html`${table({ caption, columns, rows: data })}${nextPage(path, query, next_cursor)}`;
+    return html`${table({ ...options, rows: data })}${nextPage(path, query, next_cursor)}`;
   }
-  return isFiltered(filters, query)
+  return isFiltered(query)
     ? empty('Nothing is like this', 'Try fewer filters.', html`<a class="button" href="${path}">Show all</a>`)
     : html`${none}`;
 }

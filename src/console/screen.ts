@@ -1,7 +1,7 @@
 /** What a page of the console is, and what it may ask for and answer. */
 import type { Credential } from '../platform/http/access.ts';
 import type { Progress } from '../platform/http/route.ts';
-import type { Api, Stream } from './api.ts';
+import type { Api, Refused, Stream } from './api.ts';
 import type { Html } from './html.ts';
 
 export interface Screen {
@@ -12,8 +12,13 @@ export interface Screen {
   readonly audience: Audience;
   /** Its title, where it asks for work that may take long: how far that is is shown until its answer is there. */
   readonly longWork?: string;
+  /** The operation that its form is for. Visitors who may not call it are offered neither the page nor the button. */
+  readonly call?: Call;
   handler(visit: ScreenVisit): Promise<ScreenAnswer>;
 }
+
+/** Of the API, as `PATCH {org}/budgets/{budget_id}`: `{org}` is the visitor's part of it, the rest are the page's parameters. */
+export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
 export type Audience = 'org' | 'operator' | 'everyone';
 
@@ -26,10 +31,14 @@ export interface ScreenVisit {
   readonly api: Api;
   /** How far long work is that takes several questions; throws once nobody looks any more. */
   tell(progress: Progress): void;
+  /** Why the visitor may not use a page's form; undefined: they may. Asked for every button and link to one. */
+  readonly denied: Denied;
   readonly credential: Credential;
   /** `platform`-wide for operators, who have no org. */
   readonly org: VisitedOrg;
 }
+
+export type Denied = (path: string) => Refused | undefined;
 
 export interface VisitedOrg {
   readonly id: string;

@@ -88,7 +88,7 @@ describe('the overview', () => {
     const rows =
       card
         .split('</section>')[0]
-        ?.match(/<tbody>(.*)<\/tbody>/s)?.[1]
+        ?.match(/<tbody[^>]*>(.*)<\/tbody>/s)?.[1]
         ?.split('</tr>') ?? [];
     expect(
       rows.map((row) =>
@@ -112,7 +112,7 @@ describe('the overview', () => {
     const { cookie } = await signIn(world, many.ownerKey, many.id);
     const { text } = await world.request('GET', '/console', { headers: { cookie } });
     const [, card = ''] = text.split('<h2>Top customers</h2>');
-    const other = /<tr><td><span class="quiet">Other<\/span>.*?<\/tr>/.exec(card)?.[0] ?? '';
+    const other = /<td[^>]*><span class="quiet">Other<\/span>.*?<\/tr>/.exec(card)?.[0] ?? '';
     expect(
       other
         .replaceAll(/<[^>]+>/g, ' ')
@@ -146,4 +146,22 @@ describe('the overview', () => {
     const { text } = await world.request('GET', '/console', { headers: { cookie } });
     expect(stat(text, 'Waiting for approval')).toMatch(/^100\+/);
   });
+});
+
+test('limits that run out are named, linked and from every part of the org; a daily cap has no date', async () => {
+  const text = await pageOf('/console/forecasts');
+  const [, card = ''] = text.split('<h2>When limits run out</h2>');
+  const rows = (/<tbody[^>]*>(.*?)<\/tbody>/s.exec(card)?.[1] ?? '').split('</tr>').map((row) =>
+    row
+      .replaceAll(/<[^>]+>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+  expect(rows).toEqual([
+    expect.stringMatching(/^Daily spend cap \$20\.00 \$50\.00 (not )?today$/),
+    'All Budget $20.00 $500.00 not in sight',
+    'Finance Budget · department finance $3.00 $2.00 used up',
+    '',
+  ]);
+  expect(card).toMatch(/<a href="\/console\/limits\/budgets\/bud_\w+">Finance<\/a>/);
 });

@@ -47,6 +47,7 @@ export function barChart({ id, title, summary, labels, parts, formatTick, format
     summary,
     width: area.width,
     height: area.height,
+    endsNow: true,
     drawing: [area.axes, bars],
     legend: parts.length > 1 ? parts : [],
     columns: ['', ...parts.map(({ name }) => name)],

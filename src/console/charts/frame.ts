@@ -17,6 +17,8 @@ export interface Frame {
   readonly columns: readonly string[];
   /** The first cell names the row; the others are numbers. */
   readonly rows: readonly (readonly string[])[];
+  /** Over time: where it is wider than the screen, its end is what matters. */
+  readonly endsNow?: true;
 }
 
 export interface LegendEntry {
@@ -35,11 +37,12 @@ export function chart({
   legend = [],
   columns,
   rows,
+  endsNow,
 }: Frame): Html {
   return html`<figure class="chart" aria-labelledby="${id}-name">
 <figcaption id="${id}-name">${title}</figcaption>
 ${legend.length > 0 && html`<ul class="legend">${legend.map((entry) => html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${entry.className}" width="10" height="10" rx="2"/></svg>${entry.name}</li>`)}</ul>`}
-<div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="img" aria-labelledby="${id}-title ${id}-desc">
+<div class="chart-scroll${endsNow && ' from-end'}" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="img" aria-labelledby="${id}-title ${id}-desc">
 <title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${drawing}</svg></div>
 <details class="as-table"><summary>Show as a table</summary><div class="scroll"><table>
 <thead><tr>${columns.map((column, index) => html`<th scope="col"${index > 0 && html` class="number"`}>${column}</th>`)}</tr></thead>

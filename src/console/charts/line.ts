@@ -66,6 +66,7 @@ export function lineChart(input: LineChart): Html {
     summary,
     width: area.width,
     height: area.height,
+    endsNow: true,
     drawing,
     legend: [
       ...lines.map(({ name, className }) => ({ name, className })),

@@ -1,7 +1,8 @@
 /** The inbox of what a rule wants somebody to approve first. */
 import type { Listed, Refused } from '../api.ts';
-import { alert, badge, card, empty, heading, nextPage, type Tone, table } from '../components.ts';
-import { actionScreen, pathOf } from '../editing.ts';
+import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../components.ts';
+import { actionScreen } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { ago, time } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
@@ -35,8 +36,8 @@ export const approvalScreens: readonly Screen[] = [
 function decision(verb: 'approve' | 'deny', done: 'approved' | 'denied'): Screen {
   return actionScreen({
     path: `${listPath}/{approval_id}/${verb}`,
-    send: ({ api, org, params, form }) =>
-      api.send('POST', org.path + pathOf(`/approvals/{approval_id}/${verb}`, params), bodyOf(form, verb)),
+    call: `POST {org}/approvals/{approval_id}/${verb}`,
+    body: ({ form }) => bodyOf(form, verb),
     done,
     back: listPath,
     // What was typed is not lost, and what somebody else has decided meanwhile is not in the list any more.
@@ -56,13 +57,13 @@ function bodyOf(form: URLSearchParams, verb: 'approve' | 'deny'): object {
 
 async function list(visit: ScreenVisit, refused?: Refused) {
   const { api, org, query } = visit;
-  const state = states.find((name) => name === query.get('state')) ?? 'pending';
+  const state = query.get('state') || 'pending';
   const { data, next_cursor } = await api.get<Listed<ApprovalView>>(
     link(`${org.path}/approvals`, {
+      ...filterQuery(query),
       state,
       sort: '-requested_at',
       limit: '50',
-      cursor: query.get('cursor') ?? undefined,
     }),
   );
   const body =
@@ -81,19 +82,25 @@ async function list(visit: ScreenVisit, refused?: Refused) {
   );
 }
 
-function request(approval: ApprovalView, { now, params, form }: ScreenVisit): Html {
+function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit): Html {
   const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
   const about = `${attempted} for ${key_id}`;
+  const approve = path`/console/approvals/${id}/approve`;
+  const obstacle = denied(approve);
   const typed = (name: string) => (params.approval_id === id ? form.get(name) : null);
   return card(
     attempted,
     html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">The rule</a></p>
 <p class="quiet">Key <code>${key_id}</code> asked for model <code>${model}</code>${action !== null && html`, action <code>${action}</code>`}, ${ago(requested_at, now)}. Its time is over ${ago(expires_at, now)}.</p>
-<form method="post" class="filters" action="${path`/console/approvals/${id}/approve`}">
+${
+  obstacle === undefined
+    ? html`<form method="post" class="filters" action="${approve}">
 <div class="field"><label for="uses-${id}">For how many runs</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
 <div class="field"><label for="reason-${id}">Reason</label><input type="text" id="reason-${id}" name="reason" value="${typed('reason')}"></div>
 <button class="button primary">Approve<span class="hidden"> ${about}</span></button>
-<button class="button" formaction="${path`/console/approvals/${id}/deny`}">Deny<span class="hidden"> ${about}</span></button></form>`,
+<button class="button" formaction="${path`/console/approvals/${id}/deny`}">Deny<span class="hidden"> ${about}</span></button></form>`
+    : notice(obstacle)
+}`,
   );
 }
 

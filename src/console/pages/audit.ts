@@ -50,6 +50,8 @@ const filters: readonly Filter[] = [
   },
   { name: 'trace_id', label: 'Trace' },
 ];
+/** Of the export's form, which is on this page too and comes back to it with what it was sent with. */
+const exportFields = ['from', 'to', 'format'];
 const formats = ['ndjson', 'cef', 'ocsf'];
 const weekMs = 7 * 86_400_000;
 
@@ -58,7 +60,7 @@ export const auditScreens: readonly Screen[] = [
   { path: `${listPath}/export`, audience: 'org', handler: exported },
   actionScreen<VerificationView>({
     path: `${listPath}/verify`,
-    send: ({ api, org }) => api.tryGet(`${org.path}/audit-log/verify`),
+    call: 'GET {org}/audit-log/verify',
     done: 'saved',
     back: listPath,
     longWork: 'Verification',
@@ -67,15 +69,15 @@ export const auditScreens: readonly Screen[] = [
 ];
 
 /** `refused`: the export, whose form is on this page too. */
-async function list({ api, org, query, now }: ScreenVisit, refused?: Refused) {
+async function list(visit: ScreenVisit, refused?: Refused) {
+  const { api, org, query, now } = visit;
   const listed = await api.get<Listed<EntryView>>(
-    link(`${org.path}/audit-log`, { ...filterQuery(filters, query), sort: '-seq', limit: '50' }),
+    link(`${org.path}/audit-log`, { ...filterQuery(query, exportFields), sort: '-seq', limit: '50' }),
   );
   const body = listing({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty(
       'Nothing yet',
       'Every change, and who made it, is written here in the transaction that makes it.',
@@ -101,13 +103,13 @@ async function list({ api, org, query, now }: ScreenVisit, refused?: Refused) {
           html`${words(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
       },
       { title: 'From', cell: (entry) => entry.address ?? '–' },
-      { title: 'Details', cell: details },
     ],
+    below: details,
   });
   return view(
     'Audit log',
-    html`${heading('Audit log', actionButton({ path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
-${refused !== undefined && alert('This cannot be exported.', refused.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query)}${card('Entries', body)}`,
+    html`${heading('Audit log', actionButton(visit, { path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
+${refused !== undefined && alert('This cannot be exported.', refused.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
     refused?.status,
   );
 }
@@ -119,13 +121,13 @@ function details(entry: EntryView): Html {
       ? []
       : [html`<h3>${name}</h3><pre class="scroll" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`];
   });
-  return html`<details><summary>#${entry.seq}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
+  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
 }
 
 function exportForm(timezone: string, now: Date, query: URLSearchParams): Html {
   const at = (name: string, ms: number) => query.get(name) ?? localTime(new Date(ms).toISOString(), timezone);
   const isTried = query.has('from');
-  return html`<details class="fold"${isTried && html` open`}><summary>Export</summary><form method="get" action="${listPath}/export" class="filters">
+  return html`<details class="fold"${isTried && html` open`}><summary>Export</summary><form method="get" action="${listPath}/export" class="filters" data-download>
 <div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at('from', now.getTime() - weekMs)}" required></div>
 <div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at('to', now.getTime())}" required></div>
 <div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option${format === query.get('format') && html` selected`}>${format}</option>`)}</select></div>

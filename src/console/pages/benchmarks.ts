@@ -2,6 +2,7 @@
 import { type Listed, Refused } from '../api.ts';
 import { quartileBar } from '../charts/quartiles.ts';
 import {
+  actionCard,
   askFirst,
   badge,
   type Column,
@@ -10,15 +11,18 @@ import {
   empty,
   facts,
   heading,
+  linkButton,
   notice,
   panel,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { count, day, milliseconds, percent, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/benchmarks';
@@ -88,7 +92,7 @@ export const benchmarkScreens: readonly Screen[] = [
         size_band: found.size_band ?? '',
       };
     },
-    send: ({ api, org }, body) => api.send('PUT', `${org.path}/benchmark-participation`, body),
+    call: 'PUT {org}/benchmark-participation',
   }),
   ...formScreens({
     path: `${listPath}/new`,
@@ -97,30 +101,31 @@ export const benchmarkScreens: readonly Screen[] = [
     submit: 'Define the cohort',
     back: listPath,
     fields: () => [{ name: 'name', label: 'Name', kind: 'text', required: true }, industry, sizeBand],
-    send: ({ api }, { name, ...criteria }) => api.send('POST', '/v1/benchmarks/cohorts', { name, criteria }),
+    call: 'POST /v1/benchmarks/cohorts',
+    body: ({ name, ...criteria }) => ({ name, criteria }),
     done: 'cohort_created',
   }),
   { path: cohortPath, audience: 'org', handler: compared },
   actionScreen({
     path: `${cohortPath}/delete`,
-    send: ({ api, params }) => api.send('DELETE', pathOf('/v1/benchmarks/cohorts/{cohort_id}', params)),
+    call: 'DELETE /v1/benchmarks/cohorts/{cohort_id}',
     done: 'deleted',
     back: listPath,
   }),
 ];
 
-async function overview({ api, org, query }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
   const [participation, cohorts] = await Promise.all([
     api.tryGet<ParticipationView>(`${org.path}/benchmark-participation`),
-    api.tryGet<Listed<CohortView>>(
-      link('/v1/benchmarks/cohorts', { sort: 'name', cursor: query.get('cursor') ?? undefined }),
-    ),
+    api.tryGet<Listed<CohortView>>(link('/v1/benchmarks/cohorts', { ...filterQuery(query), sort: 'name' })),
   ]);
   return view(
     'Benchmarks',
-    html`${heading('Benchmarks', html`<a class="button primary" href="${listPath}/new">New cohort</a><a class="button" href="${listPath}/participation">Take part or leave</a>`, 'What others pay for the same work. Nobody can be told apart in it, and neither can you.')}
+    html`${heading('Benchmarks', html`${create('New cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Take part or leave' })}`, 'What others pay for the same work. Nobody can be told apart in it, and neither can you.')}
 ${cardOf('Taking part', participation, takesPart)}
-${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'A cohort says whom you want to be compared with.', html`<a class="button primary" href="${listPath}/new">Define the first one</a>`), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
+${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'A cohort says whom you want to be compared with.', create('Define the first one')), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
   );
 }
 
@@ -157,12 +162,14 @@ const metrics: readonly { name: string; title: string; format(value: number): st
 ];
 const quarters = ['the lowest quarter', 'the second quarter', 'the third quarter', 'the highest quarter'];
 
-async function compared({ api, org, params }: ScreenVisit) {
+async function compared(visit: ScreenVisit) {
+  const { api, org, params } = visit;
   const answer = await api.tryGet<BenchmarkView>(pathOf('/v1/benchmarks/cohorts/{cohort_id}', params));
   const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
-  const removal = card(
+  const removal = actionCard(
     'Delete',
     askFirst(
+      visit,
       { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete the cohort' },
       'It is gone for everybody in the org. Who takes part does not change.',
     ),

@@ -44,7 +44,7 @@ const sources = ['entries', 'runs', 'usage', 'tallies'];
 export const bookScreens: readonly Screen[] = [
   actionScreen<ReconciliationView>({
     path: '/console/limits/check-the-books',
-    send: ({ api, org }) => api.tryGet(`${org.path}/ledger/reconciliation`),
+    call: 'GET {org}/ledger/reconciliation',
     done: 'saved',
     back,
     longWork: 'The books',

@@ -1,11 +1,13 @@
 /** Credit packs of end customers, and what is held at this moment. */
 import type { Listed } from '../api.ts';
-import { askFirst, card, empty, facts, heading, nextPage, table } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionCard, askFirst, card, empty, facts, heading, nextPage, table } from '../components.ts';
+import { actionScreen, formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { ago, exactUsd, time, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { localTime } from '../forms.ts';
 import { html, link, path } from '../html.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, view } from '../screen.ts';
 
 const back = '/console/limits?kind=credits';
@@ -48,7 +50,7 @@ export const creditScreens: readonly Screen[] = [
       packName,
       expiry,
     ],
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/credit-packs`, body),
+    call: 'POST {org}/credit-packs',
     done: 'pack_created',
   }),
   ...formScreens({
@@ -62,15 +64,15 @@ export const creditScreens: readonly Screen[] = [
       const pack = await api.get<PackView>(org.path + pathOf('/credit-packs/{pack_id}', params));
       return { name: pack.name ?? '', expires_at: localTime(pack.expires_at, org.timezone) };
     },
-    send: ({ api, org, params }, body) =>
-      api.send('PATCH', org.path + pathOf('/credit-packs/{pack_id}', params), body),
+    call: 'PATCH {org}/credit-packs/{pack_id}',
     done: 'saved',
-    below: ({ params }) =>
-      card(
+    below: (visit) =>
+      actionCard(
         'Void',
         askFirst(
+          visit,
           {
-            path: pathOf('/console/limits/credits/{pack_id}/void', params),
+            path: pathOf('/console/limits/credits/{pack_id}/void', visit.params),
             label: 'Void the pack',
             tone: 'danger',
           },
@@ -80,16 +82,17 @@ export const creditScreens: readonly Screen[] = [
   }),
   actionScreen({
     path: '/console/limits/credits/{pack_id}/void',
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/credit-packs/{pack_id}', params)),
+    call: 'DELETE {org}/credit-packs/{pack_id}',
     done: 'voided',
     back,
   }),
   {
     path: '/console/limits/holds',
     audience: 'org',
-    async handler({ api, org, query, now }) {
+    async handler(visit) {
+      const { api, org, query, now } = visit;
       const { data, next_cursor } = await api.get<Listed<HoldView>>(
-        link(`${org.path}/holds`, { cursor: query.get('cursor') ?? undefined, limit: '50' }),
+        link(`${org.path}/holds`, { ...filterQuery(query), limit: '50' }),
       );
       const sum = data.reduce((total, { held_usd }) => total + Number(held_usd), 0);
       const list =
@@ -112,6 +115,7 @@ export const creditScreens: readonly Screen[] = [
                   title: '',
                   cell: (hold) =>
                     askFirst(
+                      visit,
                       {
                         path: path`/console/limits/holds/${hold.decision_id}/void`,
                         label: 'Void',
@@ -130,7 +134,7 @@ export const creditScreens: readonly Screen[] = [
   },
   actionScreen({
     path: '/console/limits/holds/{decision_id}/void',
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/holds/{decision_id}', params)),
+    call: 'DELETE {org}/holds/{decision_id}',
     done: 'voided',
     back: '/console/limits/holds',
   }),

@@ -1,12 +1,25 @@
 /** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
 import { type Listed, Refused } from '../api.ts';
 import { meter } from '../charts/meter.ts';
-import { askFirst, badge, card, cardOf, empty, heading, stat, statOf, table } from '../components.ts';
-import { actionScreen, pathOf } from '../editing.ts';
+import {
+  actionCard,
+  askFirst,
+  badge,
+  card,
+  cardOf,
+  empty,
+  heading,
+  linkButton,
+  stat,
+  statOf,
+  table,
+} from '../components.ts';
+import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, usd } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../views.ts';
 import { limitTable } from './limits.ts';
@@ -47,25 +60,29 @@ export const customerScreens: readonly Screen[] = [
   { path: customerPath, audience: 'org', handler: one },
   actionScreen({
     path: `${customerPath}/erase`,
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/customers/{customer_id}', params)),
+    call: 'DELETE {org}/customers/{customer_id}',
     done: 'erasing',
     back: erasuresPath,
   }),
 ];
 
-async function list({ api, org, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
   const listed = await api.get<Listed<CustomerView>>(
-    link(`${org.path}/customers`, { ...filterQuery(filters, query), limit: '50' }),
+    link(`${org.path}/customers`, { ...filterQuery(query), limit: '50' }),
   );
   const body = listing({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty(
       'No customers yet',
       html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
-      html`<a class="button primary" href="/console/limits/customers/new">Limit a customer</a>`,
+      linkButton(visit, {
+        path: '/console/limits/customers/new',
+        label: 'Limit a customer',
+        tone: 'primary',
+      }),
     ),
     caption: 'Customers',
     columns: [
@@ -82,9 +99,19 @@ async function list({ api, org, query }: ScreenVisit) {
   });
   return view(
     'Customers',
-    html`${heading('Customers', html`<a class="button" href="/console/limits/customers/new">New limit</a><a class="button" href="/console/limits/credits/new">New credit pack</a><a class="button" href="${erasuresPath}">Erased</a>`, 'Whom the runs are for: what they cost, and what they may.')}
+    html`${heading('Customers', html`${newLimitAndPack(visit)}<a class="button" href="${erasuresPath}">Erased</a>`, 'Whom the runs are for: what they cost, and what they may.')}
 ${filterBar(listPath, filters, query)}${card('By name', body)}`,
   );
+}
+
+function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
+  return [
+    linkButton(visit, { path: link('/console/limits/customers/new', { customer_id }), label: 'New limit' }),
+    linkButton(visit, {
+      path: link('/console/limits/credits/new', { customer_id }),
+      label: 'New credit pack',
+    }),
+  ];
 }
 
 function ownLimits({ customer_id, limits }: CustomerView): Part {
@@ -102,7 +129,8 @@ function ownLimits({ customer_id, limits }: CustomerView): Part {
       );
 }
 
-async function one({ api, org, params, now }: ScreenVisit) {
+async function one(visit: ScreenVisit) {
+  const { api, org, params, now } = visit;
   const { customer_id = '' } = params;
   const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
   const usage: AskUsage = (query) =>
@@ -121,7 +149,7 @@ async function one({ api, org, params, now }: ScreenVisit) {
   }
   return view(
     customer_id,
-    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a><a class="button" href="${link('/console/limits/customers/new', { customer_id })}">New limit</a><a class="button" href="${link('/console/limits/credits/new', { customer_id })}">New credit pack</a>`, 'An end customer.')}
+    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a>${newLimitAndPack(visit, customer_id)}`, 'An end customer.')}
 <div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${statOf(
   `Last ${usageDays} days`,
@@ -133,7 +161,7 @@ ${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null 
 <div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof Refused ? [] : byDayAndModel)}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
-${card('Forget it', html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p><div class="form-end">${askFirst({ path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`)}</div>`)}`,
+${actionCard('Forget it', askFirst(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`), html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p>`)}`,
   );
 }
 
@@ -160,8 +188,8 @@ function limitForAll(found: Listed<LimitView> | Refused): Html | false {
 async function erasures({ api, org, query, now }: ScreenVisit) {
   const listed = await api.get<Listed<ErasureView>>(
     link(`${org.path}/customer-erasures`, {
+      ...filterQuery(query),
       sort: '-requested_at',
-      cursor: query.get('cursor') ?? undefined,
     }),
   );
   // One that takes longer waits for something: a legal hold, or a fault that somebody has to see to.

@@ -1,6 +1,7 @@
 /** What is going to be removed, and who still calls it: an org of its own keys, operators of everybody's. */
 import { type Listed, Refused } from '../api.ts';
 import { badge, card, cardOf, empty, heading, nextPage, notice, table } from '../components.ts';
+import { filterQuery } from '../filters.ts';
 import { count, time } from '../format.ts';
 import { type Html, html, link } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
@@ -44,7 +45,7 @@ export const deprecationScreens: readonly Screen[] = [
 async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: string, tabs?: Html) {
   const [routes, usage] = await Promise.all([
     api.get<readonly DeprecationView[]>('/v1/meta/deprecations'),
-    api.tryGet<Listed<CallsView>>(link(usagePath, { cursor: query.get('cursor') ?? undefined, limit: '50' })),
+    api.tryGet<Listed<CallsView>>(link(usagePath, { ...filterQuery(query), limit: '50' })),
   ]);
   return view(
     'Deprecations',

@@ -1,17 +1,32 @@
 /** Forecasts and capacity: the days to come with their band, scenarios side by side, and what more teams would bring. */
 import { type Api, type Listed, Refused } from '../api.ts';
 import { lineChart } from '../charts/line.ts';
-import { badge, card, cardOf, empty, heading, panel, stat, table } from '../components.ts';
-import { type Filter, filterBar } from '../filters.ts';
+import {
+  badge,
+  card,
+  cardOf,
+  empty,
+  heading,
+  linkButton,
+  notice,
+  panel,
+  stat,
+  table,
+} from '../components.ts';
+import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, shortDate, shortUsd, usd, words } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
-import { kindName, scopeName } from '../limit-names.ts';
+import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import type { LimitView } from '../views.ts';
 import { type ScenarioView, scenarioScreens } from './scenarios.ts';
 
 const listPath = '/console/forecasts';
 /** As many lines as a picture can hold. */
 const comparedMax = 4;
+/** Parts of the org whose limits are looked ahead for. */
+const scopesMax = 6;
+const history_days = '60';
 const filters: readonly Filter[] = [
   {
     name: 'horizon_days',
@@ -53,20 +68,24 @@ interface CapacityForecast {
   };
 }
 
+interface LimitOutlook {
+  readonly limit_id: string;
+  readonly kind: string;
+  readonly match: Readonly<Record<string, string>>;
+  readonly limit: string;
+  readonly used: string;
+  readonly window_start: string | null;
+  readonly window_end: string | null;
+  readonly runs_out_on: string | null;
+  readonly earliest_on: string | null;
+  readonly runs_out_in_window: boolean;
+}
+
 interface SpendForecast {
   readonly data: readonly {
     readonly history: readonly { readonly date: string; readonly value: string }[];
     readonly forecast: readonly ({ readonly date: string } & Projected)[];
-    readonly limits: readonly {
-      readonly limit_id: string;
-      readonly kind: string;
-      readonly match: Readonly<Record<string, string>>;
-      readonly limit: string;
-      readonly used: string;
-      readonly runs_out_on: string | null;
-      readonly earliest_on: string | null;
-      readonly runs_out_in_window: boolean;
-    }[];
+    readonly limits: readonly LimitOutlook[];
   }[];
 }
 
@@ -75,20 +94,35 @@ export const forecastScreens: readonly Screen[] = [
   ...scenarioScreens,
 ];
 
-async function overview({ api, org, query }: ScreenVisit) {
-  const asked = {
-    horizon_days: query.get('horizon_days') || '30',
-    deployment: query.get('deployment')?.trim() || undefined,
-  };
-  const [capacity, spend, scenarios] = await Promise.all([
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = linkButton(visit, {
+    path: `${listPath}/scenarios/new`,
+    label: 'New scenario',
+    tone: 'primary',
+  });
+  const asked = { ...filterQuery(query), horizon_days: query.get('horizon_days') || '30' };
+  const [capacity, spend, scenarios, limits] = await Promise.all([
     api.get<CapacityForecast>(link('/v1/capacity/forecasts', asked)),
-    api.tryGet<SpendForecast>(link(`${org.path}/forecasts`, { ...asked, history_days: '60' })),
+    api.tryGet<SpendForecast>(link(`${org.path}/forecasts`, { ...asked, history_days })),
     api.tryGet<Listed<ScenarioView>>(`${org.path}/capacity-scenarios?limit=100`),
+    api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
   ]);
-  const compared = await withScenarios(api, asked, scenarios);
+  // With a deployment chosen the page is about that one alone.
+  const scopes = query.get('deployment') ? [] : nearestScopes(limits);
+  const [compared, scoped] = await Promise.all([
+    withScenarios(api, asked, scenarios),
+    Promise.all(
+      scopes.map((scope) =>
+        api.tryGet<SpendForecast>(
+          link(`${org.path}/forecasts`, { ...scope, horizon_days: asked.horizon_days, history_days }),
+        ),
+      ),
+    ),
+  ]);
   return view(
     'Forecasts',
-    html`${heading('Forecasts and capacity', html`<a class="button primary" href="${listPath}/scenarios/new">New scenario</a>`, 'What the days to come may cost, how sure that is, and what would change it.')}
+    html`${heading('Forecasts and capacity', create, 'What the days to come may cost, how sure that is, and what would change it.')}
 ${filterBar(listPath, filters, query)}
 <div class="stats">${[
       stat(
@@ -110,8 +144,8 @@ ${filterBar(listPath, filters, query)}
       ),
     ]}</div>
 ${spend instanceof Refused ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('Nothing to go by yet', 'What days will cost is told by those that were: come back when there are runs.')) : spendChart(spend, capacity)}
-${cardOf('Scenarios side by side', scenarios, () => comparison(capacity, compared))}
-${spend instanceof Refused ? '' : outlook(spend)}
+${cardOf('Scenarios side by side', scenarios, () => comparison(capacity, compared, create))}
+${spend instanceof Refused ? '' : outlook([spend, ...scoped], limits)}
 ${teamChart(capacity)}`,
   );
 }
@@ -124,7 +158,7 @@ function band({ low, high }: Projected): Part {
 
 interface Compared {
   readonly scenario: ScenarioView;
-  readonly forecast: CapacityForecast;
+  readonly forecast: CapacityForecast | Refused;
 }
 
 async function withScenarios(
@@ -132,6 +166,7 @@ async function withScenarios(
   asked: Record<string, string | undefined>,
   scenarios: Listed<ScenarioView> | Refused,
 ): Promise<readonly Compared[]> {
+  // A refused list is told of in its card.
   const shown = scenarios instanceof Refused ? [] : scenarios.data.slice(0, comparedMax);
   const forecasts = await Promise.all(
     shown.map(({ id }) =>
@@ -140,7 +175,7 @@ async function withScenarios(
   );
   return shown.flatMap((scenario, index) => {
     const forecast = forecasts[index];
-    return forecast === undefined || forecast instanceof Refused ? [] : [{ scenario, forecast }];
+    return forecast === undefined ? [] : [{ scenario, forecast }];
   });
 }
 
@@ -180,17 +215,19 @@ function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Html {
 }
 
 /** Summed up from today on, where scenarios part from one another. */
-function comparison(base: CapacityForecast, compared: readonly Compared[]): Part {
+function comparison(base: CapacityForecast, compared: readonly Compared[], create: Part): Part {
   if (compared.length === 0) {
     return empty(
       'No scenarios yet',
       'What if volume grows, a model gets cheaper, a new deployment starts? Describe it, and see it beside the forecast.',
-      html`<a class="button primary" href="${listPath}/scenarios/new">New scenario</a>`,
+      create,
     );
   }
   const all = [
     { name: 'As things are', forecast: base },
-    ...compared.map(({ scenario, forecast }) => ({ name: scenario.name, forecast })),
+    ...compared.flatMap(({ scenario, forecast }) =>
+      forecast instanceof Refused ? [] : [{ name: scenario.name, forecast }],
+    ),
   ];
   const sums = (forecast: CapacityForecast) => {
     let sum = 0;
@@ -221,15 +258,20 @@ function comparison(base: CapacityForecast, compared: readonly Compared[]): Part
         cell: ({ scenario }) =>
           html`<a href="${path`/console/forecasts/scenarios/${scenario.id}`}">${scenario.name}</a><span class="sub">${scenario.description}</span>`,
       },
-      { title: 'Expected', isNumber: true, cell: ({ forecast }) => usd(forecast.total.cost_usd) },
+      { title: 'Expected', isNumber: true, cell: told(({ total }) => usd(total.cost_usd)) },
       {
         title: 'Against things as they are',
         isNumber: true,
-        cell: ({ forecast }) => difference(Number(forecast.total.cost_usd), Number(base.total.cost_usd)),
+        cell: told(({ total }) => difference(Number(total.cost_usd), Number(base.total.cost_usd))),
       },
-      { title: 'Runs', isNumber: true, cell: ({ forecast }) => count(Math.round(forecast.total.runs)) },
+      { title: 'Runs', isNumber: true, cell: told(({ total }) => count(Math.round(total.runs))) },
     ],
   })}`;
+}
+
+/** A scenario whose forecast is refused stays in the list, without figures. */
+function told(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
+  return ({ forecast }) => (forecast instanceof Refused ? '–' : figure(forecast));
 }
 
 function difference(value: number, base: number): Part {
@@ -239,47 +281,93 @@ function difference(value: number, base: number): Part {
     : `${more >= 0 ? '+' : ''}${usd(more)} (${more >= 0 ? '+' : ''}${Math.round((more / base) * 100)} %)`;
 }
 
-function outlook({ data }: SpendForecast): Part {
-  const limits = data[0]?.limits ?? [];
+/** What a forecast can be about: one of these fields, with one value. */
+const scopeFields = ['workflow', 'deployment', 'department', 'customer_id'];
+
+/** The parts of the org whose limits are nearest their end. Each takes a forecast of its own, so they are few. */
+function nearestScopes(limits: Listed<LimitView> | Refused): LimitView['match'][] {
+  const scoped =
+    limits instanceof Refused
+      ? []
+      : limits.data
+          .filter(({ unit, match, standing }) => {
+            const [field = '', value] = Object.entries(match)[0] ?? [];
+            const isOne = Object.keys(match).length === 1 && value !== '*';
+            return unit === 'usd' && standing !== null && isOne && scopeFields.includes(field);
+          })
+          .sort((a, b) => usedShare(b) - usedShare(a))
+          .map(({ match }) => match);
+  const byName = new Map(scoped.map((match) => [JSON.stringify(match), match]));
+  return [...byName.values()].slice(0, scopesMax);
+}
+
+function outlook(forecasts: readonly (SpendForecast | Refused)[], limits: Listed<LimitView> | Refused): Part {
+  const rows = forecasts.flatMap((one) => (one instanceof Refused ? [] : (one.data[0]?.limits ?? [])));
+  const refused = forecasts.find((one) => one instanceof Refused);
+  const named = new Map((limits instanceof Refused ? [] : limits.data).map((limit) => [limit.id, limit]));
   return (
-    limits.length > 0 &&
+    rows.length > 0 &&
     card(
       'When limits run out',
-      table({
-        caption: 'Limits of this scope',
-        rows: limits,
+      html`${table({
+        caption: 'Limits of the organization, and those of its parts that are nearest their end',
+        rows,
         columns: [
-          {
-            title: 'Limit',
-            cell: (limit) => html`${kindName(limit.kind)}<span class="sub">${scopeName(limit.match)}</span>`,
-          },
+          { title: 'Limit', cell: (limit) => limitCell(limit, named.get(limit.limit_id)) },
           { title: 'Used', isNumber: true, cell: (limit) => usd(limit.used) },
           { title: 'Of', isNumber: true, cell: (limit) => usd(limit.limit) },
-          {
-            title: 'Runs out',
-            cell: ({ runs_out_on, earliest_on, runs_out_in_window }) =>
-              runs_out_on === null
-                ? badge('not in sight', 'good')
-                : html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">at the earliest ${shortDate(earliest_on)}</span>`}`,
-          },
+          { title: 'Runs out', cell: runsOut },
         ],
-      }),
+      })}${refused instanceof Refused && notice(refused)}<p class="more"><a href="/console/limits">All limits</a></p>`,
     )
   );
 }
 
-function teamChart({ teams }: CapacityForecast): Part {
-  const { curve, pays_up_to: paysUpTo, points } = teams;
+function limitCell({ kind, match }: LimitOutlook, limit: LimitView | undefined): Part {
+  return limit === undefined
+    ? html`${kindName(kind)}<span class="sub">${scopeName(match)}</span>`
+    : html`${limitLink(limit)}<span class="sub">${limitSubtitle(limit)}</span>`;
+}
+
+const dayMs = 86_400_000;
+/** A day in which clocks are set back has 25 hours. */
+const longestDayMs = dayMs + 3_600_000;
+
+function runsOut(limit: LimitOutlook): Part {
+  const { used, window_start, window_end, runs_out_on, earliest_on, runs_out_in_window } = limit;
+  if (Number(used) >= Number(limit.limit)) {
+    return badge('used up', 'bad');
+  }
+  const windowMs = window_end === null ? undefined : Date.parse(window_end) - Date.parse(window_start ?? '');
+  if (windowMs !== undefined && windowMs <= longestDayMs) {
+    return runs_out_in_window ? badge('today', 'bad') : badge('not today', 'good');
+  }
+  if (runs_out_on === null) {
+    return badge('not in sight', 'good');
+  }
+  return html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">at the earliest ${shortDate(earliest_on)}</span>`}`;
+}
+
+/** A curve is not to be believed far beyond the counts that it was fitted to. */
+const extrapolationMax = 3;
+
+export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
+  const { curve, observed } = teams;
+  const teamsMax = observed * extrapolationMax;
+  const points = teams.points.filter((point) => point.teams <= teamsMax);
   if (curve === null || points.length === 0) {
     return card(
       'What more teams would bring',
       html`<p class="quiet">No run of the last weeks says what it was worth (<code>value_usd</code>), so there is nothing to tell.</p>`,
     );
   }
-  const upTo =
-    paysUpTo === null
-      ? 'Not enough is known to say up to how many teams it pays.'
-      : `Another team pays up to ${paysUpTo.expected ?? 'more than 10,000'} teams${paysUpTo.low === null ? '' : ` (four times in five between ${paysUpTo.low} and ${paysUpTo.high ?? 'more'})`}; ${teams.observed} are observed.`;
+  if (curve.quality === 'none' || curve.quality === 'low') {
+    return card(
+      'What more teams would bring',
+      html`<p class="quiet">There is too little data for a projection: ${count(observed)} ${observed === 1 ? 'team is' : 'teams are'} observed.</p>`,
+    );
+  }
+  const upTo = paysUpTo(teams, teamsMax);
   return panel(
     html`${lineChart({
       id: 'teams',
@@ -295,4 +383,17 @@ function teamChart({ teams }: CapacityForecast): Part {
       format: usd,
     })}<p class="quiet">${upTo} The curve is of ${words(curve.quality)} quality.</p>`,
   );
+}
+
+function paysUpTo({ pays_up_to: found, observed }: CapacityForecast['teams'], teamsMax: number): string {
+  if (found === null) {
+    return 'There is too little data to say up to how many teams it pays off.';
+  }
+  const number = (teams: number | null) =>
+    teams === null || teams > teamsMax ? `more than ${count(teamsMax)}` : count(teams);
+  const range =
+    found.low === null || found.low > teamsMax
+      ? ''
+      : ` (80% range: ${number(found.low)} to ${number(found.high)})`;
+  return `Adding teams is projected to pay off up to ${number(found.expected)} teams${range}; ${count(observed)} are observed.`;
 }

@@ -1,5 +1,6 @@
 /** Keys: who may call, with which role and scopes, and when each was last used. */
-import type { Listed } from '../api.ts';
+import { orgRoles, outranks, type Role } from '../../platform/http/access.ts';
+import { type Listed, Refused } from '../api.ts';
 import {
   askFirst,
   badge,
@@ -8,22 +9,22 @@ import {
   empty,
   facts,
   heading,
+  linkButton,
   secretBox,
   type Tone,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { ago, time, words } from '../format.ts';
-import type { Field } from '../forms.ts';
+import type { Field, Values } from '../forms.ts';
 import { type Html, html, link, type Part } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
-const roles = ['viewer', 'member', 'admin', 'owner'];
-
 interface KeyView {
   readonly id: string;
   readonly name: string;
-  readonly role: string;
+  readonly role: Role;
   readonly scopes: readonly string[];
   readonly hint: string;
   readonly status: string;
@@ -43,6 +44,10 @@ interface KeyPages {
   readonly intro: string;
   readonly mintIntro: string;
   fields(visit: ScreenVisit): readonly Field[];
+  /** What the form holds at first. */
+  load?(visit: ScreenVisit): Promise<Values>;
+  /** Beside the form's intro. */
+  presets?(visit: ScreenVisit): Part;
 }
 
 const keyName: Field = {
@@ -72,10 +77,9 @@ export const keyScreens = screensOf({
       label: 'Role',
       kind: 'select',
       required: true,
-      options: ['member', ...roles.filter((role) => role !== 'member')].map((value) => ({
-        value,
-        label: value,
-      })),
+      options: ['member' as const, ...orgRoles.filter((role) => role !== 'member')]
+        .filter((role) => !outranks(role, credential.role))
+        .map((value) => ({ value, label: value })),
       help: 'viewer reads; member posts runs and asks for decisions; admin configures; owner does everything.',
     },
     {
@@ -83,11 +87,50 @@ export const keyScreens = screensOf({
       label: 'Scopes',
       kind: 'checkboxes',
       options: [...credential.scopes].sort().map((value) => ({ value, label: value })),
-      help: 'A gateway needs edge:decide and runs:write.',
+      help: 'A key needs at least one; a gateway needs edge:decide and runs:write.',
     },
     expiry,
   ],
+  load: async ({ query, credential }) => ({
+    role: 'member',
+    scopes: presetScopes(query.get('preset'), credential),
+    name: query.get('name') ?? '',
+  }),
+  presets: ({ credential }) =>
+    html`<p class="presets">Presets: ${presets
+      .filter(({ name }) => presetScopes(name, credential).length > 0)
+      .map(
+        ({ name, label }) =>
+          html`<a class="button" href="${link('/console/keys/new', { preset: name })}">${label}</a> `,
+      )}</p>`,
 });
+
+interface Preset {
+  readonly name: string;
+  readonly label: string;
+  holds(scope: string): boolean;
+}
+
+/** Scopes for common uses, to begin with. */
+const presets: readonly Preset[] = [
+  { name: 'gateway', label: 'Gateway', holds: (scope) => ['edge:decide', 'runs:write'].includes(scope) },
+  { name: 'read', label: 'Read-only', holds: (scope) => scope.endsWith(':read') },
+  { name: 'all', label: 'All scopes', holds: () => true },
+];
+
+/** None that the visitor does not have: the API would refuse it. */
+function presetScopes(name: string | null, { scopes }: ScreenVisit['credential']): string[] {
+  const preset = presets.find((one) => one.name === name);
+  return preset === undefined ? [] : [...scopes].filter((scope) => preset.holds(scope));
+}
+
+/** A key without scopes may call nothing. The API allows it, but from a form it is a box that was forgotten. */
+export function withoutScopes({ scopes }: Readonly<Record<string, unknown>>): Refused | undefined {
+  const field = { field: 'scopes', code: 'empty', message: 'Select at least one scope.' };
+  return Array.isArray(scopes) && scopes.length === 0
+    ? new Refused(422, 'validation_failed', 'Select at least one scope.', { fields: [field] })
+    : undefined;
+}
 
 export const operatorKeyScreens = screensOf({
   audience: 'operator',
@@ -101,7 +144,7 @@ export const operatorKeyScreens = screensOf({
 });
 
 function screensOf(pages: KeyPages): readonly Screen[] {
-  const { audience, listPath, mintIntro, fields } = pages;
+  const { audience, listPath, mintIntro, fields, load, presets: presetLinks } = pages;
   const keyPath = `${listPath}/{key_id}`;
   return [
     { path: listPath, audience, handler: (visit) => list(visit, pages) },
@@ -113,7 +156,10 @@ function screensOf(pages: KeyPages): readonly Screen[] {
       submit: 'Mint the key',
       back: listPath,
       fields,
-      send: ({ api, org }, body) => api.send('POST', `${org.path}/keys`, body),
+      ...(load && { load }),
+      ...(presetLinks && { above: presetLinks }),
+      check: withoutScopes,
+      call: 'POST {org}/keys',
       done: 'saved',
       show: async (visit, key) => shown('The key was minted.', key, visit, listPath),
     }),
@@ -138,17 +184,15 @@ function screensOf(pages: KeyPages): readonly Screen[] {
           ],
         },
       ],
-      send: ({ api, org, params }, { overlap_seconds }) =>
-        api.send('POST', org.path + pathOf('/keys/{key_id}/rotate', params), {
-          overlap_seconds: Number(overlap_seconds),
-        }),
+      call: 'POST {org}/keys/{key_id}/rotate',
+      body: ({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) }),
       done: 'saved',
       show: async (visit, key) => shown('The key was rotated.', key, visit, listPath),
     }),
     actionScreen({
       path: `${keyPath}/revoke`,
       audience,
-      send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/keys/{key_id}', params)),
+      call: 'DELETE {org}/keys/{key_id}',
       done: 'key_revoked',
       back: listPath,
     }),
@@ -173,12 +217,10 @@ ${card(
   );
 }
 
-async function list(
-  { api, org, query, now, credential }: ScreenVisit,
-  { audience, listPath, intro }: KeyPages,
-) {
+async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages) {
+  const { api, org, query, now, credential } = visit;
   const listed = await api.get<Listed<KeyView>>(
-    link(`${org.path}/keys`, { cursor: query.get('cursor') ?? undefined, limit: '50' }),
+    link(`${org.path}/keys`, { ...filterQuery(query), limit: '50' }),
   );
   const columns: Column<KeyView>[] = [
     {
@@ -195,9 +237,9 @@ async function list(
     { title: 'Last used', cell: (key) => ago(key.last_used_at, now) },
     { title: 'Expires', cell: (key) => (key.expires_at === null ? 'never' : ago(key.expires_at, now)) },
     { title: 'Minted', cell: (key) => time(key.created_at, org.timezone) },
-    { title: '', cell: (key) => actions(key, listPath) },
+    { title: '', cell: (key) => actions(key, listPath, visit) },
   ];
-  const mint = html`<a class="button primary" href="${listPath}/new">Mint a key</a>`;
+  const mint = linkButton(visit, { path: `${listPath}/new`, label: 'Mint a key', tone: 'primary' });
   const body = listing({
     listed,
     path: listPath,
@@ -224,11 +266,15 @@ function scopeList({ scopes }: KeyView): Part {
   return scopes.length === 0 ? 'none' : scopes.map((scope) => html`<code>${scope}</code> `);
 }
 
-function actions(key: KeyView, listPath: string): Html | false {
+/** A key of a higher role is not the visitor's to end, nor one with further scopes theirs to replace. */
+function actions(key: KeyView, listPath: string, visit: ScreenVisit): Html | false {
+  const { role, scopes } = visit.credential;
   const at = `${listPath}/${encodeURIComponent(key.id)}`;
+  const mayReplace = role === 'operator' || key.scopes.every((scope) => scopes.has(scope));
   return (
     key.status !== 'revoked' &&
-    html`<div class="actions"><a class="button" href="${at}/rotate">Rotate<span class="hidden"> ${key.name}</span></a>
-${askFirst({ path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Whoever uses “${key.name}” is refused from now on, for good.`)}</div>`
+    !outranks(key.role, role) &&
+    html`<div class="actions">${mayReplace && linkButton(visit, { path: `${at}/rotate`, label: 'Rotate', about: key.name })}
+${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Whoever uses “${key.name}” is refused from now on, for good.`)}</div>`
   );
 }

@@ -1,9 +1,10 @@
 /** Forms for what the org sets itself: budgets, the spend cap, customer limits, the chain budget. */
 import { Refused } from '../api.ts';
-import { askFirst, card } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionCard, askFirst } from '../components.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import type { Field, Values } from '../forms.ts';
 import { type Html, html } from '../html.ts';
+import { pathOf } from '../operations.ts';
 import type { Screen, ScreenVisit } from '../screen.ts';
 
 const back = '/console/limits';
@@ -40,7 +41,7 @@ const spending: readonly Field[] = [
   {
     name: 'alert_thresholds',
     label: 'Tell at',
-    kind: 'numbers',
+    kind: 'percents',
     help: 'Percents of the limit, such as 50, 80, 100. Each sends one event per window.',
   },
   {
@@ -96,10 +97,14 @@ function loader(path: string) {
 }
 
 function deletion(path: string, question: string) {
-  return ({ params }: ScreenVisit): Html =>
-    card(
+  return (visit: ScreenVisit): Html | false =>
+    actionCard(
       'Delete',
-      askFirst({ path: `${pathOf(path, params)}/delete`, label: 'Delete', tone: 'danger' }, question),
+      askFirst(
+        visit,
+        { path: `${pathOf(path, visit.params)}/delete`, label: 'Delete', tone: 'danger' },
+        question,
+      ),
     );
 }
 
@@ -111,7 +116,8 @@ const budgets: readonly Screen[] = [
     submit: 'Create the budget',
     back,
     fields: () => [name, ...scopeFields, ...spending],
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/budgets`, withDefaults(body)),
+    call: 'POST {org}/budgets',
+    body: withDefaults,
     done: 'budget_created',
   }),
   ...formScreens({
@@ -123,8 +129,7 @@ const budgets: readonly Screen[] = [
     back,
     fields: () => [name, ...spending],
     load: loader('/budgets/{budget_id}'),
-    send: ({ api, org, params }, body) =>
-      api.send('PATCH', org.path + pathOf('/budgets/{budget_id}', params), body),
+    call: 'PATCH {org}/budgets/{budget_id}',
     done: 'saved',
     below: deletion(
       '/console/limits/budgets/{budget_id}',
@@ -133,7 +138,7 @@ const budgets: readonly Screen[] = [
   }),
   actionScreen({
     path: '/console/limits/budgets/{budget_id}/delete',
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/budgets/{budget_id}', params)),
+    call: 'DELETE {org}/budgets/{budget_id}',
     done: 'deleted',
     back,
   }),
@@ -156,7 +161,8 @@ const customerLimits: readonly Screen[] = [
       },
       ...spending,
     ],
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/customer-limits`, withDefaults(body)),
+    call: 'POST {org}/customer-limits',
+    body: withDefaults,
     done: 'limit_created',
   }),
   ...formScreens({
@@ -166,8 +172,7 @@ const customerLimits: readonly Screen[] = [
     back,
     fields: () => spending,
     load: loader('/customer-limits/{limit_id}'),
-    send: ({ api, org, params }, body) =>
-      api.send('PATCH', org.path + pathOf('/customer-limits/{limit_id}', params), body),
+    call: 'PATCH {org}/customer-limits/{limit_id}',
     done: 'saved',
     below: deletion(
       '/console/limits/customers/{limit_id}',
@@ -176,8 +181,7 @@ const customerLimits: readonly Screen[] = [
   }),
   actionScreen({
     path: '/console/limits/customers/{limit_id}/delete',
-    send: ({ api, org, params }) =>
-      api.send('DELETE', org.path + pathOf('/customer-limits/{limit_id}', params)),
+    call: 'DELETE {org}/customer-limits/{limit_id}',
     done: 'deleted',
     back,
   }),
@@ -206,12 +210,14 @@ const spendCap: readonly Screen[] = [
       ...spending.filter((field) => field.name === 'alert_thresholds' || field.name === 'timezone'),
     ],
     load: onlyOne('/spend-cap'),
-    send: ({ api, org }, body) => api.send('PUT', `${org.path}/spend-cap`, withDefaults(body)),
+    call: 'PUT {org}/spend-cap',
+    body: withDefaults,
     done: 'saved',
-    below: () =>
-      card(
+    below: (visit) =>
+      actionCard(
         'Remove',
         askFirst(
+          visit,
           { path: '/console/limits/spend-cap/delete', label: 'Remove the cap', tone: 'danger' },
           'A day will not be limited any more, but for budgets.',
         ),
@@ -219,7 +225,7 @@ const spendCap: readonly Screen[] = [
   }),
   actionScreen({
     path: '/console/limits/spend-cap/delete',
-    send: ({ api, org }) => api.send('DELETE', `${org.path}/spend-cap`),
+    call: 'DELETE {org}/spend-cap',
     done: 'deleted',
     back,
   }),
@@ -237,7 +243,7 @@ const chainBudget: readonly Screen[] = formScreens({
     { name: 'max_tokens', label: 'Tokens', kind: 'number', whenEmpty: 'null' },
   ],
   load: onlyOne('/chain-budget'),
-  send: ({ api, org }, body) => api.send('PUT', `${org.path}/chain-budget`, body),
+  call: 'PUT {org}/chain-budget',
   done: 'saved',
 });
 

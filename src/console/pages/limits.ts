@@ -1,9 +1,10 @@
 /** Every limit with what is settled, held and left of it; and the way to change those that the org sets itself. */
 import type { Listed } from '../api.ts';
-import { actionButton, badge, card, empty, heading, nextPage, table } from '../components.ts';
+import { actionButton, badge, card, empty, heading, linkButton, nextPage, table } from '../components.ts';
+import { filterBar, filterQuery } from '../filters.ts';
 import { day, inUnit } from '../format.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
-import { kindName, limitName, remaining, scopeName, standingMeter } from '../limit-names.ts';
+import { type Html, html, link, type Part } from '../html.ts';
+import { kindName, limitLink, limitSubtitle, remaining, standingMeter } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView } from '../views.ts';
 
@@ -25,27 +26,33 @@ const tabs = [
 
 export const limitScreens: readonly Screen[] = [{ path: listPath, audience: 'org', handler: list }];
 
-async function list({ api, org, query }: ScreenVisit) {
-  const kind = tabs.find(([name]) => name === query.get('kind'))?.[0] ?? '';
-  const cursor = query.get('cursor') ?? undefined;
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const kind = query.get('kind') ?? '';
   const { data, next_cursor } = await api.get<Listed<LimitView>>(
-    link(`${org.path}/limits`, { kind, cursor, limit: '100' }),
+    link(`${org.path}/limits`, { ...filterQuery(query), limit: '100' }),
   );
-  const body = html`${heading('Limits', actions, 'What the org may spend, and where each limit stands now. A limit is never exceeded by an admission, however many calls come at once.')}
+  const body = html`${heading('Limits', actions(visit), 'What the org may spend, and where each limit stands now. A limit is never exceeded by an admission, however many calls come at once.')}
 <nav class="tabs" aria-label="Kinds of limits">${tabs.map(([name, title]) => html`<a href="${link(listPath, { kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
-${card(kind === '' ? 'All limits' : kindName(kind), data.length === 0 ? nothing(kind) : html`${limitTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`)}
+${filterBar(listPath, [], query, ['kind'])}${card(kind === '' ? 'All limits' : kindName(kind), data.length === 0 ? nothing(kind, visit) : html`${limitTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`)}
 <p class="legend-line quiet">Bars show what is <span class="key settled">settled</span>, what is <span class="key held">held</span> for calls that go on, and what is left. <a href="/console/limits/holds">Open holds</a></p>`;
   return view('Limits', body);
 }
 
-const actions = html`<a class="button primary" href="/console/limits/budgets/new">New budget</a>
-<a class="button" href="/console/limits/spend-cap">Spend cap</a>
-<a class="button" href="/console/limits/customers/new">New customer limit</a>
-<a class="button" href="/console/limits/credits/new">New credit pack</a>
-<a class="button" href="/console/limits/chain">Chain budget</a>
-${actionButton({ path: '/console/limits/check-the-books', label: 'Check the books' })}`;
+function actions(visit: ScreenVisit): Part {
+  return [
+    linkButton(visit, { path: `${listPath}/budgets/new`, label: 'New budget', tone: 'primary' }),
+    linkButton(visit, { path: `${listPath}/spend-cap`, label: 'Spend cap' }),
+    linkButton(visit, { path: `${listPath}/customers/new`, label: 'New customer limit' }),
+    linkButton(visit, { path: `${listPath}/credits/new`, label: 'New credit pack' }),
+    linkButton(visit, { path: `${listPath}/chain`, label: 'Chain budget' }),
+    actionButton(visit, { path: `${listPath}/check-the-books`, label: 'Check the books' }),
+  ];
+}
 
-function nothing(kind: string): Html {
+function nothing(kind: string, visit: ScreenVisit): Html {
+  const button = (target: string, label: string) =>
+    linkButton(visit, { path: `${listPath}/${target}`, label, tone: 'primary' });
   switch (kind) {
     case 'prepaid':
     case 'plan_runs':
@@ -85,10 +92,6 @@ function nothing(kind: string): Html {
   }
 }
 
-function button(target: string, label: string): Html {
-  return html`<a class="button primary" href="${listPath}/${target}">${label}</a>`;
-}
-
 export function limitTable(limits: readonly LimitView[], timezone: string): Html {
   return table({
     caption: 'Limits',
@@ -96,7 +99,7 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Html
     columns: [
       {
         title: 'Limit',
-        cell: (limit) => html`${nameLink(limit)}<span class="sub">${subtitle(limit)}</span>`,
+        cell: (limit) => html`${limitLink(limit)}<span class="sub">${limitSubtitle(limit)}</span>`,
       },
       {
         title: 'Standing',
@@ -122,45 +125,10 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Html
   });
 }
 
-/** What its name does not say already. */
-function subtitle(limit: LimitView): string {
-  const name = limitName(limit);
-  return [kindName(limit.kind), scopeName(limit.match)]
-    .filter((part) => part !== '' && !name.toLowerCase().includes(part.toLowerCase()))
-    .join(' · ');
-}
-
 function amount(limit: LimitView, value: string | number | undefined): Part {
   return value === undefined ? '–' : inUnit(limit.unit, value);
 }
 
 function until({ standing, expires_at }: LimitView, timezone: string): Part {
   return day(expires_at ?? standing?.window_end, timezone);
-}
-
-/** Where those lead that the org sets itself; the others are the operator's. */
-function nameLink(limit: LimitView): Part {
-  const target = editPath(limit);
-  return target === undefined
-    ? html`<strong>${limitName(limit)}</strong>`
-    : html`<a href="${target}">${limitName(limit)}</a>`;
-}
-
-function editPath({ kind, id }: LimitView): string | undefined {
-  switch (kind) {
-    case 'budget':
-      return path`/console/limits/budgets/${id}`;
-    case 'customer':
-      return path`/console/limits/customers/${id}`;
-    case 'credits':
-      return path`/console/limits/credits/${id}`;
-    case 'spend_cap':
-      return '/console/limits/spend-cap';
-    case 'chain_cost':
-    case 'chain_depth':
-    case 'chain_tokens':
-      return '/console/limits/chain';
-    default:
-      return undefined;
-  }
 }

@@ -8,9 +8,10 @@ import {
   card,
   empty,
   heading,
+  linkButton,
   secretBox,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { time } from '../format.ts';
 import { type Html, html, link, path } from '../html.ts';
@@ -61,18 +62,17 @@ export const operatorGrantScreens: readonly Screen[] = [
         options: ['1', '2', '4', '8'].map((value) => ({ value, label: `${value} h` })),
       },
     ],
-    send: ({ api, now }, { hours, ...body }) =>
-      api.send('POST', '/v1/admin/support/grants', {
-        ...body,
-        expires_at: new Date(now.getTime() + Number(hours) * hourMs).toISOString(),
-      }),
+    call: 'POST /v1/admin/support/grants',
+    body: ({ hours, ...body }, { now }) => ({
+      ...body,
+      expires_at: new Date(now.getTime() + Number(hours) * hourMs).toISOString(),
+    }),
     done: 'grant_made',
   }),
   actionScreen<OpenedSession>({
     path: `${listPath}/{grant_id}/open`,
     audience: 'operator',
-    send: ({ api, params }) =>
-      api.send('POST', pathOf('/v1/admin/support/grants/{grant_id}/sessions', params)),
+    call: 'POST /v1/admin/support/grants/{grant_id}/sessions',
     done: 'saved',
     back: listPath,
     show: async (_visit, session) => view('Support session', opened(session)),
@@ -80,33 +80,33 @@ export const operatorGrantScreens: readonly Screen[] = [
   actionScreen({
     path: `${listPath}/{grant_id}/revoke`,
     audience: 'operator',
-    send: ({ api, params }) => api.send('DELETE', pathOf('/v1/admin/support/grants/{grant_id}', params)),
+    call: 'DELETE /v1/admin/support/grants/{grant_id}',
     done: 'grant_revoked',
     back: listPath,
   }),
 ];
 
-async function list({ api, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, query } = visit;
   const listed = await api.get<Listed<GrantView>>(
-    link('/v1/admin/support/grants', { ...filterQuery(filters, query), sort: '-created_at', limit: '50' }),
+    link('/v1/admin/support/grants', { ...filterQuery(query), sort: '-created_at', limit: '50' }),
   );
   const body = listing({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty('No grants', 'To see into an organization, say which one, why, what for and how long.'),
     caption: 'Support grants',
-    columns: grantColumns,
+    columns: grantColumns(visit),
   });
   return view(
     'Support grants',
-    html`${heading('Support grants', html`<a class="button primary" href="${listPath}/new">Ask for access</a>`, 'Narrow, short, and on record at the organization.')}
+    html`${heading('Support grants', linkButton(visit, { path: `${listPath}/new`, label: 'Ask for access', tone: 'primary' }), 'Narrow, short, and on record at the organization.')}
 ${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
   );
 }
 
-const grantColumns: readonly Column<GrantView>[] = [
+const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
   {
     title: 'Organization',
     cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
@@ -118,15 +118,15 @@ const grantColumns: readonly Column<GrantView>[] = [
   { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
   { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
   { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
-  { title: '', cell: actions },
+  { title: '', cell: (one) => actions(one, visit) },
 ];
 
-function actions({ id, status, reason }: GrantView): Html | false {
+function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Html | false {
   const at = path`/console/grants/${id}`;
   return (
     (status === 'active' || status === 'pending') &&
-    html`<div class="actions">${status === 'active' && actionButton({ path: `${at}/open`, label: 'Open a session', tone: 'primary', about: reason })}
-${askFirst({ path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions under it end at once.')}</div>`
+    html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open a session', tone: 'primary', about: reason, once: true })}
+${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions under it end at once.')}</div>`
   );
 }
 
@@ -134,5 +134,5 @@ ${askFirst({ path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions u
 function opened({ org_id, expires_at, token }: OpenedSession): Html {
   return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is recorded, and the organization can read it.`)}
 ${secretBox('The session is open.', token)}
-${actionButton({ path: entryPath, label: 'Enter the console of the organization', tone: 'primary', fields: { token } })}`;
+<form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter the console of the organization</button></form>`;
 }

@@ -1,6 +1,7 @@
 /** For operators: every organization, and what only they may do to one. */
 import type { Listed } from '../api.ts';
 import {
+  type Action,
   actionButton,
   askFirst,
   badge,
@@ -9,15 +10,18 @@ import {
   empty,
   facts,
   heading,
+  linkButton,
   secretBox,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, day, exactUsd, time } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
-import { type Screen, type ScreenVisit, view } from '../screen.ts';
+import { pathOf } from '../operations.ts';
+import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
+import { withoutScopes } from './keys.ts';
 import type { PlanView } from './operator-plans.ts';
 import type { RateLimitsView } from './operator-rates.ts';
 import { everyScope } from './operator-scopes.ts';
@@ -69,8 +73,9 @@ export const operatorOrgScreens: readonly Screen[] = [
     submit: 'Create it',
     back: listPath,
     fields: () => orgFields,
-    send: ({ api }, body) => api.send('POST', '/v1/admin/orgs', body),
-    done: 'org_created',
+    call: 'POST /v1/admin/orgs',
+    // Its page has what comes next: its first key.
+    show: async (_visit, { id }) => seeOther(link(path`/console/orgs/${id}`, { done: 'org_created' })),
   }),
   { path: orgPath, audience: 'operator', handler: one },
   ...formScreens({
@@ -87,7 +92,7 @@ export const operatorOrgScreens: readonly Screen[] = [
       const { name, slug, timezone, home_region } = await found(visit);
       return { name, slug, timezone, home_region: home_region ?? '' };
     },
-    send: ({ api, params }, body) => api.send('PATCH', pathOf(apiPath, params), body),
+    call: `PATCH ${apiPath}`,
   }),
   ...formScreens({
     path: `${orgPath}/suspend`,
@@ -97,27 +102,27 @@ export const operatorOrgScreens: readonly Screen[] = [
     submit: 'Suspend it',
     back: orgPath,
     fields: () => [{ name: 'reason', label: 'Reason', kind: 'text', help: 'Kept with the organization.' }],
-    send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/suspend`, params), body),
+    call: `POST ${apiPath}/suspend`,
     done: 'suspended',
   }),
   actionScreen({
     path: `${orgPath}/reinstate`,
     audience: 'operator',
-    send: ({ api, params }) => api.send('POST', pathOf(`${apiPath}/reinstate`, params)),
+    call: `POST ${apiPath}/reinstate`,
     done: 'reinstated',
     back: orgPath,
   }),
   actionScreen({
     path: `${orgPath}/remove`,
     audience: 'operator',
-    send: ({ api, params }) => api.send('DELETE', pathOf(apiPath, params)),
+    call: `DELETE ${apiPath}`,
     done: 'org_removed',
     back: listPath,
   }),
   actionScreen({
     path: `${orgPath}/clear-addresses`,
     audience: 'operator',
-    send: ({ api, params }) => api.send('DELETE', pathOf(`${apiPath}/ip-allow-list`, params)),
+    call: `DELETE ${apiPath}/ip-allow-list`,
     done: 'saved',
     back: orgPath,
   }),
@@ -141,7 +146,8 @@ export const operatorOrgScreens: readonly Screen[] = [
       { name: 'expires_at', label: 'Expires', kind: 'instant', help: 'In UTC. Empty: never.' },
     ],
     load: async () => ({ name: 'Owner', role: 'owner', scopes: everyScope.map(({ value }) => value) }),
-    send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/keys`, params), body),
+    check: withoutScopes,
+    call: `POST ${apiPath}/keys`,
     show: async ({ params }, { secret }) =>
       view(
         'The key',
@@ -172,7 +178,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     load: async ({ api, params }) => ({
       plan_id: (await api.get<{ plan_id: string | null }>(pathOf(`${apiPath}/plan`, params))).plan_id ?? '',
     }),
-    send: ({ api, params }, body) => api.send('PUT', pathOf(`${apiPath}/plan`, params), body),
+    call: `PUT ${apiPath}/plan`,
   }),
   ...formScreens({
     path: `${orgPath}/top-up`,
@@ -185,15 +191,15 @@ export const operatorOrgScreens: readonly Screen[] = [
       { name: 'amount_usd', label: 'Amount', kind: 'money', required: true },
       { name: 'reference', label: 'Reference', kind: 'text', help: 'Such as the number of the invoice.' },
     ],
-    send: ({ api, params }, body) => api.send('POST', pathOf(`${apiPath}/prepaid/top-ups`, params), body),
+    call: `POST ${apiPath}/prepaid/top-ups`,
     done: 'topped_up',
   }),
   ...(['on', 'off'] as const).map((state) =>
     actionScreen({
       path: `${orgPath}/prepaid/${state}`,
       audience: 'operator',
-      send: ({ api, params }) =>
-        api.send('PUT', pathOf(`${apiPath}/prepaid`, params), { enabled: state === 'on' }),
+      call: `PUT ${apiPath}/prepaid`,
+      body: () => ({ enabled: state === 'on' }),
       done: 'saved',
       back: orgPath,
     }),
@@ -208,19 +214,20 @@ function stateBadge({ status }: OrgView): Html {
   return badge(status, status === 'active' ? 'good' : 'bad');
 }
 
-async function list({ api, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, query } = visit;
+  const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
   const listed = await api.get<Listed<OrgView>>(
-    link('/v1/admin/orgs', { ...filterQuery(filters, query), sort: '-created_at', limit: '50' }),
+    link('/v1/admin/orgs', { ...filterQuery(query), sort: '-created_at', limit: '50' }),
   );
   const body = listing({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty(
       'No organization yet',
       'An organization has its own keys, runs and limits.',
-      html`<a class="button primary" href="${listPath}/new">Create one</a>`,
+      create('Create one'),
     ),
     caption: 'Organizations',
     columns: [
@@ -241,7 +248,7 @@ async function list({ api, query }: ScreenVisit) {
   });
   return view(
     'Organizations',
-    html`${heading('Organizations', html`<a class="button primary" href="${listPath}/new">New organization</a>`)}
+    html`${heading('Organizations', create('New organization'))}
 ${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
   );
 }
@@ -249,6 +256,8 @@ ${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
 async function one(visit: ScreenVisit) {
   const { api, params } = visit;
   const here = pathOf(orgPath, params);
+  const to = (path: string, label: string, tone?: Action['tone']) =>
+    linkButton(visit, { path, label, ...(tone && { tone }) });
   const [org, plan, prepaid, rates] = await Promise.all([
     found(visit),
     api.tryGet<{ readonly plan: PlanView | null }>(pathOf(`${apiPath}/plan`, params)),
@@ -257,7 +266,7 @@ async function one(visit: ScreenVisit) {
   ]);
   return view(
     org.name,
-    html`${heading(org.name, html`<a class="button" href="${here}/edit">Change</a><a class="button" href="${here}/key">Mint a key</a><a class="button" href="${here}/prices">Its own prices</a><a class="button" href="${link('/console/grants/new', { org_id: org.id })}">Ask for access</a>`)}
+    html`${heading(org.name, html`${to(`${here}/edit`, 'Change')}${to(`${here}/key`, 'Mint a key')}<a class="button" href="${here}/prices">Its own prices</a>${to(link('/console/grants/new', { org_id: org.id }), 'Ask for access')}`)}
 ${card(
   'Organization',
   facts([
@@ -268,12 +277,12 @@ ${card(
     ['Since', time(org.created_at, 'UTC')],
   ]),
 )}
-${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'On no plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'any number of' : count(answer.plan.monthly_runs)} runs a month.`}</p><p class="form-end"><a class="button" href="${here}/plan">Change the plan</a></p>`)}
-${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'pays in advance' : 'does not pay in advance', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} topped up in all.</p><div class="form-end"><a class="button" href="${here}/top-up">Top up</a>${enabled ? askFirst({ path: `${here}/prepaid/off`, label: 'Turn it off' }, 'Its runs are no longer held against the balance.') : askFirst({ path: `${here}/prepaid/on`, label: 'Turn it on' }, 'Runs are refused from now on where the balance does not cover them.')}</div>`)}
-${card('Home', html`<p>${org.home_region === null ? 'At home everywhere.' : `At home in ${org.home_region}. What arrives elsewhere is ${org.residency_mode === 'strict' ? 'refused' : 'sent there'}.`}</p><p class="form-end"><a class="button" href="${here}/residency">Change the home</a></p>`)}
-${cardOf('Rates', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Reads as the deployment says' : `${count(read_rpm)} reads in a minute`}; ${policies.length === 0 ? 'no rates or quotas' : `rates and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end"><a class="button" href="${here}/rates">Change the rates</a></p>`)}
-${card('Way in', html`<p>For an organization that has locked itself out by its list of allowed addresses.</p><div class="form-end">${askFirst({ path: `${here}/clear-addresses`, label: 'Clear its list of addresses' }, 'Its keys and people may then call from anywhere.')}</div>`)}
-${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end"><a class="button danger" href="${here}/suspend">Suspend it</a></div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton({ path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}
-${org.status === 'suspended' && card('Remove', html`<p>Deletes all it has stored: runs, limits, keys, its audit log. It cannot be undone.</p><div class="form-end">${askFirst({ path: `${here}/remove`, label: 'Remove it' }, html`Nothing of “${org.name}” can be brought back.`)}</div>`)}`,
+${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'On no plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'any number of' : count(answer.plan.monthly_runs)} runs a month.`}</p><p class="form-end">${to(`${here}/plan`, 'Change the plan')}</p>`)}
+${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'pays in advance' : 'does not pay in advance', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} topped up in all.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? askFirst(visit, { path: `${here}/prepaid/off`, label: 'Turn it off' }, 'Its runs are no longer held against the balance.') : askFirst(visit, { path: `${here}/prepaid/on`, label: 'Turn it on' }, 'Runs are refused from now on where the balance does not cover them.')}</div>`)}
+${card('Home', html`<p>${org.home_region === null ? 'At home everywhere.' : `At home in ${org.home_region}. What arrives elsewhere is ${org.residency_mode === 'strict' ? 'refused' : 'sent there'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change the home')}</p>`)}
+${cardOf('Rates', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Reads as the deployment says' : `${count(read_rpm)} reads in a minute`}; ${policies.length === 0 ? 'no rates or quotas' : `rates and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change the rates')}</p>`)}
+${card('Way in', html`<p>For an organization that has locked itself out by its list of allowed addresses.</p><div class="form-end">${askFirst(visit, { path: `${here}/clear-addresses`, label: 'Clear its list of addresses' }, 'Its keys and people may then call from anywhere.')}</div>`)}
+${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend it', 'danger')}</div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}
+${org.status === 'suspended' && card('Remove', html`<p>Deletes all it has stored: runs, limits, keys, its audit log. It cannot be undone.</p><div class="form-end">${askFirst(visit, { path: `${here}/remove`, label: 'Remove it' }, html`Nothing of “${org.name}” can be brought back.`)}</div>`)}`,
   );
 }

@@ -1,7 +1,8 @@
 /** For operators: plans, which limit an organization's runs and tokens a month. */
 import type { Listed } from '../api.ts';
-import { badge, card, empty, heading } from '../components.ts';
+import { badge, card, empty, heading, linkButton } from '../components.ts';
 import { formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { count, day } from '../format.ts';
 import { html, link } from '../html.ts';
 import { listing } from '../listing.ts';
@@ -42,25 +43,23 @@ export const operatorPlanScreens: readonly Screen[] = [
         ],
       },
     ],
-    send: ({ api }, body) => api.send('POST', '/v1/admin/plans', body),
+    call: 'POST /v1/admin/plans',
     done: 'plan_created',
   }),
 ];
 
-async function list({ api, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, query } = visit;
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'New plan', tone: 'primary' });
   const listed = await api.get<Listed<PlanView>>(
-    link('/v1/admin/plans', { sort: 'name', limit: '50', cursor: query.get('cursor') ?? undefined }),
+    link('/v1/admin/plans', { ...filterQuery(query), sort: 'name', limit: '50' }),
   );
   const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));
   const body = listing({
     listed,
     path: listPath,
     query,
-    none: empty(
-      'No plans yet',
-      'A plan limits what an organization may use in a month.',
-      html`<a class="button primary" href="${listPath}/new">New plan</a>`,
-    ),
+    none: empty('No plans yet', 'A plan limits what an organization may use in a month.', create),
     caption: 'Plans',
     columns: [
       {
@@ -80,8 +79,5 @@ async function list({ api, query }: ScreenVisit) {
       },
     ],
   });
-  return view(
-    'Plans',
-    html`${heading('Plans', html`<a class="button primary" href="${listPath}/new">New plan</a>`)}${card('By name', body)}`,
-  );
+  return view('Plans', html`${heading('Plans', create)}${card('By name', body)}`);
 }

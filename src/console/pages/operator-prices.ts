@@ -1,12 +1,13 @@
 /** For operators: what models cost, for everybody and for one organization. */
 import type { Listed } from '../api.ts';
-import { askFirst, badge, card, empty, heading, type Tone, table } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { askFirst, badge, card, empty, heading, linkButton, type Tone, table } from '../components.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { exactUsd, time, words } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
-import { type Html, html, link, path } from '../html.ts';
+import { html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/prices';
@@ -88,8 +89,8 @@ export const operatorPriceScreens: readonly Screen[] = [
     submit: 'Put the price',
     back: listPath,
     fields: () => [{ name: 'model', label: 'Model', kind: 'text', required: true }, ...modelFields],
-    send: ({ api }, { model, ...body }) =>
-      api.send('PUT', path`/v1/admin/models/${String(model ?? '')}`, body),
+    call: 'PUT /v1/admin/models/{model}',
+    body: ({ model: _, ...body }) => body,
   }),
   ...formScreens({
     path: modelPath,
@@ -110,7 +111,7 @@ export const operatorPriceScreens: readonly Screen[] = [
         capabilities: found.capabilities ?? [],
       };
     },
-    send: ({ api, params }, body) => api.send('PUT', pathOf('/v1/admin/models/{model}', params), body),
+    call: 'PUT /v1/admin/models/{model}',
     below: ({ params }) =>
       card(
         'Versions',
@@ -132,17 +133,13 @@ export const operatorPriceScreens: readonly Screen[] = [
       ...amountFields().map(({ whenEmpty: _, ...field }) => field),
       effectiveFrom,
     ],
-    send: ({ api, params }, { model, ...body }) =>
-      api.send(
-        'PUT',
-        pathOf('/v1/admin/orgs/{org_id}/prices/{model}', { ...params, model: String(model ?? '') }),
-        body,
-      ),
+    call: 'PUT /v1/admin/orgs/{org_id}/prices/{model}',
+    body: ({ model: _, ...body }) => body,
   }),
   actionScreen({
     path: `${orgPricesPath}/{model}/remove`,
     audience: 'operator',
-    send: ({ api, params }) => api.send('DELETE', pathOf('/v1/admin/orgs/{org_id}/prices/{model}', params)),
+    call: 'DELETE /v1/admin/orgs/{org_id}/prices/{model}',
     done: 'deleted',
     back: orgPricesPath,
   }),
@@ -167,15 +164,15 @@ const state = {
   cell: (one: PriceView) => badge(words(one.status), tones[one.status] ?? 'plain'),
 };
 
-async function list({ api, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, query } = visit;
   const listed = await api.get<Listed<ModelPriceView>>(
-    link('/v1/admin/models', { ...filterQuery(filters, query), sort: 'model', limit: '50' }),
+    link('/v1/admin/models', { ...filterQuery(query), sort: 'model', limit: '50' }),
   );
   const body = listing<ModelPriceView>({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty('No models yet', 'Runs that name no cost are priced by what stands here.'),
     caption: 'Prices of models, in dollars for a million tokens',
     columns: [
@@ -191,7 +188,7 @@ async function list({ api, query }: ScreenVisit) {
   });
   return view(
     'Prices',
-    html`${heading('Prices', html`<a class="button primary" href="${listPath}/new">New model</a>`, 'For a million tokens, for everybody. An organization may have its own.')}
+    html`${heading('Prices', linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' }), 'For a million tokens, for everybody. An organization may have its own.')}
 ${filterBar(listPath, filters, query)}${card('Models', body)}`,
   );
 }
@@ -207,13 +204,15 @@ ${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: 
   );
 }
 
-async function ofOrg({ api, params, query }: ScreenVisit) {
+async function ofOrg(visit: ScreenVisit) {
+  const { api, params, query } = visit;
   const here = pathOf(orgPricesPath, params);
   const listed = await api.get<Listed<OrgPriceView>>(
-    link(pathOf('/v1/admin/orgs/{org_id}/prices', params), { cursor: query.get('cursor') ?? undefined }),
+    link(pathOf('/v1/admin/orgs/{org_id}/prices', params), { ...filterQuery(query) }),
   );
-  const remove = (one: OrgPriceView): Html =>
+  const remove = (one: OrgPriceView) =>
     askFirst(
+      visit,
       { path: `${here}/${encodeURIComponent(one.model)}/remove`, label: 'Remove', about: one.model },
       'It pays what everybody pays, from now on.',
     );
@@ -238,7 +237,7 @@ async function ofOrg({ api, params, query }: ScreenVisit) {
   });
   return view(
     'Prices of one organization',
-    html`${heading('Prices of one organization', html`<a class="button primary" href="${here}/new">New price</a><a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to the organization</a>`)}
+    html`${heading('Prices of one organization', html`${linkButton(visit, { path: `${here}/new`, label: 'New price', tone: 'primary' })}<a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to the organization</a>`)}
 ${card('Its own', body)}`,
   );
 }

@@ -1,6 +1,7 @@
 /** For operators: where an organization is at home, and how often and how much at a time it may call. */
-import { formScreens, pathOf } from '../editing.ts';
+import { formScreens } from '../editing.ts';
 import { dotted, type Field, numberOf, type Option } from '../forms.ts';
+import { pathOf } from '../operations.ts';
 import type { Screen } from '../screen.ts';
 
 const orgPath = '/console/orgs/{org_id}';
@@ -92,7 +93,7 @@ export const operatorRateScreens: readonly Screen[] = [
       const { home_region, mode } = await api.get<ResidencyView>(pathOf(`${apiPath}/residency`, params));
       return { home_region: home_region ?? '', mode };
     },
-    send: ({ api, params }, body) => api.send('PUT', pathOf(`${apiPath}/residency`, params), body),
+    call: `PUT ${apiPath}/residency`,
   }),
   ...formScreens({
     path: `${orgPath}/rates`,
@@ -116,12 +117,10 @@ export const operatorRateScreens: readonly Screen[] = [
       const found = await api.get<RateLimitsView>(pathOf(`${apiPath}/rate-limits`, params));
       return { read_rpm: String(found.read_rpm ?? ''), ...dotted(found.policies, 'policies') };
     },
-    send({ api, params }, body) {
+    call: `PUT ${apiPath}/rate-limits`,
+    body(body) {
       const lines = (body.policies ?? []) as Record<string, unknown>[];
-      return api.send('PUT', pathOf(`${apiPath}/rate-limits`, params), {
-        read_rpm: body.read_rpm,
-        policies: lines.map(policyOf),
-      });
+      return { read_rpm: body.read_rpm, policies: lines.map(policyOf) };
     },
   }),
 ];

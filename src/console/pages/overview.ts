@@ -3,7 +3,19 @@
 import { localTime } from '../../kernel/local-time.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
 import { type Listed, Refused } from '../api.ts';
-import { badge, card, cardOf, empty, heading, requirement, stat, statOf, table } from '../components.ts';
+import {
+  badge,
+  card,
+  cardOf,
+  empty,
+  heading,
+  linkButton,
+  offered,
+  requirement,
+  stat,
+  statOf,
+  table,
+} from '../components.ts';
 import { ago, capitalized, count, usd } from '../format.ts';
 import { type Html, html, link, type Part } from '../html.ts';
 import { leftOf, limitName, standingMeter, usedShare } from '../limit-names.ts';
@@ -33,7 +45,8 @@ export const overviewScreens: readonly Screen[] = [
   },
 ];
 
-async function overview({ api, org, now }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org, now } = visit;
   const nowMs = now.getTime();
   const window = calendarWindow('month', org.timezone, nowMs);
   const daysLeft = Math.max(1, Math.ceil((window.endMs - nowMs) / dayMs));
@@ -84,7 +97,7 @@ async function overview({ api, org, now }: ScreenVisit) {
         ? forecast
         : monthProjection(byDay.data, forecast, month);
   const body = html`${heading('Overview', undefined, html`What the runs of ${org.name} cost, and what holds them. Days are those of ${org.timezone}.`)}
-${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps()}
+${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps(visit)}
 <div class="stats">${[
     spendStat(
       'Today',
@@ -93,7 +106,7 @@ ${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps()}
       limitNote(
         caps,
         ({ data }) => data[0],
-        html`No daily cap. <a href="/console/limits/spend-cap">Set one</a>`,
+        html`No daily cap. ${offered(visit, '/console/limits/spend-cap', html`<a href="/console/limits/spend-cap">Set one</a>`)}`,
       ),
     ),
     spendStat(
@@ -103,7 +116,7 @@ ${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps()}
       limitNote(
         budgets,
         () => budget,
-        html`No monthly budget. <a href="/console/limits/budgets/new">Make one</a>`,
+        html`No monthly budget. ${offered(visit, '/console/limits/budgets/new', html`<a href="/console/limits/budgets/new">Make one</a>`)}`,
       ),
     ),
     statOf('Forecast to the end of the month', projection, usd, (cost) =>
@@ -118,7 +131,7 @@ ${byDay instanceof Refused || forecast instanceof Refused ? cardOf('This month',
 ${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDay instanceof Refused ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
 </div>
 <div class="grid wide">
-${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data))}
+${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data, visit))}
 ${cardOf('Recent refusals', refusals, ({ data }) => refusalList(data, now))}
 </div>
 <div class="grid">
@@ -129,12 +142,15 @@ ${cardOf('Top workflows', byWorkflow, (found) => topList('workflow', found, 'wor
   return view('Overview', body);
 }
 
-function firstSteps(): Html {
+/** The steps that the visitor may take. */
+function firstSteps(visit: ScreenVisit): Html {
+  const cap = '/console/limits/spend-cap';
+  const key = '/console/keys/new';
   return card(
     'First steps',
     html`<p>There are no runs yet. To see something here:</p><ol>
-<li>Set a <a href="/console/limits/spend-cap">daily spend cap</a> or a <a href="/console/limits/budgets/new">budget</a>.</li>
-<li><a href="/console/keys/new">Mint a key</a> for your gateway, with the scopes <code>edge:decide</code> and <code>runs:write</code>.</li>
+${offered(visit, cap, html`<li>Set a <a href="${cap}">daily spend cap</a> or a <a href="/console/limits/budgets/new">budget</a>.</li>`)}
+${offered(visit, key, html`<li><a href="${key}">Mint a key</a> for your gateway, with the scopes <code>edge:decide</code> and <code>runs:write</code>.</li>`)}
 <li>Ask <code>POST /v1/edge/decision</code> before each call to a model, and post the run afterwards. The <a href="/docs">API reference</a> shows how.</li></ol>`,
   );
 }
@@ -223,7 +239,7 @@ function forecastNote(
   return qualityWords[forecast.quality] ?? forecast.quality;
 }
 
-function nearestLimits(limits: readonly LimitView[]): Part {
+function nearestLimits(limits: readonly LimitView[], visit: ScreenVisit): Part {
   const nearest = limits
     .filter(({ standing, kind }) => standing !== null && kind !== 'rate')
     .sort((a, b) => usedShare(b) - usedShare(a))
@@ -232,7 +248,7 @@ function nearestLimits(limits: readonly LimitView[]): Part {
     return empty(
       'Nothing holds the spend yet',
       'A budget, a spend cap or a customer limit is kept to the cent, also under parallel calls.',
-      html`<a class="button primary" href="/console/limits/budgets/new">Make a budget</a>`,
+      linkButton(visit, { path: '/console/limits/budgets/new', label: 'Make a budget', tone: 'primary' }),
     );
   }
   return html`<ul class="rows">${nearest.map(

@@ -1,11 +1,23 @@
 /** Rules on models and actions: listed in the order they are looked at, written with a look at what they would change. */
 import { type Listed, Refused } from '../api.ts';
-import { askFirst, badge, card, empty, facts, heading, nextPage } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import {
+  actionCard,
+  askFirst,
+  badge,
+  card,
+  empty,
+  facts,
+  heading,
+  linkButton,
+  nextPage,
+} from '../components.ts';
+import { actionScreen, formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { count, time } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { simulated } from './policy-simulation.ts';
 import { conditions, effectBadge, type PolicyView } from './policy-words.ts';
@@ -68,6 +80,7 @@ function forCreation(body: Record<string, unknown>): Record<string, unknown> {
 
 const attempt = {
   label: 'Try it on past runs',
+  call: 'POST {org}/policies/simulate' as const,
   run: (visit: ScreenVisit, body: Record<string, unknown>) => simulated(visit, forCreation(body)),
 };
 
@@ -82,7 +95,8 @@ export const policyScreens: readonly Screen[] = [
     back: listPath,
     fields: () => fields,
     load: async () => ({ effect: 'block', priority: '100', enabled: 'true' }),
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/policies`, forCreation(body)),
+    call: 'POST {org}/policies',
+    body: forCreation,
     done: 'rule_created',
     attempt,
   }),
@@ -95,17 +109,16 @@ export const policyScreens: readonly Screen[] = [
     fields: () => fields,
     load: async ({ api, org, params }) =>
       valuesOf(await api.get<PolicyView>(org.path + pathOf('/policies/{policy_id}', params))),
-    send: ({ api, org, params }, body) =>
-      api.send('PATCH', org.path + pathOf('/policies/{policy_id}', params), body),
+    call: 'PATCH {org}/policies/{policy_id}',
     done: 'saved',
     attempt,
-    below: ({ params }) =>
-      html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, params)}">What it said before, and who changed it</a></p>`)}
-${card('Delete', askFirst({ path: pathOf(`${rulePath}/delete`, params), label: 'Delete the rule' }, 'From the next request on it is not looked at any more.'))}`,
+    below: (visit) =>
+      html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, visit.params)}">What it said before, and who changed it</a></p>`)}
+${actionCard('Delete', askFirst(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete the rule' }, 'From the next request on it is not looked at any more.'))}`,
   }),
   actionScreen({
     path: `${rulePath}/delete`,
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/policies/{policy_id}', params)),
+    call: 'DELETE {org}/policies/{policy_id}',
     done: 'deleted',
     back: listPath,
   }),
@@ -124,12 +137,14 @@ function valuesOf(rule: PolicyView): Values {
   };
 }
 
-async function list({ api, org, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
   const listed = await api.get<Listed<PolicyView>>(
     link(`${org.path}/policies`, {
+      ...filterQuery(query),
       sort: 'priority',
       limit: String(pageOfRules),
-      cursor: query.get('cursor') ?? undefined,
     }),
   );
   const body = listing({
@@ -139,7 +154,7 @@ async function list({ api, org, query }: ScreenVisit) {
     none: empty(
       'Everything is allowed',
       'A rule blocks models or actions, or wants somebody to approve first.',
-      html`<a class="button primary" href="${listPath}/new">Write the first rule</a>`,
+      create('Write the first rule'),
     ),
     caption: 'Rules',
     columns: [
@@ -161,7 +176,7 @@ async function list({ api, org, query }: ScreenVisit) {
   });
   return view(
     'Policies',
-    html`${heading('Policies', html`<a class="button primary" href="${listPath}/new">New rule</a><a class="button" href="${listPath}/try">Try a request</a>`, 'Rules on models and actions, in the order in which they are looked at.')}
+    html`${heading('Policies', html`${create('New rule')}${linkButton(visit, { path: `${listPath}/try`, label: 'Try a request' })}`, 'Rules on models and actions, in the order in which they are looked at.')}
 ${card('Rules', body)}`,
   );
 }
@@ -178,7 +193,7 @@ async function versions({ api, org, params, query }: ScreenVisit) {
   const here = pathOf(`${rulePath}/versions`, params);
   const found = await api.get<Listed<VersionView>>(
     link(org.path + pathOf('/policies/{policy_id}/versions', params), {
-      cursor: query.get('cursor') ?? undefined,
+      ...filterQuery(query),
     }),
   );
   if (found instanceof Refused) {

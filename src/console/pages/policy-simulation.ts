@@ -151,7 +151,7 @@ export const policyTrialScreens: readonly Screen[] = formScreens<Evaluation>({
   submit: 'What would happen?',
   back: '/console/policies',
   fields: () => requestFields,
-  send: ({ api, org }, body) => api.send('POST', `${org.path}/policies/evaluate`, body),
+  call: 'POST {org}/policies/evaluate',
   result: (_visit, { verdict, reason, considered }) =>
     card(
       'Verdict',

@@ -27,13 +27,12 @@ export const refusalScreens: readonly Screen[] = [
     audience: 'org',
     async handler({ api, org, query, now }) {
       const listed = await api.get<Listed<RefusalView>>(
-        link(`${org.path}/refusals`, { ...filterQuery(filters, query), limit: '50' }),
+        link(`${org.path}/refusals`, { ...filterQuery(query), limit: '50' }),
       );
       const list = listing({
         listed,
         path,
         query,
-        filters,
         none: empty(
           'Nothing was refused',
           'What rates, policies, detectors and limits refuse appears here within seconds.',

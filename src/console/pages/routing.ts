@@ -9,6 +9,7 @@ import {
   empty,
   facts,
   heading,
+  linkButton,
   nextPage,
   panel,
   table,
@@ -128,7 +129,7 @@ export const routingScreens: readonly Screen[] = [
         fallbacks: found.fallbacks,
       };
     },
-    send: ({ api, org }, body) => api.send('PUT', `${org.path}/routing-policy`, body),
+    call: 'PUT {org}/routing-policy',
   }),
   ...formScreens({
     path: `${listPath}/evals/new`,
@@ -144,31 +145,38 @@ export const routingScreens: readonly Screen[] = [
       { name: 'ran_at', label: 'Ran at', kind: 'instant', help: 'Empty: now.' },
       { name: 'source', label: 'Source', kind: 'text', help: 'A pipeline, a commit, a report.' },
     ],
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/evals`, body),
+    call: 'POST {org}/evals',
   }),
   actionScreen({
     path: `${listPath}/evals/{eval_id}/delete`,
-    send: ({ api, org, params }) => api.send('DELETE', `${org.path}${path`/evals/${params.eval_id ?? ''}`}`),
+    call: 'DELETE {org}/evals/{eval_id}',
     done: 'deleted',
     back: listPath,
   }),
   ...trial(),
 ];
 
-async function overview({ api, org, query }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const to = (target: string, label: string, tone?: 'primary') =>
+    linkButton(visit, { path: `${listPath}/${target}`, label, ...(tone && { tone }) });
   const [policy, evals, models] = await Promise.all([
     api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`),
     api.tryGet<Listed<EvalView>>(
-      link(`${org.path}/evals`, { ...filterQuery(filters, query), newest: 'true', limit: '100' }),
+      link(`${org.path}/evals`, { ...filterQuery(query), newest: 'true', limit: '100' }),
     ),
     api.tryGet<Listed<ModelView>>('/v1/models?limit=200'),
   ]);
-  const actions = html`<a class="button primary" href="${listPath}/policy">Routing policy</a><a class="button" href="${listPath}/evals/new">New eval result</a><a class="button" href="${listPath}/try">Which model?</a>`;
+  const actions = [
+    to('policy', 'Routing policy', 'primary'),
+    to('evals/new', 'New eval result'),
+    to('try', 'Which model?'),
+  ];
   const body = html`${heading('Routing and evals', actions, 'The cheapest, fastest or best model that is good enough, by your own evals.')}
-${policy instanceof Refused && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, html`<a class="button primary" href="${listPath}/policy">Write the policy</a>`)) : cardOf('Policy', policy, policyFacts)}
+${policy instanceof Refused && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, to('policy', 'Write the policy', 'primary'))) : cardOf('Policy', policy, policyFacts)}
 ${evals instanceof Refused ? '' : models instanceof Refused ? cardOf('Cost against score', models, () => '') : picture(evals.data, models.data, policy instanceof Refused ? undefined : policy)}
 ${filterBar(listPath, filters, query)}
-${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals() : html`${evalTable(data, org.timezone, policy instanceof Refused ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
+${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof Refused ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
   return view('Routing and evals', body);
 }
 
@@ -183,11 +191,11 @@ function policyFacts(policy: RoutingPolicyView): Html {
   ]);
 }
 
-function noEvals(): Html {
+function noEvals(create: Part): Html {
   return empty(
     'No eval results',
     html`Record a result by hand, or post them from your pipeline to <code>POST …/evals</code>.`,
-    html`<a class="button primary" href="${listPath}/evals/new">New eval result</a>`,
+    create,
   );
 }
 
@@ -244,7 +252,7 @@ function lowest(points: readonly { readonly y: number }[], policy: RoutingPolicy
 
 function evalTable(
   evals: readonly EvalView[],
-  timezone: string,
+  visit: ScreenVisit,
   policy: RoutingPolicyView | undefined,
 ): Html {
   return table({
@@ -261,12 +269,16 @@ function evalTable(
           policy?.suite === one.suite &&
           (one.score >= policy.min_score ? badge('passes', 'good') : badge('fails', 'bad')),
       },
-      { title: 'Ran', cell: (one) => html`<span class="nowrap">${time(one.ran_at, timezone)}</span>` },
+      {
+        title: 'Ran',
+        cell: (one) => html`<span class="nowrap">${time(one.ran_at, visit.org.timezone)}</span>`,
+      },
       { title: 'Source', cell: (one) => one.source ?? '–' },
       {
         title: '',
         cell: (one) =>
           askFirst(
+            visit,
             {
               path: path`/console/routing/evals/${one.id}/delete`,
               label: 'Delete',
@@ -312,7 +324,7 @@ function trial(): readonly Screen[] {
       input_tokens: String(typicalCall.inputTokens),
       max_output_tokens: String(typicalCall.outputTokens),
     }),
-    send: ({ api }, body) => api.send('POST', '/v1/routing/decisions', body),
+    call: 'POST /v1/routing/decisions',
     result: (_visit, decision) =>
       card(
         decision.model,

@@ -1,11 +1,12 @@
 /** Runs: a list with filters, and one run with its chain. */
 import { type Listed, Refused } from '../api.ts';
-import { alert, badge, card, cardOf, empty, facts, heading, type Tone } from '../components.ts';
-import { formScreens, pathOf } from '../editing.ts';
+import { alert, badge, card, cardOf, empty, facts, heading, linkButton, type Tone } from '../components.ts';
+import { formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, exactUsd, milliseconds, time, usd, words } from '../format.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { type RunView, runTree } from './run-tree.ts';
 
@@ -17,9 +18,20 @@ const filters: readonly Filter[] = [
   { name: 'model', label: 'Model' },
   { name: 'workflow', label: 'Workflow' },
   { name: 'customer_id', label: 'Customer' },
-  { name: 'chain_id', label: 'Chain' },
-  { name: 'tag', label: 'Tag (name=value)' },
-  { name: 'flagged', label: 'Flagged', options: [{ value: 'true', label: 'by a detector' }] },
+  { name: 'team', label: 'Team' },
+  { name: 'chain_id', label: 'Chain', isRare: true },
+  { name: 'department', label: 'Department', isRare: true },
+  { name: 'deployment', label: 'Deployment', isRare: true },
+  { name: 'action', label: 'Action', isRare: true },
+  { name: 'provider', label: 'Provider', isRare: true },
+  { name: 'key_id', label: 'Key (id)', isRare: true },
+  { name: 'tag', label: 'Tag (name=value)', isRare: true },
+  {
+    name: 'flagged',
+    label: 'Flagged',
+    options: [{ value: 'true', label: 'by a detector' }],
+    isRare: true,
+  },
 ];
 const chainShown = 200;
 
@@ -43,21 +55,19 @@ export const runScreens: readonly Screen[] = [
       },
       { name: 'reason', label: 'Reason', kind: 'text', required: true },
     ],
-    send: ({ api, params }, body) => api.send('POST', pathOf('/v1/runs/{run_id}/adjustments', params), body),
+    call: 'POST /v1/runs/{run_id}/adjustments',
     done: 'corrected',
   }),
 ];
 
 async function list({ api, org, query }: ScreenVisit) {
-  const found = await api.tryGet<Listed<RunView>>(
-    link('/v1/runs', { ...filterQuery(filters, query), limit: '50' }),
-  );
+  const found = await api.tryGet<Listed<RunView>>(link('/v1/runs', { ...filterQuery(query), limit: '50' }));
   if (found instanceof Refused && found.code !== 'validation_failed') {
     throw found;
   }
   const body =
     found instanceof Refused
-      ? alert('The filters are not right.', found.fields)
+      ? alert('The filters are not valid.', found.fields)
       : rows(found, org.timezone, query);
   return view(
     'Runs',
@@ -72,7 +82,6 @@ function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams)
     listed,
     path: listPath,
     query,
-    filters,
     none: empty(
       'No runs yet',
       html`Post one with <code>POST /v1/runs</code> after each call to a model. The <a href="/docs#runs.create">API reference</a> shows how.`,
@@ -119,7 +128,8 @@ function marks(run: RunView): Html[] {
   );
 }
 
-async function one({ api, org, params }: ScreenVisit) {
+async function one(visit: ScreenVisit) {
+  const { api, org, params } = visit;
   const run = await api.get<RunView>(path`/v1/runs/${params.run_id ?? ''}`);
   const related =
     run.chain_id === null
@@ -128,7 +138,7 @@ async function one({ api, org, params }: ScreenVisit) {
   const chain = await api.tryGet<Listed<RunView>>(link('/v1/runs', related));
   const correct =
     run.cost_usd !== null &&
-    html`<a class="button" href="${pathOf(runPath, params)}/adjust">Correct the cost</a>`;
+    linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Correct the cost' });
   const body = html`${heading(`Run of ${run.model}`, correct, html`<code>${run.id}</code>`)}
 ${card('What it was', facts(about(run, org.timezone)))}
 ${card('What it cost', facts(costs(run)))}
@@ -145,11 +155,11 @@ function about(run: RunView, timezone: string): (readonly [string, Part])[] {
   return [
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
-    ['Provider', run.provider ?? '–'],
-    ['Action', run.action ?? '–'],
+    ['Provider', filtered('provider', run.provider)],
+    ['Action', filtered('action', run.action)],
     ['Workflow', filtered('workflow', run.workflow)],
-    ['Deployment', run.deployment ?? '–'],
-    ['Department', run.department ?? '–'],
+    ['Deployment', filtered('deployment', run.deployment)],
+    ['Department', filtered('department', run.department)],
     ['Team', filtered('team', run.team)],
     [
       'Customer',
@@ -158,7 +168,7 @@ function about(run: RunView, timezone: string): (readonly [string, Part])[] {
         : html`<a href="${path`/console/customers/of/${run.customer_id}`}">${run.customer_id}</a>`,
     ],
     ['Your id', run.external_id ?? '–'],
-    ['Key', html`<code>${run.key_id}</code>`],
+    ['Key', html`<code>${filtered('key_id', run.key_id)}</code>`],
     ['Started', time(run.started_at, timezone)],
     ['Finished', time(run.finished_at, timezone)],
     ['Charged', time(run.charged_at, timezone)],
@@ -168,7 +178,10 @@ function about(run: RunView, timezone: string): (readonly [string, Part])[] {
       'Tags',
       Object.keys(run.tags).length === 0
         ? '–'
-        : Object.entries(run.tags).map(([name, value]) => html`${badge(`${name}=${value}`)} `),
+        : Object.entries(run.tags).map(
+            ([name, value]) =>
+              html`<a href="${link(listPath, { tag: `${name}=${value}` })}">${badge(`${name}=${value}`)}</a> `,
+          ),
     ],
   ];
 }

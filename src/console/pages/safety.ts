@@ -1,10 +1,12 @@
 /** Detectors that look at the content of runs: which are on, what they do, and a place to try them. */
 import type { Listed } from '../api.ts';
-import { askFirst, badge, card, heading, table } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionCard, askFirst, badge, card, heading, linkButton, table } from '../components.ts';
+import { actionScreen, formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { count, words } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { html, path } from '../html.ts';
+import { html, link, path } from '../html.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/safety';
@@ -92,7 +94,8 @@ export const safetyScreens: readonly Screen[] = [
       enabled,
     ],
     load: async () => ({ kind: 'words', action: 'flag', enabled: 'true' }),
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/safety-detectors`, ownBody(body)),
+    call: 'POST {org}/safety-detectors',
+    body: ownBody,
     done: 'saved',
   }),
   ...formScreens<TestResult>({
@@ -102,8 +105,8 @@ export const safetyScreens: readonly Screen[] = [
     submit: 'What would fire?',
     back: listPath,
     fields: () => [{ name: 'content', label: 'Content', kind: 'textarea', required: true }],
-    send: ({ api, org }, body) =>
-      api.send('POST', `${org.path}/safety-detectors/test`, { content: body.content ?? '' }),
+    call: 'POST {org}/safety-detectors/test',
+    body: (body) => ({ content: body.content ?? '' }),
     result: (_visit, { verdict, findings }) =>
       card(
         'Verdict',
@@ -151,23 +154,22 @@ export const safetyScreens: readonly Screen[] = [
         enabled: String(detector.enabled),
       };
     },
-    send: ({ api, org, params }, body) =>
-      api.send('PATCH', org.path + pathOf('/safety-detectors/{detector_id}', params), body),
+    call: 'PATCH {org}/safety-detectors/{detector_id}',
     done: 'saved',
-    below: ({ params }) =>
-      params.detector_id?.startsWith('det_') === true &&
-      card(
+    below: (visit) =>
+      visit.params.detector_id?.startsWith('det_') === true &&
+      actionCard(
         'Delete',
         askFirst(
-          { path: `${pathOf(detectorPath, params)}/delete`, label: 'Delete the detector' },
+          visit,
+          { path: `${pathOf(detectorPath, visit.params)}/delete`, label: 'Delete the detector' },
           'It looks at nothing from now on.',
         ),
       ),
   }),
   actionScreen({
     path: `${detectorPath}/delete`,
-    send: ({ api, org, params }) =>
-      api.send('DELETE', org.path + pathOf('/safety-detectors/{detector_id}', params)),
+    call: 'DELETE {org}/safety-detectors/{detector_id}',
     done: 'deleted',
     back: listPath,
   }),
@@ -177,11 +179,14 @@ function found({ api, org, params }: ScreenVisit): Promise<DetectorView> {
   return api.get<DetectorView>(org.path + pathOf('/safety-detectors/{detector_id}', params));
 }
 
-async function list({ api, org }: ScreenVisit) {
-  const { data } = await api.get<Listed<DetectorView>>(`${org.path}/safety-detectors?limit=200`);
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const { data } = await api.get<Listed<DetectorView>>(
+    link(`${org.path}/safety-detectors`, { ...filterQuery(query), limit: '200' }),
+  );
   return view(
     'Safety',
-    html`${heading('Safety', html`<a class="button primary" href="${listPath}/new">New detector</a><a class="button" href="${listPath}/try">Try the detectors</a><a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`What is looked for in the <code>content</code> of runs. Detectors are off until you turn them on.`)}
+    html`${heading('Safety', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New detector', tone: 'primary' })}${linkButton(visit, { path: `${listPath}/try`, label: 'Try the detectors' })}<a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`What is looked for in the <code>content</code> of runs. Detectors are off until you turn them on.`)}
 ${card(
   'Detectors',
   table({

@@ -1,8 +1,8 @@
 /** Scenarios: what would be different, as a form with the changes that people ask for most. */
-import { Refused } from '../api.ts';
-import { askFirst, card } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionCard, askFirst } from '../components.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import { dotted, type Field, type Values } from '../forms.ts';
+import { pathOf } from '../operations.ts';
 import type { Screen } from '../screen.ts';
 
 const back = '/console/forecasts';
@@ -83,11 +83,6 @@ function valuesFrom({ name, description, changes }: ScenarioView): Values {
   return Object.assign({ name, description: description ?? '' }, ...parts);
 }
 
-/** Told of the scenario's changes, which are the form's fields. */
-function byField(answer: unknown): unknown {
-  return answer instanceof Refused ? answer.within('changes.') : answer;
-}
-
 export const scenarioScreens: readonly Screen[] = [
   ...formScreens({
     path: `${back}/scenarios/new`,
@@ -97,8 +92,9 @@ export const scenarioScreens: readonly Screen[] = [
     submit: 'Create the scenario',
     back,
     fields: () => fields,
-    send: async ({ api, org }, body) =>
-      byField(await api.send('POST', `${org.path}/capacity-scenarios`, scenarioOf(body))),
+    call: 'POST {org}/capacity-scenarios',
+    body: scenarioOf,
+    within: 'changes.',
   }),
   ...formScreens({
     path: scenarioPath,
@@ -108,27 +104,27 @@ export const scenarioScreens: readonly Screen[] = [
     fields: () => fields,
     load: async ({ api, org, params }) =>
       valuesFrom(await api.get<ScenarioView>(org.path + pathOf('/capacity-scenarios/{scenario_id}', params))),
-    async send({ api, org, params }, body) {
+    call: 'PATCH {org}/capacity-scenarios/{scenario_id}',
+    async body(body, { api, org, params }) {
       const target = org.path + pathOf('/capacity-scenarios/{scenario_id}', params);
       const kept = keptParts(await api.get<ScenarioView>(target));
       const { changes, ...next } = scenarioOf(body);
-      return byField(
-        await api.send('PATCH', target, { description: null, ...next, changes: { ...kept, ...changes } }),
-      );
+      return { description: null, ...next, changes: { ...kept, ...changes } };
     },
-    below: ({ params }) =>
-      card(
+    within: 'changes.',
+    below: (visit) =>
+      actionCard(
         'Delete',
         askFirst(
-          { path: `${pathOf(scenarioPath, params)}/delete`, label: 'Delete the scenario' },
+          visit,
+          { path: `${pathOf(scenarioPath, visit.params)}/delete`, label: 'Delete the scenario' },
           'It is gone for everybody in the org.',
         ),
       ),
   }),
   actionScreen({
     path: `${scenarioPath}/delete`,
-    send: ({ api, org, params }) =>
-      api.send('DELETE', org.path + pathOf('/capacity-scenarios/{scenario_id}', params)),
+    call: 'DELETE {org}/capacity-scenarios/{scenario_id}',
     done: 'deleted',
     back,
   }),

@@ -8,16 +8,18 @@ import {
   card,
   empty,
   heading,
+  linkButton,
   panel,
   secretBox,
   type Tone,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { ago } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -75,7 +77,7 @@ export const memberScreens: readonly Screen[] = [
       { name: 'name', label: 'Name', kind: 'text' },
       role,
     ],
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/members`, body),
+    call: 'POST {org}/members',
     show: shownLink,
   }),
   ...formScreens({
@@ -90,18 +92,18 @@ export const memberScreens: readonly Screen[] = [
       const member = await api.get<MemberView>(org.path + pathOf(apiPath, params));
       return { name: member.name, role: member.role };
     },
-    send: ({ api, org, params }, body) => api.send('PATCH', org.path + pathOf(apiPath, params), body),
+    call: `PATCH {org}${apiPath}`,
   }),
   actionScreen<InvitedMember>({
     path: `${memberPath}/link`,
-    send: ({ api, org, params }) => api.send('POST', org.path + pathOf(`${apiPath}/sign-in-link`, params)),
+    call: `POST {org}${apiPath}/sign-in-link`,
     done: 'saved',
     back: listPath,
     show: shownLink,
   }),
   actionScreen({
     path: `${memberPath}/remove`,
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf(apiPath, params)),
+    call: `DELETE {org}${apiPath}`,
     done: 'member_removed',
     back: listPath,
   }),
@@ -115,23 +117,23 @@ ${sign_in_url === null ? panel(html`<p>${name} is a member now, and signs in by 
   );
 }
 
-async function list({ api, org, query, now }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
   const listed = await api.get<Listed<MemberView>>(
-    link(`${org.path}/members`, { ...filterQuery(filters, query), sort: 'name', limit: '50' }),
+    link(`${org.path}/members`, { ...filterQuery(query), sort: 'name', limit: '50' }),
   );
-  const invite = html`<a class="button primary" href="${listPath}/new">Invite somebody</a>`;
+  const invite = linkButton(visit, { path: `${listPath}/new`, label: 'Invite somebody', tone: 'primary' });
   const body = listing({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty(
       'Nobody was invited yet',
       'Members sign in to the console as themselves, with a role each.',
       invite,
     ),
     caption: 'Members',
-    columns: memberColumns(now),
+    columns: memberColumns(visit),
   });
   return view(
     'Members',
@@ -139,7 +141,8 @@ async function list({ api, org, query, now }: ScreenVisit) {
   );
 }
 
-function memberColumns(now: Date): Column<MemberView>[] {
+function memberColumns(visit: ScreenVisit): Column<MemberView>[] {
+  const { now } = visit;
   return [
     {
       title: 'Who',
@@ -153,15 +156,15 @@ function memberColumns(now: Date): Column<MemberView>[] {
       cell: (one) =>
         html`${ago(one.last_sign_in_at, now)}${one.issuer !== null && html`<span class="sub">${one.issuer}</span>`}`,
     },
-    { title: '', cell: actions },
+    { title: '', cell: (one) => actions(one, visit) },
   ];
 }
 
-function actions({ id, name, status }: MemberView): Html | false {
+function actions({ id, name, status }: MemberView, visit: ScreenVisit): Html | false {
   const at = path`/console/settings/members/${id}`;
   return (
     status !== 'removed' &&
-    html`<div class="actions">${actionButton({ path: `${at}/link`, label: 'New sign-in link', about: `for ${name}` })}
-${askFirst({ path: `${at}/remove`, label: 'Remove', about: name }, `The sessions of ${name} end at once.`)}</div>`
+    html`<div class="actions">${actionButton(visit, { path: `${at}/link`, label: 'New sign-in link', about: `for ${name}`, once: true })}
+${askFirst(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `The sessions of ${name} end at once.`)}</div>`
   );
 }

@@ -1,7 +1,8 @@
 /** How long things are kept, and what was deleted because of it. */
 import { type Listed, Refused } from '../api.ts';
-import { badge, type Column, cardOf, empty, facts, heading } from '../components.ts';
+import { badge, type Column, cardOf, empty, facts, heading, linkButton } from '../components.ts';
 import { formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { count, time } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, link } from '../html.ts';
@@ -70,20 +71,21 @@ export const retentionScreens: readonly Screen[] = [
         legal_hold: String(policy.legal_hold),
       };
     },
-    send: ({ api, org }, body) => api.send('PUT', `${org.path}/retention-policy`, body),
+    call: 'PUT {org}/retention-policy',
   }),
 ];
 
-async function overview({ api, org, query }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
   const [policy, runs] = await Promise.all([
     api.tryGet<RetentionView>(`${org.path}/retention-policy`),
     api.tryGet<Listed<RetentionRunView>>(
-      link(`${org.path}/retention-runs`, { sort: '-started_at', cursor: query.get('cursor') ?? undefined }),
+      link(`${org.path}/retention-runs`, { ...filterQuery(query), sort: '-started_at' }),
     ),
   ]);
   const page = view(
     'Retention',
-    html`${heading('Retention', html`<a class="button" href="${here}/edit">Change</a>`)}${settingsTabs('/retention')}
+    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Change' }))}${settingsTabs('/retention')}
 ${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html`, of: ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
 ${cardOf('What was deleted', runs, (listed) => listing({ listed, path: here, query, none: empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.'), caption: 'What was deleted', columns: runColumns(org.timezone) }))}`,
   );

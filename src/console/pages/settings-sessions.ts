@@ -1,11 +1,12 @@
 /** Who is signed in to the console, and from where; and how to end it. */
 import type { Listed } from '../api.ts';
 import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../components.ts';
-import { actionScreen, pathOf } from '../editing.ts';
+import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { ago, time } from '../format.ts';
 import { html, link } from '../html.ts';
 import { listing } from '../listing.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -52,24 +53,24 @@ export const sessionScreens: readonly Screen[] = (
   actionScreen({
     path: `${listPath}/{session_id}/end`,
     audience,
-    send: ({ api, org, params }) => api.send('DELETE', org.path + pathOf('/sessions/{session_id}', params)),
+    call: 'DELETE {org}/sessions/{session_id}',
     done: 'session_ended',
     back: listPath,
   }),
 ]);
 
-async function list({ api, org, query, now }: ScreenVisit, listPath: string) {
+async function list(visit: ScreenVisit, listPath: string) {
+  const { api, org, query } = visit;
   const listed = await api.get<Listed<SessionView>>(
-    link(`${org.path}/sessions`, { ...filterQuery(filters, query), sort: '-last_seen_at', limit: '50' }),
+    link(`${org.path}/sessions`, { ...filterQuery(query), sort: '-last_seen_at', limit: '50' }),
   );
   const body = listing({
     listed,
     path: listPath,
     query,
-    filters,
     none: empty('No sessions', 'Whoever signs in to the console has one.'),
     caption: 'Sessions',
-    columns: sessionColumns(listPath, org.timezone, now),
+    columns: sessionColumns(listPath, visit),
   });
   return view(
     'Sessions',
@@ -78,7 +79,8 @@ ${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filter
   );
 }
 
-function sessionColumns(listPath: string, timezone: string, now: Date): Column<SessionView>[] {
+function sessionColumns(listPath: string, visit: ScreenVisit): Column<SessionView>[] {
+  const { now, org } = visit;
   return [
     {
       title: 'Who',
@@ -91,7 +93,7 @@ function sessionColumns(listPath: string, timezone: string, now: Date): Column<S
     },
     {
       title: 'Signed in',
-      cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>`,
+      cell: (one) => html`<span class="nowrap">${time(one.created_at, org.timezone)}</span>`,
     },
     { title: 'Last seen', cell: (one) => ago(one.last_seen_at, now) },
     { title: 'State', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
@@ -100,6 +102,7 @@ function sessionColumns(listPath: string, timezone: string, now: Date): Column<S
       cell: (one) =>
         one.status === 'active' &&
         askFirst(
+          visit,
           {
             path: pathOf(`${listPath}/{session_id}/end`, { session_id: one.id }),
             label: one.current ? 'End it and sign out' : 'End it',

@@ -1,6 +1,6 @@
 /** Signing in with what the company has: OIDC or SAML. */
 import { Refused } from '../api.ts';
-import { askFirst, badge, card, empty, facts, heading, notice, panel } from '../components.ts';
+import { askFirst, badge, card, empty, facts, heading, linkButton, notice, panel } from '../components.ts';
 import { actionScreen, formScreens } from '../editing.ts';
 import type { Field, Values } from '../forms.ts';
 import { type Html, html, type Part } from '../html.ts';
@@ -106,12 +106,13 @@ export const ssoScreens: readonly Screen[] = [
       back: here,
       fields: () => [...kinds[kind], ...common],
       load: (visit) => valuesOf(visit, kind),
-      send: ({ api, org }, body) => api.send('PUT', `${org.path}/sso`, { ...apiBody(body), kind }),
+      call: 'PUT {org}/sso',
+      body: (body) => ({ ...apiBody(body), kind }),
     }),
   ),
   actionScreen({
     path: `${here}/remove`,
-    send: ({ api, org }) => api.send('DELETE', `${org.path}/sso`),
+    call: 'DELETE {org}/sso',
     done: 'deleted',
     back: here,
   }),
@@ -166,24 +167,25 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
   };
 }
 
-async function overview({ api, org }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org } = visit;
   const found = await api.tryGet<SsoView>(`${org.path}/sso`);
   return view(
     'Single sign-on',
     html`${heading('Single sign-on', undefined, 'People sign in with the identity provider of your company.')}${settingsTabs('/sso')}
-${found instanceof Refused ? panel(found.code === 'not_found' ? none() : notice(found)) : connection(found)}`,
+${found instanceof Refused ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
   );
 }
 
-function none(): Html {
+function none(visit: ScreenVisit): Html {
   return empty(
     'Not set up',
     'Until then people sign in with a key, or by a link from an invitation.',
-    html`<div class="actions"><a class="button primary" href="${here}/oidc">Set up OIDC</a><a class="button" href="${here}/saml">Set up SAML</a></div>`,
+    html`<div class="actions">${linkButton(visit, { path: `${here}/oidc`, label: 'Set up OIDC', tone: 'primary' })}${linkButton(visit, { path: `${here}/saml`, label: 'Set up SAML' })}</div>`,
   );
 }
 
-function connection(sso: SsoView): Part {
+function connection(sso: SsoView, visit: ScreenVisit): Part {
   const address = (url: string | null) => html`<code>${url}</code>`;
   const ours: readonly (readonly [string, Part])[] =
     sso.kind === 'oidc'
@@ -212,7 +214,7 @@ ${facts([
   ['Otherwise', sso.default_role ?? noRole],
   ['E-mail domains', sso.allowed_email_domains.join(', ') || 'all'],
   ['New people', sso.just_in_time ? 'become members by signing in' : 'have to be invited'],
-])}<div class="form-end"><a class="button" href="${here}/${sso.kind}">Change</a>${askFirst({ path: `${here}/remove`, label: 'Remove' }, 'Nobody can sign in by SSO from now on. Members stay.')}</div>`,
+])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Change' })}${askFirst(visit, { path: `${here}/remove`, label: 'Remove' }, 'Nobody can sign in by SSO from now on. Members stay.')}</div>`,
   )}
 ${card('For your identity provider', facts([['Where people sign in', address(sso.login_url)], ...ours]))}`;
 }

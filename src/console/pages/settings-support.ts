@@ -8,10 +8,12 @@ import {
   cardOf,
   empty,
   heading,
+  linkButton,
   type Tone,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import { time, words } from '../format.ts';
 import { type Html, html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
@@ -75,7 +77,7 @@ export const supportScreens: readonly Screen[] = [
       const settings = await api.get<SupportSettings>(`${org.path}/support-access/settings`);
       return { allowed: String(settings.allowed), approval_required: String(settings.approval_required) };
     },
-    send: ({ api, org }, body) => api.send('PUT', `${org.path}/support-access/settings`, body),
+    call: 'PUT {org}/support-access/settings',
   }),
   ...(
     [
@@ -86,36 +88,37 @@ export const supportScreens: readonly Screen[] = [
   ).map(([word, method, end, done]) =>
     actionScreen({
       path: `${here}/grants/{grant_id}/${word}`,
-      send: ({ api, org, params }) =>
-        api.send(method, org.path + pathOf(`/support-access/grants/{grant_id}${end}`, params)),
+      call: `${method} {org}/support-access/grants/{grant_id}${end}`,
       done,
       back: here,
     }),
   ),
 ];
 
-async function overview({ api, org, query }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
   const [settings, grants, accesses] = await Promise.all([
     api.tryGet<SupportSettings>(`${org.path}/support-access/settings`),
     api.tryGet<Listed<GrantView>>(`${org.path}/support-access/grants?sort=-created_at&limit=20`),
     api.tryGet<Listed<AccessView>>(
       link(`${org.path}/support-access`, {
+        ...filterQuery(query),
         sort: '-at',
         limit: '50',
-        cursor: query.get('cursor') ?? undefined,
       }),
     ),
   ]);
   return view(
     'Support access',
-    html`${heading('Support access', html`<a class="button" href="${here}/settings">Change</a>`)}${settingsTabs('/support')}
+    html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Change' }))}${settingsTabs('/support')}
 ${cardOf('What is allowed', settings, ({ allowed, approval_required }) => html`<p>${allowed ? badge('allowed', 'good') : badge('not allowed', 'bad')} ${!allowed ? 'Nobody of support can be granted access.' : approval_required ? 'Each grant waits until an admin of yours approves it.' : 'Operators make grants without your approval; you see each one here.'}</p>`)}
-${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Nobody of support has asked to see into your organization.') : grantTable(data, org.timezone)))}
+${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Nobody of support has asked to see into your organization.') : grantTable(data, visit)))}
 ${cardOf('What was done under them', accesses, (listed) => listing({ listed, path: here, query, none: empty('Nothing', 'Every request of support stands here, allowed or not, before it is served.'), caption: 'Support access', columns: accessColumns(org.timezone) }))}`,
   );
 }
 
-function grantTable(grants: readonly GrantView[], timezone: string): Html {
+function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Html {
+  const { timezone } = visit.org;
   return table({
     caption: 'Grants',
     rows: grants,
@@ -128,19 +131,23 @@ function grantTable(grants: readonly GrantView[], timezone: string): Html {
       { title: 'Made', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
       { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, timezone)}</span>` },
       { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
-      { title: '', cell: decisions },
+      { title: '', cell: (one) => decisions(one, visit) },
     ],
   });
 }
 
-function decisions({ id, status, reason }: GrantView): Html | false {
+function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Html | false {
   const at = path`/console/settings/support/grants/${id}`;
   if (status === 'pending') {
-    return html`<div class="actions">${actionButton({ path: `${at}/approve`, label: 'Approve', tone: 'primary', about: reason })}${actionButton({ path: `${at}/deny`, label: 'Deny', about: reason })}</div>`;
+    return html`<div class="actions">${actionButton(visit, { path: `${at}/approve`, label: 'Approve', tone: 'primary', about: reason })}${actionButton(visit, { path: `${at}/deny`, label: 'Deny', about: reason })}</div>`;
   }
   return (
     status === 'active' &&
-    askFirst({ path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions under it end at once.')
+    askFirst(
+      visit,
+      { path: `${at}/revoke`, label: 'Revoke', about: reason },
+      'Sessions under it end at once.',
+    )
   );
 }
 

@@ -1,6 +1,6 @@
 /** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
 import type { Listed } from '../api.ts';
-import { badge, cardOf, facts, heading, table } from '../components.ts';
+import { badge, cardOf, facts, heading, linkButton, table } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { count, day, inUnit, seconds } from '../format.ts';
 import { type Html, html, type Part } from '../html.ts';
@@ -77,7 +77,7 @@ export const settingsScreens: readonly Screen[] = [
       const { name, slug, timezone } = await api.get<OrgView>(org.path);
       return { name, slug, timezone };
     },
-    send: ({ api, org }, body) => api.send('PATCH', org.path, body),
+    call: 'PATCH {org}',
   }),
   ...formScreens({
     path: `${settingsPath}/addresses`,
@@ -102,11 +102,12 @@ export const settingsScreens: readonly Screen[] = [
     load: async ({ api, org }) => ({
       cidrs: (await api.get<AllowListView>(`${org.path}/ip-allow-list`)).cidrs,
     }),
-    send: ({ api, org }, body) => api.send('PUT', `${org.path}/ip-allow-list`, body),
+    call: 'PUT {org}/ip-allow-list',
   }),
 ];
 
-async function overview({ api, org }: ScreenVisit) {
+async function overview(visit: ScreenVisit) {
+  const { api, org } = visit;
   const [read, allowed, plan, rates] = await Promise.all([
     api.tryGet<OrgView>(org.path),
     api.tryGet<AllowListView>(`${org.path}/ip-allow-list`),
@@ -116,27 +117,27 @@ async function overview({ api, org }: ScreenVisit) {
   return view(
     'Settings',
     html`${heading('Settings')}${settingsTabs('')}
-${cardOf('Organization', read, (found) => organization(found, org.timezone))}
-${cardOf('Allowed addresses', allowed, addresses)}
+${cardOf('Organization', read, (found) => organization(found, visit))}
+${cardOf('Allowed addresses', allowed, (found) => addresses(found, visit))}
 ${cardOf('Plan', plan, planFacts)}
 ${cardOf('Home', read, home)}
 ${cardOf('Rates and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`,
   );
 }
 
-function organization({ id, name, slug, timezone, created_at }: OrgView, zone: string): Html {
+function organization({ id, name, slug, timezone, created_at }: OrgView, visit: ScreenVisit): Html {
   return html`${facts([
     ['Name', name],
     ['Id', html`<code>${id}</code>`],
     ['Short name', html`<code>${slug}</code>`],
     ['Time zone', timezone],
-    ['Since', day(created_at, zone)],
-  ])}<p class="form-end"><a class="button" href="${settingsPath}/organization">Change name or time zone</a></p>`;
+    ['Since', day(created_at, visit.org.timezone)],
+  ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Change name or time zone' })}</p>`;
 }
 
-function addresses({ cidrs }: AllowListView): Html {
+function addresses({ cidrs }: AllowListView, visit: ScreenVisit): Html {
   return html`<p>${cidrs.length === 0 ? html`${badge('any address')} Keys and sessions work from everywhere.` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
-<p class="form-end"><a class="button" href="${settingsPath}/addresses">Change the list</a></p>`;
+<p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Change the list' })}</p>`;
 }
 
 function home({ home_region, residency_mode }: OrgView): Html {

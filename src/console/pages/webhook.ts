@@ -9,16 +9,18 @@ import {
   empty,
   facts,
   heading,
+  linkButton,
   nextPage,
   secretBox,
   type Tone,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens, pathOf } from '../editing.ts';
+import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, milliseconds, time, words } from '../format.ts';
 import { localTime } from '../forms.ts';
 import { type Html, html, link, type Part, path } from '../html.ts';
+import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import { type SubscriptionView, signingBadge, subscriptionFields, subscriptionStatus } from './webhooks.ts';
 
@@ -61,6 +63,9 @@ const filters: readonly Filter[] = [
   { name: 'event_type', label: 'Event' },
 ];
 
+/** Parameters of the page's address that say what was done. */
+const notFilters = ['redelivering', 'more'];
+
 const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
   org.path + pathOf(`/webhooks/{sub_id}${rest}`, params);
 
@@ -72,7 +77,7 @@ function action(
 ): Screen {
   return actionScreen({
     path: `${subPath}${name}`,
-    send: (visit) => visit.api.send(method, apiPath(visit, target)),
+    call: `${method} {org}/webhooks/{sub_id}${target}`,
     done,
     back: done === 'deleted' ? '/console/webhooks' : subPath,
   });
@@ -90,7 +95,7 @@ export const webhookDetailScreens: readonly Screen[] = [
       const { url, events, description } = await visit.api.get<SubscriptionView>(apiPath(visit));
       return { url, events, description: description ?? '' };
     },
-    send: (visit, body) => visit.api.send('PATCH', apiPath(visit), body),
+    call: 'PATCH {org}/webhooks/{sub_id}',
     done: 'saved',
   }),
   action('/pause', 'POST', '/pause', 'paused'),
@@ -123,7 +128,8 @@ export const webhookDetailScreens: readonly Screen[] = [
       state: 'failed',
       from: localTime(new Date(now.getTime() - dayMs).toISOString(), org.timezone),
     }),
-    send: (visit, body) => redelivered(visit, body),
+    call: 'POST {org}/webhooks/{sub_id}/redeliver',
+    send: redelivered,
     longWork: true,
     show: async ({ params }, { redelivering, next_cursor }) =>
       seeOther(
@@ -136,12 +142,8 @@ export const webhookDetailScreens: readonly Screen[] = [
   }),
   actionScreen<{ secret: string }>({
     path: `${subPath}/signing`,
-    send: (visit) =>
-      visit.api.send(
-        'POST',
-        apiPath(visit, '/signing/rotate'),
-        visit.form.has('force') ? { force: true } : {},
-      ),
+    call: 'POST {org}/webhooks/{sub_id}/signing/rotate',
+    body: ({ form }) => (form.has('force') ? { force: true } : {}),
     done: 'saved',
     back: subPath,
     show: async ({ params }, { secret }) =>
@@ -193,7 +195,7 @@ async function one(visit: ScreenVisit) {
   const [signing, deliveries] = await Promise.all([
     api.tryGet<SigningView>(apiPath(visit, '/signing')),
     api.tryGet<Listed<DeliveryView>>(
-      link(apiPath(visit, '/deliveries'), { ...filterQuery(filters, query), limit: '50' }),
+      link(apiPath(visit, '/deliveries'), { ...filterQuery(query, notFilters), limit: '50' }),
     ),
   ]);
   const here = pathOf(subPath, params);
@@ -208,7 +210,7 @@ async function one(visit: ScreenVisit) {
     );
   const page = view(
     'Webhook',
-    html`${heading('Webhook', buttons(sub, here), sub.url)}
+    html`${heading('Webhook', buttons(sub, here, visit), sub.url)}
 ${card(
   'About it',
   facts([
@@ -218,23 +220,24 @@ ${card(
     ['Since', time(sub.created_at, org.timezone)],
   ]),
 )}
-${cardOf('Signing', signing, (found) => signingBody(sub, found, here, org.timezone))}
+${cardOf('Signing', signing, (found) => signingBody(sub, found, here, visit))}
 ${inLine > 0 && html`<p class="note">${count(inLine)} ${inLine === 1 ? 'delivery was' : 'deliveries were'} put in line again; those that still wait are listed below.${query.has('more') && ' There are more in that range: deliver again once these are through.'}</p>`}
-${filterBar(here, filters, query)}
-${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, org.timezone, nextPage(here, query, next_cursor)))}`,
+${filterBar(here, filters, query, notFilters)}
+${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, visit, nextPage(here, query, next_cursor)))}`,
   );
   return { ...page, goesOn: sub.status === 'active' && isMoving };
 }
 
-function buttons(sub: SubscriptionView, here: string): Html {
-  return html`${actionButton({ path: `${here}/test`, label: 'Send a test' })}
-<a class="button" href="${here}/redeliver">Deliver again</a>
-<a class="button" href="${here}/edit">Edit</a>
-${sub.status === 'active' ? actionButton({ path: `${here}/pause`, label: 'Pause' }) : actionButton({ path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
-${askFirst({ path: `${here}/delete`, label: 'Delete' }, 'It gets no more events, and what waits for it is dropped.')}`;
+function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Html {
+  return html`${actionButton(visit, { path: `${here}/test`, label: 'Send a test' })}
+${linkButton(visit, { path: `${here}/redeliver`, label: 'Deliver again' })}
+${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
+${sub.status === 'active' ? actionButton(visit, { path: `${here}/pause`, label: 'Pause' }) : actionButton(visit, { path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
+${askFirst(visit, { path: `${here}/delete`, label: 'Delete' }, 'It gets no more events, and what waits for it is dropped.')}`;
 }
 
-function signingBody(sub: SubscriptionView, signing: SigningView, here: string, timezone: string): Part {
+function signingBody(sub: SubscriptionView, signing: SigningView, here: string, visit: ScreenVisit): Part {
+  const { timezone } = visit.org;
   const isOwn = signing.event_version === 2;
   const isOverlapping = signing.overlap_ends_at !== null;
   return html`${facts([
@@ -243,8 +246,10 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
     ['Made', time(signing.created_at, timezone)],
     ['The one before signs too, until', time(signing.overlap_ends_at, timezone)],
   ])}<p class="more">${askFirst(
+    visit,
     {
       path: `${here}/signing`,
+      once: true,
       label: isOwn ? 'Rotate the secret' : 'Make a secret of its own',
       ...(isOverlapping && { fields: { force: 'true' } }),
     },
@@ -258,7 +263,13 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
 
 const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
 
-function deliveryList(deliveries: readonly DeliveryView[], here: string, timezone: string, next: Part): Part {
+function deliveryList(
+  deliveries: readonly DeliveryView[],
+  here: string,
+  visit: ScreenVisit,
+  next: Part,
+): Part {
+  const { timezone } = visit.org;
   if (deliveries.length === 0) {
     return empty(
       'No deliveries',
@@ -284,7 +295,7 @@ function deliveryList(deliveries: readonly DeliveryView[], here: string, timezon
         title: '',
         cell: (one) =>
           one.state !== 'waiting' &&
-          actionButton({
+          actionButton(visit, {
             path: `${here}${path`/deliveries/${one.id}/redeliver`}`,
             label: 'Redeliver',
             about: one.event_type,

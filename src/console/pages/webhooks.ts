@@ -1,7 +1,8 @@
 /** Webhook subscriptions: who gets which events, signed how. */
 import type { Listed } from '../api.ts';
-import { badge, card, empty, heading, type Tone } from '../components.ts';
+import { badge, card, empty, heading, linkButton, type Tone } from '../components.ts';
 import { formScreens } from '../editing.ts';
+import { filterQuery } from '../filters.ts';
 import type { Field } from '../forms.ts';
 import { type Html, html, link, path } from '../html.ts';
 import { listing } from '../listing.ts';
@@ -48,7 +49,7 @@ export const webhookScreens: readonly Screen[] = [
     submit: 'Subscribe',
     back: listPath,
     fields: () => subscriptionFields,
-    send: ({ api, org }, body) => api.send('POST', `${org.path}/webhooks`, body),
+    call: 'POST {org}/webhooks',
     done: 'webhook_created',
   }),
 ];
@@ -65,9 +66,11 @@ export function signingBadge({ event_version }: SubscriptionView): Html {
     : badge('org secret (v1, deprecated)', 'warn');
 }
 
-async function list({ api, org, query }: ScreenVisit) {
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'New webhook', tone: 'primary' });
   const listed = await api.get<Listed<SubscriptionView>>(
-    link(`${org.path}/webhooks`, { cursor: query.get('cursor') ?? undefined, limit: '50' }),
+    link(`${org.path}/webhooks`, { ...filterQuery(query), limit: '50' }),
   );
   const onV1 = listed.data.filter(({ event_version }) => event_version === 1).length;
   const body = listing({
@@ -77,7 +80,7 @@ async function list({ api, org, query }: ScreenVisit) {
     none: empty(
       'Nobody is told yet',
       'Subscribe an address to hear of thresholds, exhausted limits, approvals and more.',
-      html`<a class="button primary" href="${listPath}/new">New webhook</a>`,
+      create,
     ),
     caption: 'Webhooks',
     columns: [
@@ -93,7 +96,7 @@ async function list({ api, org, query }: ScreenVisit) {
   });
   return view(
     'Webhooks',
-    html`${heading('Webhooks', html`<a class="button primary" href="${listPath}/new">New webhook</a>`, 'Who is told of events, and whether they arrive.')}
+    html`${heading('Webhooks', create, 'Who is told of events, and whether they arrive.')}
 ${onV1 > 0 && html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the org’s secret (v1). That ends on 31 December 2027: open it and make a secret of its own.</p>`}
 ${card('Subscriptions', body)}`,
   );

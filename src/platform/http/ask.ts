@@ -26,11 +26,39 @@ export interface Question {
   /** With its query string. */
   readonly path: string;
   readonly body?: object;
+  /** The `Idempotency-Key` of a write, such as a form that a browser may send again. */
+  readonly idempotencyKey?: string | undefined;
   /** Told how far it is, where the answer takes long to find. */
   readonly onProgress?: Asked['onProgress'];
 }
 
 export type Ask = (question: Question) => Promise<Reply | StreamedReply>;
+
+/**
+ * Why a caller may not use a route, by its role, scopes and grant; undefined: it may. Decided from the declaration alone:
+ * nothing is called, counted or recorded.
+ */
+export type Examine = (
+  question: Pick<Question, 'credential' | 'address' | 'method' | 'path'>,
+) => Refusal | undefined;
+
+export function createExamine({ router, clock }: Pick<AskDependencies, 'router' | 'clock'>): Examine {
+  return ({ credential, address, method, path }) => {
+    const match = router.find(method, path);
+    if (match instanceof Refusal || match.endpoint.kind === 'page') {
+      return refuse('not_found', 'There is no such route.');
+    }
+    try {
+      admit(credential, match.endpoint.route, match, { address, now: clock.now() });
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refusal) {
+        return error;
+      }
+      throw error;
+    }
+  };
+}
 
 export interface AskDependencies {
   readonly router: Router;
@@ -45,6 +73,7 @@ export function createAsk(deps: AskDependencies): Ask {
   const { router, clock, log, answerRoute, tellRefused } = deps;
   return async (question) => {
     const { credential, foundAt, findAgain, address, traceId, method, path, body, onProgress } = question;
+    const { idempotencyKey } = question;
     const match = router.find(method, path);
     try {
       if (match instanceof Refusal) {
@@ -76,7 +105,7 @@ export function createAsk(deps: AskDependencies): Ask {
         stillAdmitted: isStillAdmitted,
         // By way of its text, so that it is held against the same rules.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
-        keyLines: [],
+        keyLines: idempotencyKey === undefined ? [] : [idempotencyKey],
         onProgress,
       });
       // With the page's trace id: what a page has asked is found beside the page itself. It may name a person, so it is

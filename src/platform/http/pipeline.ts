@@ -20,7 +20,7 @@ import type { RequestMetrics } from '../metrics.ts';
 import { AtHomeElsewhere, type Caller, type Credential } from './access.ts';
 import { type AddressList, clientAddress } from './address.ts';
 import { type AnswerRouteDependencies, admit, createAnswerRoute } from './answer-route.ts';
-import { type Ask, createAsk } from './ask.ts';
+import { type Ask, createAsk, createExamine, type Examine } from './ask.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
 import { readForm, storableParameters } from './body.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
@@ -102,6 +102,7 @@ export interface Pipeline {
   /** The headers of a response to a request whose head could not be read to its end. */
   readonly headersOfUnread: HeadersOfUnread;
   readonly ask: Ask;
+  readonly examine: Examine;
 }
 
 export function createPipeline(deps: PipelineDependencies): Pipeline {
@@ -382,6 +383,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     serve,
     headersOfUnread: ({ method, target }) => ({ ...deprecationOf(router.endpointOf(method, target)) }),
     ask: createAsk({ ...deps, answerRoute }),
+    examine: createExamine(deps),
   };
 }
 

@@ -1,0 +1,310 @@
+/** Forms of the console: offered to those who may use them, sent once, and never with what nobody asked for. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { screens } from '../../src/console/screens.ts';
+import { type OrgRole, type Scope, scopes } from '../../src/platform/http/access.ts';
+import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { furnish, leaveWork } from '../support/console-furniture.ts';
+import { followLinks } from '../support/console-links.ts';
+import { cookieOf, postForm } from '../support/sign-in.ts';
+
+let world: World;
+let org: TestOrg;
+let cookie: string;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg('Northwind');
+  await furnish(world, org);
+  await leaveWork(world, org);
+  cookie = await signedIn(org.ownerKey);
+});
+afterAll(() => world.close());
+
+const api = (method: string, path: string) =>
+  world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey });
+const open = (path: string, as = cookie) => world.request('GET', path, { headers: { cookie: as } });
+
+async function signedIn(key: string): Promise<string> {
+  return cookieOf(await postForm(world, '/console/login', { key }));
+}
+
+async function signedInAs(role: OrgRole, held: readonly Scope[], to = org): Promise<string> {
+  return signedIn((await world.mintKey(to, role, held)).secret);
+}
+
+/** The addresses that the forms of a page are sent to. */
+function formsOf(text: string): string[] {
+  return [...text.matchAll(/<form method="post"[^>]*?action="([^"]+)"|formaction="([^"]+)"/g)]
+    .map(([, action, other]) => (action ?? other ?? '').replaceAll('&amp;', '&'))
+    .filter((action) => !/^\/console\/(theme|logout|support\/leave)$/.test(action));
+}
+
+async function formsOffered(as: string): Promise<string[]> {
+  const found = new Set<string>();
+  await followLinks('org', async (path) => {
+    const { text } = await open(path, as);
+    for (const action of formsOf(text)) {
+      found.add(action);
+    }
+    return text;
+  });
+  // The last ones sign out whoever sends them.
+  return [...found].sort((a, b) => Number(a.includes('/sessions/')) - Number(b.includes('/sessions/')));
+}
+
+describe('a form', () => {
+  const reads = scopes.filter((scope) => scope.endsWith(':read'));
+  test.each<[OrgRole, string, readonly Scope[]]>([
+    ['viewer', 'every scope', scopes],
+    ['member', 'every scope', scopes],
+    ['admin', 'every scope', scopes],
+    ['owner', 'read scopes alone', reads],
+    ['admin', 'read scopes, budgets:write and keys:write', [...reads, 'budgets:write', 'keys:write']],
+  ])(
+    'is not offered to the role %s with %s if sending it would be refused for that',
+    async (role, _, held) => {
+      // What is sent has its effect, if it is allowed.
+      const theirs = await world.createOrg();
+      await furnish(world, theirs);
+      await leaveWork(world, theirs);
+      const as = await signedInAs(role, held, theirs);
+      const refused: string[] = [];
+      for (const action of await formsOffered(as)) {
+        const { status, text } = await postForm(world, action, {}, { cookie: as });
+        if (status === 403) {
+          refused.push(`${action}: ${/Code <code>(\w+)/.exec(text)?.[1]}`);
+        }
+      }
+      expect(refused).toEqual([]);
+    },
+  );
+
+  test('is offered to an owner, whatever it is for', async () => {
+    const offered = await formsOffered(cookie);
+    const missing = screens
+      .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
+      .map(({ path }) => path)
+      .filter((path) => !offered.some((action) => patternOf(path).test(action)));
+    // One page of each kind is opened: of a webhook that is not paused and has no delivery, of a built-in detector.
+    expect(missing).toEqual([
+      '/console/webhooks/{sub_id}/resume',
+      '/console/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
+      '/console/safety/{detector_id}/delete',
+      '/console/settings/sso/remove',
+    ]);
+  });
+
+  test('shows what it holds to those who may not change it, and says what they lack', async () => {
+    const [budget] = (await api('GET', '/budgets')).json.data;
+    const path = `/console/limits/budgets/${budget.id}`;
+    const viewer = await open(path, await signedInAs('viewer', scopes));
+    expect(viewer.status).toBe(200);
+    expect(viewer.text).toContain('This needs the role admin.');
+    expect(viewer.text).toMatch(/<fieldset class="form as-text" disabled>.*value="All"/s);
+    expect(formsOf(viewer.text)).toEqual([]);
+    const narrow = await open(path, await signedInAs('owner', ['budgets:read']));
+    expect(narrow.text).toContain('Requires <code>budgets:write</code>');
+    const nothing = await open('/console/limits/budgets/new', await signedInAs('viewer', scopes));
+    expect([nothing.status, formsOf(nothing.text)]).toEqual([403, []]);
+  });
+
+  test('offers no role or key that is above the visitor', async () => {
+    const as = await signedInAs('admin', scopes);
+    const { text } = await open('/console/keys/new', as);
+    expect([...text.matchAll(/<option value="(\w+)"/g)].map(([, role]) => role)).toEqual([
+      'member',
+      'viewer',
+      'admin',
+    ]);
+    const list = (await open('/console/keys', as)).text;
+    const rows = list.split('<tr role="row">').filter((row) => /<td[^>]*>owner</.test(row));
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.join('')).not.toMatch(/revoke|rotate/);
+  });
+});
+
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+/** The hidden fields of the form that is sent to an address. */
+function hiddenFields(text: string, action: string): Record<string, string> {
+  const form = text.split('<form ').find((one) => one.includes(`action="${action}"`)) ?? '';
+  return Object.fromEntries(
+    [...form.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]),
+  );
+}
+
+const secretIn = (text: string) => /<code id="secret">([^<]+)</.exec(text)?.[1];
+
+describe('a form that is sent again by a reload', () => {
+  test('shows the key that was made, and makes no second', async () => {
+    const form = { ...hiddenFields((await open('/console/keys/new')).text, '/console/keys/new') };
+    const fields = { ...form, name: 'Reloaded', role: 'member', scopes: 'runs:read' };
+    const [first, again] = [
+      await postForm(world, '/console/keys/new', fields, { cookie }),
+      await postForm(world, '/console/keys/new', fields, { cookie }),
+    ];
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(secretIn(again.text)).toBe(secretIn(first.text));
+    const named = (await api('GET', '/keys?name=Reloaded')).json.data;
+    expect(named).toHaveLength(1);
+  });
+
+  test('with other values says that it was sent, and can be sent again then', async () => {
+    const form = hiddenFields((await open('/console/keys/new')).text, '/console/keys/new');
+    const fields = { ...form, name: 'Changed', role: 'member', scopes: 'runs:read' };
+    await postForm(world, '/console/keys/new', fields, { cookie });
+    const changed = await postForm(world, '/console/keys/new', { ...fields, role: 'viewer' }, { cookie });
+    expect([changed.status, changed.text.includes('This form was already sent')]).toEqual([409, true]);
+    const next = { ...fields, role: 'viewer', ...hiddenFields(changed.text, '/console/keys/new') };
+    expect((await postForm(world, '/console/keys/new', next, { cookie })).status).toBe(200);
+    expect((await api('GET', '/keys?name=Changed')).json.data).toHaveLength(2);
+  });
+
+  test('rotates a key, makes a signing secret, a sign-in link and an invitation once', async () => {
+    const { id } = await world.mintKey(org, 'member', ['runs:read']);
+    const [member] = (await api('GET', '/members?status=invited')).json.data;
+    const [webhook] = (await api('GET', '/webhooks')).json.data;
+    for (const [page, action, typed] of [
+      [`/console/keys/${id}/rotate`, `/console/keys/${id}/rotate`, { overlap_seconds: '0' }],
+      [`/console/webhooks/${webhook.id}`, `/console/webhooks/${webhook.id}/signing`, {}],
+      ['/console/settings/members', `/console/settings/members/${member.id}/link`, {}],
+      [
+        '/console/settings/members/new',
+        '/console/settings/members/new',
+        { email: 'grace@example.com', role: 'viewer' },
+      ],
+    ] as const) {
+      const fields = { ...hiddenFields((await open(page)).text, action), ...typed };
+      const first = await postForm(world, action, fields, { cookie });
+      const again = await postForm(world, action, fields, { cookie });
+      expect([action, first.status, again.status]).toEqual([action, 200, 200]);
+      expect([action, secretIn(again.text)]).toEqual([action, secretIn(first.text)]);
+      expect(secretIn(first.text)).toMatch(/\S{20}/);
+    }
+  });
+
+  test('opens a support session once', async () => {
+    const as = await signedIn(world.operatorKey);
+    const [grant] = (
+      await world.request('GET', '/v1/admin/support/grants?status=active', { key: world.operatorKey })
+    ).json.data;
+    const action = `/console/grants/${grant.id}/open`;
+    const fields = hiddenFields((await open('/console/grants', as)).text, action);
+    const first = await postForm(world, action, fields, { cookie: as });
+    const again = await postForm(world, action, fields, { cookie: as });
+    expect(secretIn(first.text)).toMatch(/\S{20}/);
+    expect(secretIn(again.text)).toBe(secretIn(first.text));
+  });
+});
+
+describe('a key', () => {
+  test('is not made without a scope, in an org or by an operator', async () => {
+    const fields = { name: 'Nothing', role: 'member' };
+    const own = await postForm(world, '/console/keys/new', fields, { cookie });
+    expect(own.status).toBe(422);
+    expect(own.text).toMatch(/id="field-scopes-fault">Select at least one scope\.</);
+    expect(own.text).toContain('value="Nothing"');
+    const operator = await signedIn(world.operatorKey);
+    const byOperator = await postForm(world, `/console/orgs/${org.id}/key`, fields, { cookie: operator });
+    expect(byOperator.status).toBe(422);
+    expect((await api('GET', '/keys?name=Nothing')).json.data).toEqual([]);
+  });
+
+  test('has presets, of scopes that the visitor has', async () => {
+    const checked = async (path: string, as?: string) =>
+      [...(await open(path, as)).text.matchAll(/value="([a-z]+:[a-z]+)" checked/g)].map(([, scope]) => scope);
+    expect(await checked('/console/keys/new')).toEqual([]);
+    expect(await checked('/console/keys/new?preset=gateway')).toEqual(['edge:decide', 'runs:write']);
+    expect(await checked('/console/keys/new?preset=read')).toEqual(
+      scopes.filter((scope) => scope.endsWith(':read')).toSorted(),
+    );
+    const narrow = await signedInAs('admin', ['keys:read', 'keys:write', 'runs:read']);
+    expect(await checked('/console/keys/new?preset=read', narrow)).toEqual(['keys:read', 'runs:read']);
+    expect((await open('/console/keys/new', narrow)).text).not.toContain('preset=gateway');
+  });
+});
+
+describe('percents', () => {
+  const budget = { name: 'Percents', scope_kind: 'org', period: 'day', limit_usd: '5', enforcement: 'block' };
+
+  test('are taken with their sign', async () => {
+    const fields = { ...budget, alert_thresholds: '50%, 80 %\n100' };
+    const { status } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
+    expect(status).toBe(303);
+    const made = (await api('GET', '/budgets')).json.data;
+    expect(made).toContainEqual(
+      expect.objectContaining({ name: 'Percents', alert_thresholds: [50, 80, 100] }),
+    );
+  });
+
+  test('that are none are refused with one message, however many there are', async () => {
+    const fields = { ...budget, alert_thresholds: 'half, most' };
+    const { text } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
+    expect(text).toContain('id="field-alert_thresholds-fault">Must be an integer.</p>');
+  });
+});
+
+describe('a filter in the address', () => {
+  test('that a run links to is applied', async () => {
+    await world.request('POST', '/v1/runs', {
+      key: org.ownerKey,
+      body: { model: 'teamwork', cost_usd: '1', team: 'web', department: 'engineering', tags: { a: 'b' } },
+    });
+    const [run] = (await world.request('GET', '/v1/runs?team=web', { key: org.ownerKey })).json.data;
+    const { text } = await open(`/console/runs/${run.id}`);
+    const links = [...text.matchAll(/href="(\/console\/runs\?[^"]+)"/g)].map(([, link = '']) =>
+      link.replaceAll('&amp;', '&'),
+    );
+    expect(links.map((link) => /\?(\w+)=/.exec(link)?.[1])).toEqual(
+      expect.arrayContaining(['model', 'team', 'department', 'tag', 'key_id']),
+    );
+    for (const link of links) {
+      const page = await open(link);
+      expect([link, page.status, page.text.includes(run.id)]).toEqual([link, 200, true]);
+      const [, name = '', value = ''] = /\?(\w+)=(.*)/.exec(link) ?? [];
+      expect(page.text).toContain(`name="${name}" value="${decodeURIComponent(value)}"`);
+    }
+    const rows = ((await open('/console/runs?team=web')).text.match(/<tr /g) ?? []).length;
+    expect(rows).toBe(1 + 1);
+  });
+
+  test('that the API knows and the page has no field for is applied and shown', async () => {
+    const { text } = await open('/console/runs?external_id=none');
+    expect(text).toContain('Nothing is like this');
+    expect(text).toContain('name="external_id" value="none"');
+  });
+
+  test.each([
+    '/console/runs?teem=web',
+    '/console/refusals?teem=web',
+    '/console/customers?teem=web',
+    '/console/limits?teem=web',
+    '/console/limits?kind=none',
+    '/console/approvals?state=none',
+    '/console/policies?teem=web',
+    '/console/safety?teem=web',
+    '/console/keys?teem=web',
+    '/console/webhooks?teem=web',
+    '/console/audit?teem=web',
+    '/console/forecasts?teem=web',
+    '/console/settings/members?teem=web',
+    '/console/settings/sessions?teem=web',
+  ])('that is unknown is refused and named: %s', async (path) => {
+    const { status, text } = await open(path);
+    expect(status).toBe(422);
+    expect(text).toMatch(/<code>(teem|kind|state)<\/code>/);
+  });
+});
+
+test('a new organization is shown after it was made, where its first key is made', async () => {
+  const as = await signedIn(world.operatorKey);
+  const made = await postForm(world, '/console/orgs/new', { name: 'Fabrikam' }, { cookie: as });
+  expect(made.headers.location).toMatch(/^\/console\/orgs\/org_\w+\?done=org_created$/);
+  const { text } = await open(made.headers.location ?? '', as);
+  expect(text).toContain('<h1>Fabrikam</h1>');
+  expect(text).toMatch(/href="\/console\/orgs\/org_\w+\/key">Mint a key</);
+});

@@ -1,0 +1,63 @@
+/** Something of everything in an org, so that the console has a link to a page of each kind and a row in each list. */
+import { expect } from 'vitest';
+import type { TestOrg, World } from '../harness.ts';
+
+export async function furnish(world: World, org: TestOrg): Promise<void> {
+  const asOwner = { key: org.ownerKey };
+  const asOperator = { key: world.operatorKey };
+  const run = { model: 'm', cost_usd: '1', workflow: 'triage', customer_id: 'a/b & c', action: 'plan' };
+  for (const [path, body] of [
+    ['/budgets', { name: 'All', scope_kind: 'org', period: 'month', limit_usd: '50' }],
+    ['/customer-limits', { customer_id: '*', period: 'month', limit_usd: '5' }],
+    ['/credit-packs', { customer_id: 'a/b & c', amount_usd: '20' }],
+    ['/policies', { effect: 'block', models: ['x'], priority: 1, reason: 'No.' }],
+    ['/safety-detectors', { name: 'words', kind: 'words', words: ['x'], action: 'flag' }],
+    ['/capacity-scenarios', { name: 'Growth', changes: { teams: 2 } }],
+    ['/members', { email: 'ada@example.com', role: 'viewer' }],
+    ['/webhooks', { url: 'https://hooks.example.com', events: ['*'] }],
+  ] as const) {
+    const made = await world.request('POST', `/v1/orgs/${org.id}${path}`, { ...asOwner, body });
+    expect([path, made.status]).toEqual([path, 201]);
+  }
+  await world.request('POST', '/v1/runs', { ...asOwner, body: run });
+  await world.request('POST', '/v1/benchmarks/cohorts', {
+    ...asOwner,
+    body: { name: 'Peers', criteria: {} },
+  });
+  const price = { input_usd_per_million: '1', output_usd_per_million: '2' };
+  await world.request('PUT', '/v1/admin/models/m', { ...asOperator, body: price });
+  await world.request('PUT', `/v1/admin/orgs/${org.id}/prices/m`, {
+    ...asOperator,
+    body: { discount_percent: '20' },
+  });
+}
+
+/** What waits for somebody to decide or to end it, so that there is a button for it. */
+export async function leaveWork(world: World, org: TestOrg): Promise<void> {
+  const asOwner = { key: org.ownerKey };
+  const api = (method: string, path: string, body: object) =>
+    world.request(method, `/v1/orgs/${org.id}${path}`, { ...asOwner, body });
+  await api('POST', '/policies', {
+    effect: 'require_approval',
+    actions: ['drop'],
+    priority: 2,
+    reason: 'Two pairs of eyes.',
+  });
+  const { secret } = await world.mintKey(org, 'member', ['runs:write']);
+  const dropped = { model: 'm', cost_usd: '1', action: 'drop' };
+  await world.request('POST', '/v1/runs', { key: secret, body: dropped });
+  await world.request('POST', '/v1/edge/decision', {
+    ...asOwner,
+    body: { model: 'm', estimated_cost_usd: '0.5' },
+  });
+  await api('POST', '/evals', { suite: 's', model: 'm', score: 0.9, samples: 3 });
+  await api('PUT', '/spend-cap', { cap_usd: '100' });
+  const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  for (const approval_required of [false, true]) {
+    await api('PUT', '/support-access/settings', { allowed: true, approval_required });
+    await world.request('POST', '/v1/admin/support/grants', {
+      key: world.operatorKey,
+      body: { org_id: org.id, scope: ['runs:read'], reason: 'Ticket 4711', expires_at },
+    });
+  }
+}
