@@ -20,7 +20,10 @@ export interface Webhooks {
 export function controlWebhooks(
   world: World,
   options: Partial<SenderOptions> &
-    Partial<Pick<DispatcherDependencies, 'faults' | 'random' | 'clock' | 'stopWaitMs'>> = {},
+    Partial<Pick<DispatcherDependencies, 'faults' | 'random' | 'clock' | 'nowMs' | 'stopWaitMs'>> & {
+      /** How long each answer took, as the dispatcher is told. */
+      readonly latencyMs?: number;
+    } = {},
 ): Webhooks {
   const { db, parts } = world;
   const {
@@ -28,8 +31,11 @@ export function controlWebhooks(
     random = () => 0.5,
     clock = world.clock,
     stopWaitMs = 5_000,
+    latencyMs,
+    nowMs = () => performance.now(),
     ...sending
   } = options;
+  const sender = createSender({ allowPrivateNetworks: true, ...sending });
   const ids = createIds(clock);
   const dispatcher = createDispatcher({
     db,
@@ -38,11 +44,18 @@ export function controlWebhooks(
     heads: parts.auditHeads,
     faults,
     random,
+    nowMs,
     stopWaitMs,
     log: createLog('silent'),
     secrets: parts.secrets,
     counts: createDeliveryCounts(),
-    sender: createSender({ allowPrivateNetworks: true, ...sending }),
+    sender: {
+      ...sender,
+      async send(message) {
+        const answer = await sender.send(message);
+        return { ...answer, latencyMs: latencyMs ?? answer.latencyMs };
+      },
+    },
     userAgent: 'Purser/test',
     docsUrl: () => 'https://docs.example',
   });

@@ -42,6 +42,8 @@ export interface DispatcherDependencies extends Appending {
   readonly userAgent: string;
   docsUrl(): string;
   random?(): number;
+  /** A clock that only goes forward. */
+  nowMs?(): number;
   /** How long a stop waits for what is under way. */
   readonly stopWaitMs?: number;
 }
@@ -81,7 +83,7 @@ interface Work {
 
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   const { db, clock, ids, heads, log, faults, sender, counts } = deps;
-  const { random = Math.random, stopWaitMs = usualStopWaitMs } = deps;
+  const { random = Math.random, stopWaitMs = usualStopWaitMs, nowMs = () => performance.now() } = deps;
   const owner = randomUUID();
   const receivers = createReceivers(deps);
   const recorder = createRecorder(db, async (failing, at) => {
@@ -127,7 +129,13 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     if (stopped || (room.quick <= 0 && room.slow <= 0)) {
       return;
     }
-    for (const { is_slow, ...lane } of await claimLanes(db, owner, await agreedNow(db, clock), room)) {
+    const claimed = await claimLanes(db, owner, await agreedNow(db, clock), room);
+    const atWork = new Set([...inHand.keys()].map(({ lane }) => lane.subscription_id));
+    for (const { is_slow, ...lane } of claimed) {
+      if (atWork.has(lane.subscription_id)) {
+        // Its lease ran out while this process was still at work on it; the claim has renewed it.
+        continue;
+      }
       const one = { lane, wasSlow: is_slow, pace: new Pace(is_slow), aheadMs: 0 };
       inHand.set(
         one,
@@ -178,7 +186,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   async function sendAll(one: Work, due: readonly DueDelivery[]): Promise<void> {
     const queue = due.values();
     const recorded: Promise<void>[] = [];
-    const slowTurnEndsMs = performance.now() + slowMs;
+    const slowTurnEndsMs = nowMs() + slowMs;
     const sendOneAfterTheOther = async (index: number) => {
       for (const delivery of queue) {
         const receiver = await receivers.find(one.lane);
@@ -186,7 +194,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
           return;
         }
         recorded.push(...(await attempt(one, receiver, delivery)));
-        if (index >= one.pace.width || (one.pace.isSlow === true && performance.now() >= slowTurnEndsMs)) {
+        if (index >= one.pace.width || (one.pace.isSlow === true && nowMs() >= slowTurnEndsMs)) {
           return;
         }
       }

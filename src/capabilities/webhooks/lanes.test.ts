@@ -22,7 +22,8 @@ afterAll(() => world.close());
 beforeEach(async () => {
   org = await world.createOrg();
   // Works from the first delivery on: a test that asks for none has everything for itself.
-  webhooks = controlWebhooks(world);
+  // A busy machine makes nobody slow.
+  webhooks = controlWebhooks(world, { latencyMs: 1, nowMs: () => 0 });
 });
 afterEach(async () => {
   await webhooks.stop();
@@ -241,6 +242,30 @@ describe('an attempt under way', () => {
     expect(t).toBe(Math.floor(agreed.getTime() / 1_000));
     const [delivery] = (await call('GET', `${id}/deliveries`)).data;
     expect(Date.parse(delivery.next_attempt_at) - agreed.getTime()).toBe(5_000);
+  });
+
+  test('is not sent a second time by the process that is still at it, if its lease ran out', async () => {
+    const waiting: (() => void)[] = [];
+    const there = await receiver((response) => void waiting.push(() => response.writeHead(204).end()));
+    const id = await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    await webhooks.begin();
+    await eventually(() => expect(waiting).toHaveLength(1));
+    // As after a pause of the process, or while the database was away.
+    await world.db.query("UPDATE webhook_lanes SET leased_until = now() - interval '1 second'", []);
+    await webhooks.begin();
+    const other = await receiver();
+    await subscribe(world, org, other.url);
+    await makeBudget(world, org);
+    await webhooks.begin();
+    // What would be sent twice comes before what became due later.
+    await eventually(() => expect(other.received).toHaveLength(1));
+    expect(waiting).toHaveLength(1);
+    waiting[0]?.();
+    await eventually(() => expect(waiting).toHaveLength(2));
+    waiting[1]?.();
+    await webhooks.idle();
+    expect(await lane(id)).toMatchObject({ owner: null });
   });
 
   test('that never ends does not keep the process from ending', async () => {
