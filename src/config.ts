@@ -129,7 +129,7 @@ const settings = {
   bodyLimitBytes: whole(
     'SVC_BODY_LIMIT_BYTES',
     String(32 * 1024 * 1024),
-    'The largest request body, also after decompression.',
+    'The largest request body, also after decompression. Most routes take less: see each operation in the OpenAPI document.',
     1_024,
     1_073_741_824,
   ),

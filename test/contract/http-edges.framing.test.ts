@@ -59,6 +59,18 @@ describe('what is not well-formed is 400, and nothing else follows it', () => {
     'chunks that are not the last coding': rawRequest('POST', '/v1/admin/orgs', [
       'Transfer-Encoding: chunked, gzip',
     ]),
+    'a coding before chunks': `${rawRequest('POST', '/v1/admin/orgs', ['Transfer-Encoding: gzip, chunked'])}0\r\n\r\n`,
+    'chunks twice': `${rawRequest('POST', '/v1/admin/orgs', ['Transfer-Encoding: chunked, chunked'])}0\r\n\r\n`,
+    'a coding before chunks in lines of their own': `${rawRequest('POST', '/v1/admin/orgs', [
+      'Transfer-Encoding: identity',
+      'Transfer-Encoding: chunked',
+    ])}0\r\n\r\n`,
+    'no coding at all': rawRequest('POST', '/v1/admin/orgs', ['Transfer-Encoding: identity']),
+    'two keys': rawRequest('GET', '/v1/runs', ['Authorization: Bearer a', 'Authorization: Bearer b']),
+    'the same key twice': rawRequest('GET', '/v1/runs', [
+      'Authorization: Bearer a',
+      'Authorization: Bearer a',
+    ]),
     'an unknown Expect': rawRequest('GET', '/v1/meta/errors', ['Expect: tea']),
   };
   it.each(Object.entries(malformed))('%s', async (_, request) => {
@@ -77,6 +89,24 @@ describe('what is not well-formed is 400, and nothing else follows it', () => {
       expect(answers.map(refusalIn)).toEqual(['401 unauthorized']);
     },
   );
+
+  it.each(['gzip, chunked', 'chunked, chunked', 'identity, chunked'])(
+    'a request with the transfer coding %s is refused before its caller is looked at, and is the last one',
+    async (coding) => {
+      const client = await RawClient.open(edge.port);
+      const head = rawRequest('POST', '/v1/admin/orgs', [...edge.operator, `Transfer-Encoding: ${coding}`]);
+      await client.send(head, '2\r\n{}\r\n0\r\n\r\n', edge.createOrg('Smuggled'));
+      const answers = await client.answersUntilClosed();
+      expect(answers.map(refusalIn)).toEqual(['400 bad_request']);
+      expect(answers[0]?.headers.connection).toBe('close');
+    },
+  );
+
+  it('CHUNKED is chunked', async () => {
+    const head = rawRequest('POST', '/v1/admin/orgs', [...edge.operator, 'Transfer-Encoding: CHUNKED']);
+    const [answer] = await exchange(edge.port, head, 'c\r\n{"name":"x"}\r\n0\r\n\r\n');
+    expect(answer?.status).toBe(201);
+  });
 
   it('chunk extensions without end are refused', async () => {
     const answers = await exchange(edge.port, chunked(...edge.operator), `1;${'a'.repeat(40_000)}\r\n`);

@@ -51,7 +51,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       path: '/v1/runs/bulk',
       summary: 'Record many runs at once, all or none',
       description:
-        'As JSON, or one run a line as `application/x-ndjson`. Every run is validated first; then the batch is one ' +
+        'As JSON, or one run a line as `application/x-ndjson`, of which the first 100 lines that are not valid JSON are ' +
+        'listed. Every run is validated first; then the batch is one ' +
         'admission. A refusal says which run it was in `details.run_index`. With `enforcement=record` history is booked ' +
         'past the gates, at `started_at`; it burns neither credits nor a prepaid balance.',
       access: {

@@ -37,8 +37,8 @@ import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
 
-/** A signed response with certificates and some hundred groups takes a third of it, in base64 and percent-encoded. */
-const assertionFormBytes = 262_144;
+/** The largest response that is looked at, 64 KiB, in base64 and percent-encoded. */
+const assertionFormBytes = 131_072;
 
 /** From one address; a company may be behind it. */
 const begunPerMinuteMax = 300;

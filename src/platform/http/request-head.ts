@@ -16,10 +16,26 @@ export function checkEnvelopeOfRequest(request: RequestHead): void {
     // A proxy in front may have believed the other one.
     throw refuse('bad_request', 'The Host header was sent more than once.');
   }
+  if (headerLines(request, 'authorization').length > 1) {
+    // Two readers of the request may take two different keys for the caller.
+    throw refuse('bad_request', 'The Authorization header was sent more than once.');
+  }
+  if (!isPlainlyFramed(request)) {
+    throw refuse('bad_request', 'The Transfer-Encoding header must be chunked.');
+  }
   const { expect } = request.headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw refuse('bad_request', 'The Expect header asks for something unknown.');
   }
+}
+
+/**
+ * False where the body has another transfer coding than `chunked`, which nothing here decodes. A proxy in front may see the
+ * end of such a body elsewhere, so its connection is not used again.
+ */
+export function isPlainlyFramed({ headers }: Pick<RequestHead, 'headers'>): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding === undefined || coding.toLowerCase() === 'chunked';
 }
 
 /** A header's values as they were sent: Node joins the lines of a header that was sent twice. */

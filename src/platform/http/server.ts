@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import { breakBody, endedEarly } from './body.ts';
 import type { RequestHandler } from './pipeline.ts';
 import { refusalReply } from './reply.ts';
+import { isPlainlyFramed } from './request-head.ts';
 import { closeAfter, closeGently } from './send.ts';
 import { newTraceId } from './trace-id.ts';
 import { type HeadersOfUnread, type RequestLine, UnreadHead } from './unread-head.ts';
@@ -69,7 +70,7 @@ export function createHttpServer(
       // It does not know interim responses, so its expectation is to be ignored.
       delete request.headers.expect;
     }
-    if (request.headers.upgrade !== undefined || !server.listening) {
+    if (request.headers.upgrade !== undefined || !isPlainlyFramed(request) || !server.listening) {
       // Behind the offer of an upgrade Node does not find the next request: this is the last one.
       response.shouldKeepAlive = false;
     }
