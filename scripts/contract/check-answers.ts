@@ -57,7 +57,10 @@ function parse(text: string | undefined): unknown {
   }
 }
 
-export function checkAuthentication({ authentication }: FrozenContract, { openApi }: Described): string[] {
+export function checkAuthentication(
+  { authentication }: FrozenContract,
+  { openApi, access }: Pick<Evidence, 'openApi' | 'access'>,
+): string[] {
   const schemes = Object.values(openApi.components.securitySchemes);
   const scheme = schemes.some(({ scheme }) => scheme === authentication.scheme)
     ? []
@@ -66,9 +69,11 @@ export function checkAuthentication({ authentication }: FrozenContract, { openAp
   return [
     ...scheme,
     ...guarded.flatMap(([name, operation]) =>
-      without(codesOf(operation), authentication.codes).map((code) =>
-        broken('authentication', `${name} no longer lists the code ${code}`),
-      ),
+      without(codesOf(operation), [
+        ...authentication.codes,
+        ...(access[name]?.scope === undefined ? [] : authentication.scoped_codes),
+        ...(name.includes('{') ? authentication.tenant_codes : []),
+      ]).map((code) => broken('authentication', `${name} no longer lists the code ${code}`)),
     ),
   ];
 }
@@ -78,9 +83,17 @@ export function checkHeaders({ headers }: FrozenContract, { openApi }: Described
   const taken = new Set(
     operations.flatMap(([, { parameters }]) => (parameters ?? []).map(({ name }) => name)),
   );
-  const requests = headers.request
-    .filter((name) => !taken.has(name))
-    .map((name) => broken('headers', `no operation takes the header ${name} any more`));
+  const requests = Object.entries(headers.request).flatMap(([header, codes]) =>
+    taken.has(header)
+      ? operations
+          .filter(([, { parameters }]) => parameters?.some(({ name }) => name === header))
+          .flatMap(([name, operation]) =>
+            without(codesOf(operation), codes).map((code) =>
+              broken('headers', `${name} takes ${header} and no longer lists the code ${code}`),
+            ),
+          )
+      : [broken('headers', `no operation takes the header ${header} any more`)],
+  );
   const answers = operations.flatMap(([name, operation]) =>
     Object.entries(headers.of_code).flatMap(([code, wanted]) =>
       Object.entries(wanted)
@@ -110,18 +123,65 @@ function carries(
     });
 }
 
+/** What takes a body refuses one that is wrong or too large by name. */
+export function checkBodies({ body_routes: { codes } }: FrozenContract, { openApi }: Described): string[] {
+  return Object.entries(operationsOf(openApi))
+    .filter(([, { requestBody }]) => requestBody !== undefined)
+    .flatMap(([name, operation]) =>
+      without(codesOf(operation), codes).map((code) =>
+        broken('codes', `${name} takes a body and no longer lists the code ${code}`),
+      ),
+    );
+}
+
+/** A field that the contract names is taken by some request, with all of its values. */
+export function checkFields({ fields }: FrozenContract, { openApi }: Described): string[] {
+  const bodies = Object.values(operationsOf(openApi)).map(
+    ({ requestBody }) => requestBody?.content['application/json']?.schema ?? {},
+  );
+  return Object.entries(fields).flatMap(([name, values]) => {
+    const found = bodies.flatMap((body) => fieldsNamed(name, body));
+    if (found.length === 0) {
+      return [broken('removal', `no request has the field ${name} any more`)];
+    }
+    return values
+      .filter((value) => !found.some((field) => (field.enum as unknown[] | undefined)?.includes(value)))
+      .map((value) => broken('removal', `the field ${name} lost its value ${value}`));
+  });
+}
+
+function fieldsNamed(name: string, schema: Schema): Schema[] {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
+  return [
+    ...properties.flatMap(([field, inner]) => (field === name ? [inner] : fieldsNamed(name, inner))),
+    ...(schema.items === undefined ? [] : fieldsNamed(name, schema.items as Schema)),
+  ];
+}
+
+/** Sums over groups that the caller chooses, in pages: not a list of a resource. */
+const reports = ['GET /v1/orgs/{id}/usage'];
+
 /** Every list can be sorted by what it publishes, and refuses the rest by name. */
 export function checkLists(
   { list_routes: { parameter, codes } }: FrozenContract,
   { openApi }: Described,
 ): string[] {
-  return Object.entries(operationsOf(openApi))
+  const operations = Object.entries(operationsOf(openApi));
+  const unsorted = operations
+    .filter(([name, { parameters = [] }]) => {
+      const names = parameters.map((one) => one.name);
+      const isList = names.includes('limit') && names.includes('cursor') && !reports.includes(name);
+      return isList && !names.includes(parameter);
+    })
+    .map(([name]) => broken('routes', `${name} is a list and no longer takes ?${parameter}=`));
+  const unnamed = operations
     .filter(([, { parameters }]) => parameters?.some(({ name }) => name === parameter))
     .flatMap(([name, operation]) =>
       without(codesOf(operation), codes).map((code) =>
         broken('routes', `${name} takes ?${parameter}= and no longer lists the code ${code}`),
       ),
     );
+  return [...unsorted, ...unnamed];
 }
 
 export function without(present: readonly string[], wanted: readonly string[]): string[] {

@@ -70,11 +70,17 @@ function hasType(contract: FrozenContract, field: Schema, type: NonNullable<Froz
       return text && field.format !== 'date-time' && matches(field, '12.345') && !matches(field, 'twelve');
     case 'timestamp':
       return text && field.format === 'date-time';
+    case 'integer':
+      return String(field.type) === 'integer';
     case 'field errors': {
       const item = (field.items ?? {}) as Schema;
       const required = (item.required ?? []) as string[];
+      const parts = (item.properties ?? {}) as Record<string, Schema>;
       return (
-        String(field.type) === 'array' && contract.field_error.fields.every((name) => required.includes(name))
+        String(field.type) === 'array' &&
+        contract.field_error.fields.every(
+          (name) => required.includes(name) && String(parts[name]?.type) === 'string',
+        )
       );
     }
   }

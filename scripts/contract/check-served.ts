@@ -5,7 +5,7 @@
 import { without } from './check-answers.ts';
 import type { Evidence } from './evidence.ts';
 import type { FrozenContract } from './frozen-contract.ts';
-import { codesOf, operationsOf } from './openapi-document.ts';
+import { codesIn, codesOf, operationsOf } from './openapi-document.ts';
 import { broken } from './promises.ts';
 
 /** The names of the contract, each with whether the code has it. */
@@ -21,7 +21,9 @@ function servedNames(contract: FrozenContract, evidence: Evidence): Record<strin
     ),
     [contract.signalling.metric.name]: evidence.metrics[contract.signalling.metric.name] !== undefined,
     [signature]: evidence.deliveries.v1[signature.toLowerCase()] !== undefined,
-    [version]: evidence.deliveries.v1[version.toLowerCase()] !== undefined,
+    [version]: [evidence.deliveries.v1, evidence.deliveries.v2].every(
+      (headers) => headers[version.toLowerCase()] !== undefined,
+    ),
   };
 }
 
@@ -71,7 +73,7 @@ export function checkServed(
 /** What a route that is served answers. */
 function checkRoutes(contract: FrozenContract, { openApi }: Evidence): string[] {
   const operations = operationsOf(openApi);
-  return Object.entries(contract.routes).flatMap(([name, { success, codes }]) => {
+  return Object.entries(contract.routes).flatMap(([name, { success, codes, statuses }]) => {
     const operation = operations[name];
     if (operation === undefined) {
       return [];
@@ -82,6 +84,11 @@ function checkRoutes(contract: FrozenContract, { openApi }: Evidence): string[] 
         : [broken('routes', `${name} no longer answers ${success}`)]),
       ...without(codesOf(operation), codes ?? []).map((code) =>
         broken('codes', `${name} no longer lists the code ${code}`),
+      ),
+      ...Object.entries(statuses ?? {}).flatMap(([status, wanted]) =>
+        without(codesIn(operation.responses[status]?.content), wanted).map((code) =>
+          broken('codes', `${name} no longer answers ${code} with ${status}`),
+        ),
       ),
     ];
   });

@@ -1,5 +1,6 @@
 /** How a deprecation shows on the wire: response headers, the listing, OpenAPI and deliveries. */
 import { without } from './check-answers.ts';
+import { isDate, isHttpDate } from './dates.ts';
 import type { Evidence } from './evidence.ts';
 import type { FrozenContract } from './frozen-contract.ts';
 import { operationsOf } from './openapi-document.ts';
@@ -67,9 +68,10 @@ export function checkListing(
   const schema = operation.responses['200']?.content?.['application/json']?.schema ?? {};
   const item = (schema.items ?? {}) as Schema;
   const fields = Object.keys((item.properties ?? {}) as object);
-  const listed = [JSON.parse(answers['GET /v1/meta/deprecations']?.body ?? '[]')].flat() as {
-    route?: string;
-  }[];
+  const listed = [JSON.parse(answers['GET /v1/meta/deprecations']?.body ?? '[]')].flat() as Listed[];
+  const docsUrls = Object.values(answers).flatMap(
+    ({ headers }) => /<([^>]+)>; rel="deprecation"/.exec(headers.link ?? '')?.[1] ?? [],
+  );
   return [
     ...(schema.type === 'array'
       ? []
@@ -83,12 +85,31 @@ export function checkListing(
     ...registry
       .filter(({ route }) => !listed.some((there) => there.route === route))
       .map(({ route }) => broken('signalling', `${route} is deprecated and not in the listing`)),
+    ...listed.flatMap((entry) => checkListed(entry, registry, docsUrls)),
   ];
+}
+
+type Listed = Partial<Evidence['registry'][number]>;
+
+/** An entry of the listing as it is answered. */
+function checkListed(
+  { route = '', since = '', sunset = '', replacement, documentation = '' }: Listed,
+  registry: Evidence['registry'],
+  docsUrls: readonly string[],
+): string[] {
+  const registered = registry.find((entry) => entry.route === route);
+  const wrong = [
+    ...(isDate(since) && since === registered?.since ? [] : [`since is "${since}"`]),
+    ...(isHttpDate(sunset) && sunset === registered?.sunset ? [] : [`sunset is "${sunset}"`]),
+    ...(replacement === registered?.replacement ? [] : [`replacement is "${replacement}"`]),
+    ...(docsUrls.some((url) => documentation.startsWith(url)) ? [] : [`documentation is "${documentation}"`]),
+  ];
+  return wrong.map((what) => broken('signalling', `the listing of deprecations: ${route}: ${what}`));
 }
 
 export function checkDeliveries(
   { deliveries: wanted, signalling }: FrozenContract,
-  { deliveries }: Evidence,
+  { deliveries, orgSignedDelivery }: Evidence,
 ): string[] {
   const parts = { signature: '[0-9a-f]+', timestamp: '\\d+' };
   const { signature_header: header } = wanted;
@@ -109,6 +130,12 @@ export function checkDeliveries(
     ...without(Object.keys(deliveries.v1), names).map((name) =>
       broken('deliveries', `a v1 delivery lacks the header ${name}`),
     ),
+    ...Object.entries(signalling.headers).flatMap(([name, [form = '']]) => {
+      const value = deliveries.v1[name.toLowerCase()];
+      return value === undefined || headerPattern(form, orgSignedDelivery).test(value)
+        ? []
+        : [broken('deliveries', `a v1 delivery carries ${name}: "${value}", not ${form}`)];
+    }),
     ...names
       .filter((name) => deliveries.v2[name] !== undefined)
       .map((name) => broken('deliveries', `a v2 delivery carries the header ${name}`)),

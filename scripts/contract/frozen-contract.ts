@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { broken } from './promises.ts';
 
 export interface FrozenDetail {
-  readonly type?: 'decimal string' | 'timestamp' | 'field errors';
+  readonly type?: 'decimal string' | 'timestamp' | 'integer' | 'field errors';
   readonly optional?: boolean;
   readonly values?: readonly string[];
 }
@@ -28,16 +28,35 @@ export interface FrozenContract {
       { readonly statuses: readonly number[]; readonly details: Readonly<Record<string, FrozenDetail>> }
     >
   >;
-  readonly authentication: { readonly scheme: string; readonly codes: readonly string[] };
+  readonly authentication: {
+    readonly scheme: string;
+    /** Of every operation that needs a key. */
+    readonly codes: readonly string[];
+    /** Of those that need a scope, and of those whose path names a resource. */
+    readonly scoped_codes: readonly string[];
+    readonly tenant_codes: readonly string[];
+  };
   readonly headers: {
-    readonly request: readonly string[];
+    /** With the codes of the operations that take it. */
+    readonly request: Readonly<Record<string, readonly string[]>>;
     readonly of_code: Readonly<Record<string, Readonly<Record<string, string>>>>;
   };
   readonly routes: Readonly<
-    Record<string, { readonly success?: number; readonly codes?: readonly string[] }>
+    Record<
+      string,
+      {
+        readonly success?: number;
+        readonly codes?: readonly string[];
+        /** The codes that it answers with a status, where the contract says which. */
+        readonly statuses?: Readonly<Record<string, readonly string[]>>;
+      }
+    >
   >;
+  readonly body_routes: { readonly codes: readonly string[] };
   readonly list_routes: { readonly parameter: string; readonly codes: readonly string[] };
   readonly unmatched_route: { readonly status: number; readonly code: string };
+  /** Fields of requests by name, with the values that the contract names. */
+  readonly fields: Readonly<Record<string, readonly string[]>>;
   readonly settings: readonly string[];
   readonly deprecation_entry: { readonly required: readonly string[]; readonly optional: readonly string[] };
   readonly signalling: {
@@ -54,7 +73,7 @@ export interface FrozenContract {
   readonly minimum_notice: { readonly v1_overlap_months: number; readonly setting_releases: number };
 }
 
-const digest = 'a4d980d7dd381a044fedfe69103c9738bd4f0481bc1b505fd7343976fa5cf12b';
+const digest = 'a25058e0cb3d018fe7d3d0592ac8bbd96c49103e4d3e7c5ac16b2fc229c927c3';
 
 export function checkPin(contractText: string): string[] {
   return createHash('sha256').update(contractText).digest('hex') === digest

@@ -1,6 +1,13 @@
 /** Everything that the rules look at, and all of the rules. Pure: a test changes one thing and sees who refuses. */
 import type { Release } from '../../src/contract/releases.ts';
-import { checkAuthentication, checkEnvelope, checkHeaders, checkLists } from './check-answers.ts';
+import {
+  checkAuthentication,
+  checkBodies,
+  checkEnvelope,
+  checkFields,
+  checkHeaders,
+  checkLists,
+} from './check-answers.ts';
 import { checkChangelog } from './check-changelog.ts';
 import { checkCodes, checkFieldErrors } from './check-codes.ts';
 import { checkDeprecations } from './check-deprecations.ts';
@@ -41,6 +48,8 @@ export function checkProject(project: Project): string[] {
     ...checkEnvelope(contract, evidence),
     ...checkAuthentication(contract, evidence),
     ...checkHeaders(contract, evidence),
+    ...checkBodies(contract, evidence),
+    ...checkFields(contract, evidence),
     ...checkLists(contract, evidence),
     ...checkServed(contract, evidence, project.notServedYet),
     ...checkSignalling(contract, evidence),

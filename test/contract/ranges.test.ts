@@ -57,7 +57,7 @@ function wrongValues({ type, format, minimum }: Schema): string[] {
   const texts: Record<string, string[]> = {
     usd: ['-1', '-0.5', '9000000000', '9000000000.5', '100000000000', tooLarge, `-${tooLarge}`],
     'signed-usd': ['9000000000', '-9000000000', tooLarge, `-${tooLarge}`],
-    percent: ['-1', '100.01', '101', tooLarge],
+    percent: ['-1', '-100', '1000', tooLarge],
     'date-time': ['1899-12-31T23:59:59Z', '2200-01-01T00:00:00Z', '0001-01-01T00:00:00+00:00'],
   };
   return [...numbers, ...(texts[format ?? ''] ?? []).map((text) => JSON.stringify(text))];

@@ -2,7 +2,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { unmatchedRoute } from '../../scripts/contract/evidence.ts';
 import { checkProject, type Project } from '../../scripts/contract/project.ts';
-import { type Draft, intactProject, refusals, type Tamper, wholeProject, withForecast } from './intact.ts';
+import {
+  type Draft,
+  intactProject,
+  refusals,
+  refusalsOnceRecorded,
+  type Tamper,
+  wholeProject,
+  withForecast,
+} from './intact.ts';
 
 let project: Project;
 beforeAll(async () => {
@@ -14,6 +22,9 @@ type Case = readonly [title: string, tamper: Tamper, refusal: string];
 function refuses(cases: readonly Case[], subject: () => Project = () => project) {
   test.each(cases)('%s', (_title, tamper, refusal) => {
     expect(refusals(subject(), tamper)).toContainEqual(expect.stringContaining(refusal));
+    expect(refusalsOnceRecorded(subject(), tamper), 'recorded').toContainEqual(
+      expect.stringContaining(refusal),
+    );
   });
 }
 
@@ -97,6 +108,19 @@ describe('the catalog', () => {
       'details.fields of validation_failed is no longer a value of type field errors',
     ],
     [
+      'a part of a field error changes its type',
+      catalog(
+        (codes) =>
+          (codes.validation_failed.details.properties.fields.items.properties.code = { type: 'integer' }),
+      ),
+      'details.fields of validation_failed is no longer a value of type field errors',
+    ],
+    [
+      'the seconds to wait become text',
+      catalog((codes) => (codes.rate_limited.details.properties.retry_after_seconds = { type: 'string' })),
+      'details.retry_after_seconds of rate_limited is no longer a value of type integer',
+    ],
+    [
       'a code of field errors is renamed',
       catalog(({ validation_failed: { details } }) => {
         const { code } = details.properties.fields.items.properties;
@@ -172,6 +196,62 @@ describe('what is answered', () => {
       'GET /v1/runs no longer lists the code key_expired. Promise: Calls carry Authorization: Bearer',
     ],
     [
+      'a route that needs a scope no longer says so',
+      described(({ paths }) => noCode('missing_scope')(paths['/v1/runs'].get)),
+      'GET /v1/runs no longer lists the code missing_scope',
+    ],
+    [
+      'what belongs to others is no longer hidden',
+      described(({ paths }) => noCode('not_found')(paths['/v1/runs/{run_id}'].get)),
+      'GET /v1/runs/{run_id} no longer lists the code not_found. Promise: Calls carry',
+    ],
+    [
+      'a body may be too large without a name for it',
+      described(({ paths }) => noCode('payload_too_large')(paths['/v1/runs'].post)),
+      'POST /v1/runs takes a body and no longer lists the code payload_too_large',
+    ],
+    [
+      'an idempotency key no longer conflicts',
+      described(({ paths }) => noCode('idempotency_key_conflict')(paths['/v1/runs'].post)),
+      'POST /v1/runs takes Idempotency-Key and no longer lists the code idempotency_key_conflict',
+    ],
+    [
+      'a list can no longer be sorted',
+      described(({ paths }) => {
+        const { get } = paths['/v1/runs'];
+        get.parameters = get.parameters.filter(({ name }: Draft) => name !== 'sort');
+      }),
+      'GET /v1/runs is a list and no longer takes ?sort=',
+    ],
+    [
+      'a decision denies with another status',
+      described(({ paths }) => {
+        const { responses } = paths['/v1/edge/decision'].post;
+        responses[403] = responses[402];
+        delete responses[402];
+      }),
+      'POST /v1/edge/decision no longer answers budget_exceeded with 402. Promise: Codes are append-only',
+    ],
+    [
+      'a plan can no longer block',
+      described(({ paths }) => {
+        const { overage_policy } =
+          paths['/v1/admin/plans'].post.requestBody.content['application/json'].schema.properties;
+        overage_policy.enum = ['allow', 'refuse'];
+      }),
+      'the field overage_policy lost its value block. Promise: A path, operation, field, enum value',
+    ],
+    [
+      'a field of the contract is renamed',
+      described(({ paths }) => {
+        const { properties } =
+          paths['/v1/admin/orgs/{org_id}/rate-limits'].put.requestBody.content['application/json'].schema;
+        properties.reads_per_minute = properties.read_rpm;
+        delete properties.read_rpm;
+      }),
+      'no request has the field read_rpm any more',
+    ],
+    [
       'idempotency keys are no longer taken',
       described(({ paths }) => {
         for (const operation of Object.values<Draft>(paths).flatMap((item) => Object.values<Draft>(item))) {
@@ -234,16 +314,6 @@ describe('what is there', () => {
       'POST /v1/runs/bulk was added to contract/not-served-yet.json. Promise: The list of what is not served yet only shrinks',
     ],
     [
-      'a route that is served stays on the list',
-      (draft) => draft.notServedYet.push('POST /v1/runs/bulk'),
-      'POST /v1/runs/bulk is served and still on contract/not-served-yet.json',
-    ],
-    [
-      'something beyond the contract stands on the list',
-      (draft) => draft.notServedYet.push('GET /v1/teapots'),
-      'GET /v1/teapots is on contract/not-served-yet.json and not in the contract',
-    ],
-    [
       'a setting of the contract is renamed',
       ({ evidence }) => {
         const { settings } = evidence;
@@ -263,6 +333,23 @@ describe('what is there', () => {
       'svc_deprecated_route_calls_total is in the contract and is not served',
     ],
   ]);
+});
+
+describe('what recording the contract repairs is refused until then', () => {
+  test.each<Case>([
+    [
+      'a route that is served stays on the list',
+      (draft) => draft.notServedYet.push('POST /v1/runs/bulk'),
+      'POST /v1/runs/bulk is served and still on contract/not-served-yet.json',
+    ],
+    [
+      'something beyond the contract stands on the list',
+      (draft) => draft.notServedYet.push('GET /v1/teapots'),
+      'GET /v1/teapots is on contract/not-served-yet.json and not in the contract',
+    ],
+  ])('%s', (_title, tamper, refusal) => {
+    expect(refusals(project, tamper)).toContainEqual(expect.stringContaining(refusal));
+  });
 });
 
 describe('how deprecations are told', () => {
@@ -341,6 +428,26 @@ describe('how deprecations are told', () => {
         'an entry of the listing of deprecations no longer has replacement',
       ],
       [
+        'an entry of the listing tells another date',
+        listing((_schema, found) => (found.body = found.body.replaceAll('2026-07-22', '2026-07-23'))),
+        'the listing of deprecations: /v1/forecast: since is "2026-07-23"',
+      ],
+      [
+        'an entry of the listing has a sunset that is no HTTP date',
+        listing((_schema, found) => (found.body = found.body.replaceAll('Wed, 31 Dec', '31 Dec'))),
+        'the listing of deprecations: /v1/forecast: sunset is "31 Dec 2036 23:59:59 GMT"',
+      ],
+      [
+        'an entry of the listing names another successor',
+        listing((_schema, found) => (found.body = found.body.replaceAll('/v1/capacity/forecasts', '/v1/f'))),
+        'the listing of deprecations: /v1/forecast: replacement is "/v1/f"',
+      ],
+      [
+        'an entry of the listing is documented elsewhere',
+        listing((_schema, found) => (found.body = found.body.replaceAll('/docs/', '/help/'))),
+        'the listing of deprecations: /v1/forecast: documentation is',
+      ],
+      [
         'a deprecated route is not listed',
         listing((_schema, found) => (found.body = '[]')),
         '/v1/forecast is deprecated and not in the listing',
@@ -376,6 +483,21 @@ describe('how deliveries are signed', () => {
       'v2 tells of a sunset',
       deliveries(({ v2 }) => (v2.sunset = 'Fri, 31 Dec 2027 23:59:59 GMT')),
       'a v2 delivery carries the header sunset',
+    ],
+    [
+      'v1 tells another sunset',
+      deliveries(({ v1 }) => (v1.sunset = 'Thu, 31 Dec 2026 23:59:59 GMT')),
+      'a v1 delivery carries Sunset: "Thu, 31 Dec 2026 23:59:59 GMT", not {sunset}',
+    ],
+    [
+      'v1 tells its deprecation in another form',
+      deliveries(({ v1 }) => (v1.deprecation = 'true')),
+      'a v1 delivery carries Deprecation: "true", not @{seconds}',
+    ],
+    [
+      'the version is not stamped on v2',
+      deliveries(({ v2 }) => delete v2['x-svc-event-version']),
+      'X-Svc-Event-Version is in the contract and is not served',
     ],
     [
       'the version is not stamped',

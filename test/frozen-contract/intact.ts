@@ -2,7 +2,7 @@
 import { stillNotServed } from '../../scripts/contract/check-served.ts';
 import type { FrozenContract } from '../../scripts/contract/frozen-contract.ts';
 import { checkProject, currentOf, type Project } from '../../scripts/contract/project.ts';
-import { formatPublished, publish } from '../../scripts/contract/published.ts';
+import { formatPublished, publish, record } from '../../scripts/contract/published.ts';
 import { readProject } from '../../scripts/contract/read-project.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tampering reaches into every corner.
@@ -36,6 +36,8 @@ const tamperedWith = [
   '/v1/runs/{run_id}',
   '/v1/orgs/{id}/usage',
   '/v1/orgs/{id}/budgets',
+  '/v1/admin/plans',
+  '/v1/admin/orgs/{org_id}/rate-limits',
   '/v1/admin/orgs/{org_id}/reinstate',
 ];
 
@@ -51,6 +53,17 @@ export function tampered(project: Project, tamper: Tamper): Project {
 
 export function refusals(project: Project, tamper: Tamper): string[] {
   return checkProject(tampered(project, tamper));
+}
+
+/** The same once `npm run contract:record` was run, or what that command itself refuses. */
+export function refusalsOnceRecorded(project: Project, tamper: Tamper): readonly string[] {
+  const draft = tampered(project, tamper);
+  const contract = JSON.parse(draft.contractText) as FrozenContract;
+  const notServedYet = stillNotServed(contract, draft.evidence, draft.notServedYet);
+  const outcome = record(draft.publishedText, currentOf({ ...draft, notServedYet }));
+  return 'text' in outcome
+    ? checkProject({ ...draft, notServedYet, publishedText: outcome.text })
+    : outcome.refusals;
 }
 
 /** With the route that the contract deprecates for exercise, whether or not the product serves it yet. */

@@ -109,10 +109,10 @@ export async function limitsVersion(world: World, orgId: string): Promise<bigint
 /** Amounts that are none, for any field that takes one. */
 export const badAmounts: readonly [unknown, string][] = [
   [5, 'invalid_type'],
-  ['-1', 'invalid_format'],
+  ['-1', 'out_of_range'],
   ['1e3', 'invalid_format'],
   ['0.0000000001', 'invalid_format'],
-  ['9000000000', 'invalid_format'],
+  ['9000000000', 'out_of_range'],
   ['', 'invalid_format'],
   [' 1', 'invalid_format'],
   ['1.', 'invalid_format'],
