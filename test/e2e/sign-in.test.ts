@@ -3,6 +3,7 @@
  * finishes, and `purser console-link` gets in.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { scopes } from '../../src/platform/http/access.ts';
 import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { freePort } from '../support/free-port.ts';
@@ -41,7 +42,7 @@ const get = (service: ServiceProcess, path: string, cookie: string) =>
 async function newOrg(slug: string): Promise<{ id: string; key: string }> {
   const { json: org } = await one.request('POST', '/v1/admin/orgs', { body: { name: slug, slug } });
   const { json: key } = await one.request('POST', `/v1/admin/orgs/${org.id}/keys`, {
-    body: { name: 'owner', role: 'owner', scopes: ['org:read', 'org:write'] },
+    body: { name: 'owner', role: 'owner', scopes },
   });
   return { id: org.id, key: key.secret };
 }
