@@ -524,7 +524,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { secret } = await walk.world.mintKey(org, 'viewer', ['runs:read']);
     const { page, look } = await walk.visitor(secret);
     await look('/console', 'Overview');
-    expect(await page.getByText('lacks the scope').count()).toBeGreaterThan(0);
+    expect(await page.getByText('Requires budgets:read').count()).toBeGreaterThan(0);
     expect(await page.getByRole('heading', { name: 'Recent refusals' }).isVisible()).toBe(true);
   });
 

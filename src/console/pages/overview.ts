@@ -193,7 +193,7 @@ function spendStat(
   note: Part,
 ): Html {
   return byDay instanceof Refused
-    ? stat(label, '–', html`<span>${requirement(byDay)}</span>${note}`)
+    ? stat(label, '–', html`${requirement(byDay)}<br>${note}`)
     : stat(label, usd(sumOf(byDay.data.filter(counts))), note);
 }
 
@@ -204,7 +204,7 @@ function limitNote(
   none: Html,
 ): Part {
   if (limits instanceof Refused) {
-    return html`<span>${requirement(limits)}</span>`;
+    return requirement(limits);
   }
   const limit = pick(limits);
   if (limit?.standing != null) {
