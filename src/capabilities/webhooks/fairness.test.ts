@@ -22,7 +22,8 @@ afterAll(async () => {
   await world.close();
 });
 
-test('an org whose receivers answer quickly and then hang leaves half of all slots to the others', async () => {
+const title = 'an org whose receivers answer quickly and then hang leaves half of all slots to the others';
+test(title, { timeout: 300_000 }, async () => {
   const subscriptions = 26;
   const quickAnswers = 30;
   const share = 96;
