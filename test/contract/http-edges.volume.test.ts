@@ -1,7 +1,7 @@
 /** A body full of mistakes is answered by a list of them, but never by one that outgrows the service. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { RawClient } from '../support/raw-socket.ts';
+import { RawClient, rawRequest } from '../support/raw-socket.ts';
 
 const answerBytesMax = 2 ** 21;
 let world: World;
@@ -68,6 +68,44 @@ it('one object with more names than a parser should have to make is not parsed',
     headers: { 'content-type': 'application/json' },
   });
   expect(many.json.error.details.fields).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
+});
+
+it('every faulty line is listed, those that are no JSON together with those that the schema refuses', async () => {
+  const { status, json } = await world.request('POST', '/v1/runs/bulk', {
+    key: org.ownerKey,
+    raw: '{"model":"m","cost_usd":"1"}\n{"model":\n{"model":1}\n{"model":"m","model":"m"}\n[]\n{"model":"m","metadata":{"a":1e400}}',
+    headers: { 'content-type': 'application/x-ndjson' },
+  });
+  const fields = json.error.details.fields as { field: string; code: string }[];
+  expect([status, ...fields.map(({ field, code }) => `${field} ${code}`).sort()]).toEqual([
+    422,
+    'runs[1] invalid_json',
+    'runs[2].model invalid_type',
+    'runs[3] invalid_json',
+    'runs[4] invalid_type',
+    'runs[5].metadata.a out_of_range',
+  ]);
+});
+
+it.each([
+  ['{"model":"m","estimated_cost_usd":"0.01","model":"n"}', 'body invalid_json'],
+  [
+    '{"model":"m","estimated_cost_usd":"0.01","input_tokens":5.00000000000000000001}',
+    'input_tokens out_of_range',
+  ],
+  ['{"model":"m","estimated_cost_usd":"0.01","input_tokens":1e-400}', 'input_tokens out_of_range'],
+])('the edge refuses what parsers disagree about: %s', async (raw, fault) => {
+  const { port } = await world.listen();
+  const head = [`Authorization: Bearer ${org.ownerKey}`, 'Content-Type: application/json'];
+  const ask = (body: string) =>
+    rawRequest('POST', '/v1/edge/decision', [...head, `Content-Length: ${body.length}`], body);
+  const client = await RawClient.open(port);
+  // The first makes the key and the limits of the org known, so that the second could take the fast path.
+  await client.send(ask('{"model":"m","estimated_cost_usd":"0.01"}'), ask(raw));
+  expect((await client.answer()).status).toBe(200);
+  const [field] = JSON.parse((await client.answer()).text).error.details.fields;
+  expect(`${field.field} ${field.code}`).toBe(fault);
+  client.destroy();
 });
 
 it('a body in chunks of one byte costs little more than its bytes', { timeout: 120_000 }, async () => {
