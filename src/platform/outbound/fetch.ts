@@ -76,7 +76,7 @@ interface Answer {
 function responseOf({ host }: URL, { response, parts }: Answer): Response {
   const { statusCode: status = 0, headers } = response;
   if (status < 200 || status > 599) {
-    throw new Error(`${host} answered with the status ${status}, which HTTP does not have`);
+    throw new Error(`${host} answered with ${status}, which is not the status of a response`);
   }
   const contentType = headers['content-type'];
   return new Response(bodilessStatuses.has(status) ? null : Buffer.concat(parts), {
