@@ -1,5 +1,6 @@
 /** Prometheus metrics of the process. Labels are route templates, never paths, so their number is bounded. */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { coalesced } from './coalesce.ts';
 import type { Database } from './db/database.ts';
 import { RequestCounts, type RouteCounts } from './request-counts.ts';
 
@@ -13,6 +14,9 @@ export interface Metrics extends RequestMetrics {
   text(): Promise<string>;
   readonly contentType: string;
 }
+
+/** Rendering takes several statements, and /metrics needs no key. */
+const renderEveryMs = 1_000;
 
 /** `registerMore` adds what others count. */
 export function createMetrics(db: Database, registerMore?: (registry: Registry) => void): Metrics {
@@ -38,7 +42,7 @@ export function createMetrics(db: Database, registerMore?: (registry: Registry) 
 
   return {
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    text: coalesced(() => registry.metrics(), { everyMs: renderEveryMs }),
     countsOf: (route) => requests.of(route),
     observe(method, route, status, seconds) {
       requests.of(route).answered(knownMethods.has(method) ? method : 'other', status, seconds);

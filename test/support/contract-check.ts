@@ -24,6 +24,9 @@ export function checkAnswer(answer: Answer, route: Route | undefined, method = '
   }
   if (answer.status >= 400) {
     checkEnvelope(answer, route);
+  } else if (answer.status === 304) {
+    assert.equal(route?.run.kind, 'document');
+    assert.deepEqual([answer.text, answer.headers['content-type']], ['', undefined]);
   } else if (route !== undefined) {
     assert.equal(answer.status, route.success);
     const [type = ''] = String(answer.headers['content-type']).split(';');

@@ -1,5 +1,6 @@
 /** The API reference at `/docs`, made from the OpenAPI document. */
 import type { Page } from '../../platform/http/page.ts';
+import { rendered, renderedFrom } from '../../platform/http/rendered.ts';
 import { escapeHtml, type HtmlPage, htmlAnswer, inline, paragraphs } from './html.ts';
 
 interface Schema {
@@ -41,13 +42,15 @@ interface OpenApi {
 }
 
 export function docsPage(openApi: () => object): Page {
-  let rendered: { readonly from: object; readonly page: HtmlPage } | undefined;
+  const page = renderedFrom(openApi, (from) => {
+    const { contentType, body, headers } = htmlAnswer(renderReference(from as OpenApi));
+    return rendered(contentType, String(body), headers);
+  });
   return {
     path: '/docs',
     async handler() {
-      const from = openApi();
-      rendered = rendered?.from === from ? rendered : { from, page: renderReference(from as OpenApi) };
-      return htmlAnswer(rendered.page);
+      const { contentType, text, headers } = page();
+      return { status: 200, contentType, body: text, headers };
     },
   };
 }

@@ -1,9 +1,13 @@
 import { Type } from 'typebox';
-import { publicRead, type Route } from '../../platform/http/route.ts';
+import { rendered, renderedFrom } from '../../platform/http/rendered.ts';
+import { publicDocument, publicRead, type Route } from '../../platform/http/route.ts';
 import { ErrorList, EventList, errorEntries, eventEntries } from './schema.ts';
 
 /** `openApi` is asked for at each request, because it describes all routes, these included. */
 export function metaRoutes(openApi: () => object): Route[] {
+  const document = renderedFrom(openApi, (from) =>
+    rendered('application/json; charset=utf-8', JSON.stringify(from)),
+  );
   return [
     publicRead({
       id: 'meta.errors',
@@ -20,12 +24,12 @@ export function metaRoutes(openApi: () => object): Route[] {
       response: EventList,
       handler: async () => ({ data: eventEntries(), next_cursor: null }),
     }),
-    publicRead({
+    publicDocument({
       id: 'meta.openapi',
       path: '/v1/openapi.json',
       summary: 'Read the OpenAPI document',
       response: Type.Unsafe<object>({ type: 'object' }),
-      handler: async () => openApi(),
+      handler: document,
     }),
   ];
 }

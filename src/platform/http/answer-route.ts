@@ -117,6 +117,11 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       case 'stream':
         await deps.faults('handler', route.id);
         return answerStream(route, await route.run.handler(call), asked);
+      case 'document': {
+        await deps.faults('handler', route.id);
+        const { contentType, text, headers } = route.run.handler();
+        return { status: route.success, headers: { 'content-type': contentType, ...headers }, body: text };
+      }
       default:
         return answerWrite(route, route.run, call, asked.keyLines);
     }

@@ -23,7 +23,12 @@ export function healthPages(db: Database, metrics: Metrics, isDraining: () => bo
     },
     {
       path: '/metrics',
-      handler: async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
+      handler: async () => ({
+        status: 200,
+        contentType: metrics.contentType,
+        body: await metrics.text(),
+        headers: { 'cache-control': 'no-store' },
+      }),
     },
   ];
 }

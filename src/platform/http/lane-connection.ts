@@ -151,7 +151,7 @@ export class LaneConnection implements Exchange, PlainConnection {
   /** As Node would write it. */
   answer(status: number, headers: Reply['headers'], body: string): void {
     const bytes = Buffer.byteLength(body);
-    const length = status === 204 ? '' : `content-length: ${bytes}\r\n`;
+    const length = status === 204 || status === 304 ? '' : `content-length: ${bytes}\r\n`;
     this.socket.write(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}${length}${this.#lane.commonLines()}\r\n${body}`,
       bytes === body.length ? 'latin1' : 'utf8',

@@ -17,7 +17,10 @@ type Json = Record<string, unknown>;
 
 const sessionCookie = '__Host-purser_session';
 
-/** Made anew only where it would say something else: anyone may ask for it, and it takes a while. */
+/**
+ * Built again only when it would say something else: anyone may ask for it, and it is expensive. What was built is the same
+ * object until then, so that others can keep what they make of it.
+ */
 export function rememberedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
   let made: { readonly told: string; readonly document: Json } | undefined;
   return () => {
@@ -263,7 +266,15 @@ function responses(route: Route, deprecated: boolean): Json {
         content: { 'application/json': { schema: oneOf(codes) } },
       },
     ]);
-  return { [String(route.success)]: success, ...Object.fromEntries(errors) };
+  const unchanged = {
+    description: 'The `If-None-Match` header names the current version.',
+    headers: everywhere,
+  };
+  return {
+    [String(route.success)]: success,
+    ...(route.run.kind === 'document' && { '304': unchanged }),
+    ...Object.fromEntries(errors),
+  };
 }
 
 function oneOf(codes: readonly ErrorCode[]): Json {

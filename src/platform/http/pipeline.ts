@@ -32,6 +32,7 @@ import { type Page, type PageAnswer, usualFormBytes, type Visit } from './page.t
 import { checkParameterCount } from './query-string.ts';
 import type { TellRefused } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
+import { unlessUnchanged } from './rendered.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import {
   bearerToken,
@@ -135,7 +136,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const span = tracer.startSpan(request.method ?? '', { kind: SpanKind.SERVER });
     let reply: Reply | StreamedReply;
     try {
-      reply = await answer(exchange);
+      reply = unlessUnchanged(request, await answer(exchange));
     } catch (error) {
       const refusal = logged(log, error, exchange.traceId);
       const { endpoint, credential, params, traceId, address } = exchange;

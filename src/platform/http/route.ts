@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../contract/errors.ts';
 import type { EventType } from '../../contract/events.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Access, Caller } from './access.ts';
+import type { Rendered } from './rendered.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -98,6 +99,7 @@ export interface Route {
   readonly run:
     | { readonly kind: 'read'; handler(call: Call): Promise<unknown> }
     | { readonly kind: 'stream'; handler(call: Call): Promise<StreamAnswer> }
+    | { readonly kind: 'document'; handler(): Rendered }
     | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> }
     | { readonly kind: 'booking'; handler(call: Call, seal: Seal | undefined): Promise<unknown> }
     | { readonly kind: 'decision'; handler(call: Call, key: string | undefined): Promise<DecisionAnswer> };
@@ -182,6 +184,19 @@ export function publicRead<const Path extends string, Query extends TObject, Res
   declaration: PublicReadDeclaration<Path, Query, Response>,
 ): Route {
   return { ...common(declaration), access: publicAccess, run: readRun(declaration.handler) };
+}
+
+interface PublicDocumentDeclaration extends Declaration<string, TObject, TSchema> {
+  handler(): Rendered;
+}
+
+/** A document that is rendered once and sent many times: a client that has it already gets 304. */
+export function publicDocument(declaration: PublicDocumentDeclaration): Route {
+  return {
+    ...common(declaration),
+    access: publicAccess,
+    run: { kind: 'document', handler: declaration.handler },
+  };
 }
 
 interface WriteDeclaration<

@@ -23,7 +23,8 @@ export function sendReply(
   if (response.destroyed || response.headersSent) {
     return;
   }
-  const length = reply.status === 204 || !isWhole ? {} : { 'content-length': Buffer.byteLength(reply.body) };
+  const hasBody = isWhole && reply.status !== 204 && reply.status !== 304;
+  const length = hasBody ? { 'content-length': Buffer.byteLength(reply.body) } : {};
   const headers = { ...reply.headers, ...length };
   endOldConnection(request, response, headers);
   if (!isStillSending(request)) {

@@ -20,7 +20,7 @@ export interface WriterDependencies {
 }
 
 /** What changes something: in a transaction of its own that is made here, or in one that it shares with others. */
-export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' }>;
+export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' | 'document' }>;
 type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
 type StoreAnswer = (tx: Transaction, text: string) => Promise<void>;
