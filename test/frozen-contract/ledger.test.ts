@@ -207,6 +207,8 @@ describe('announcements', () => {
       if (answers[forecast] !== undefined) {
         answers[forecast].headers.sunset = now;
       }
+      const listing = answers['GET /v1/meta/deprecations'];
+      listing.body = listing.body.replace(old, now);
     });
     expect(moved).toEqual([expect.stringContaining('contract/published.json is stale')]);
   });

@@ -218,12 +218,10 @@ describe('deleting runs', () => {
     await record([40], 1);
     await put({ runs_days: 30 });
     await deleteAll();
-    const again = await call('POST', '/v1/runs', {
-      model: 'm',
-      cost_usd: '0.01',
-      external_id: `${org.id} 40 0`,
-    });
-    expect(refusalOf(again)).toEqual([410, 'gone']);
+    const run = { model: 'm', cost_usd: '0.01', external_id: `${org.id} 40 0` };
+    const same = { ...run, input_tokens: 10, output_tokens: 5, started_at: daysAgo(40) };
+    expect(refusalOf(await call('POST', '/v1/runs', same))).toEqual([410, 'gone']);
+    expect(refusalOf(await call('POST', '/v1/runs', run))).toEqual([409, 'conflict']);
   });
 
   test('stops where a batch failed, and goes on there', async () => {
