@@ -44,11 +44,14 @@ export async function makePlace({ migrated }: { migrated: boolean }): Promise<Pl
   };
 }
 
+/** On a busy machine a thousand callers may take long to be served; no test is about how long. */
+const waitMsMax = 300_000;
+
 export async function openPlace(place: Place): Promise<Database> {
   const log = createLog('silent');
   return place.databaseUrl === undefined
-    ? openPglite({ directory: join(place.dataDir, 'database'), log })
-    : openPostgres({ url: place.databaseUrl, connections: 10, log });
+    ? openPglite({ directory: join(place.dataDir, 'database'), log, waitMsMax })
+    : openPostgres({ url: place.databaseUrl, connections: 10, log, waitMsMax });
 }
 
 async function onCluster(url: string, sql: string): Promise<void> {

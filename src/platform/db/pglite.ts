@@ -24,12 +24,13 @@ import { Turns } from './turns.ts';
 export interface PgliteOptions {
   readonly directory: string;
   readonly log: Log;
+  /** How long a caller waits for its turn before the database counts as unavailable. */
+  readonly waitMsMax?: number;
 }
 
 const restartAfterMs = 200;
-const waitMsMax = 5_000;
 
-export async function openPglite({ directory, log }: PgliteOptions): Promise<Database> {
+export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOptions): Promise<Database> {
   const board = new NoticeBoard();
   const turns = new Turns('the database', waitMsMax);
   let thread: Thread | undefined;

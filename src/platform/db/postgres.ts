@@ -17,19 +17,25 @@ export interface PostgresOptions {
   readonly url: string;
   readonly connections: number;
   readonly log: Log;
+  /** How long a caller waits for a connection before the database counts as unavailable. */
+  readonly waitMsMax?: number;
 }
 
 const waitingCallersMax = 1_000;
-const acquireTimeoutMs = 3_000;
 const statementTimeoutMs = 5_000;
 /** Above the server's own timeout: it only fires when the server or the network says nothing at all. */
 const silenceTimeoutMs = 7_000;
 
-export async function openPostgres({ url, connections, log }: PostgresOptions): Promise<Database> {
+export async function openPostgres({
+  url,
+  connections,
+  log,
+  waitMsMax = 3_000,
+}: PostgresOptions): Promise<Database> {
   const settings: pg.ClientConfig = {
     connectionString: url,
     types,
-    connectionTimeoutMillis: acquireTimeoutMs,
+    connectionTimeoutMillis: waitMsMax,
     statement_timeout: statementTimeoutMs,
     query_timeout: silenceTimeoutMs,
     // Statements that are asked for together are sent together, without waiting for each answer.

@@ -26,7 +26,8 @@ export class SamlThread {
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(answerMsMax = 2_000) {
+  /** Far above what any response takes, also on a busy machine: it ends what would never end. */
+  constructor(answerMsMax = 10_000) {
     this.#answerMsMax = answerMsMax;
   }
 
