@@ -32,7 +32,7 @@ beforeAll(async () => {
     timeout: 120_000,
     interval: 200,
   });
-}, 180_000);
+});
 
 afterAll(async () => {
   const ended = service.exitCode === null ? once(service, 'exit') : undefined;
@@ -70,14 +70,14 @@ function run(blocks: readonly string[]): string {
   return execFileSync('bash', ['-c', script], { cwd: directory, env, encoding: 'utf8', stdio: 'pipe' });
 }
 
-test('README.md', { timeout: 180_000 }, () => {
+test('README.md', () => {
   const output = run(blocksOf('README.md').filter((block) => !isStart(block)));
   expect(output).toContain('"decision":"allow"');
   expect(output).toContain('"code":"spend_cap_exceeded"');
   expect(output).toContain('SVC_DATABASE_URL');
 });
 
-test.each(guides)('%s', { timeout: 180_000 }, (guide) => {
+test.each(guides)('%s', (guide) => {
   const blocks = blocksOf(guide);
   expect(blocks.length).toBeGreaterThan(0);
   run(blocks);

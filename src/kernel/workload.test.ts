@@ -423,7 +423,7 @@ class Workload {
 }
 
 const title = `${workloads} workloads of ${steps} steps agree with the model (seed %d)`;
-test.each(seeds)(title, { timeout: 120_000 }, (seed) => {
+test.each(seeds)(title, (seed) => {
   const said = new Map<string, number>();
   for (let i = 0; i < workloads; i += 1) {
     const workload = new Workload(seed + i);

@@ -108,7 +108,7 @@ it.each([
   client.destroy();
 });
 
-it('a body in chunks of one byte costs little more than its bytes', { timeout: 120_000 }, async () => {
+it('a body in chunks of one byte costs little more than its bytes', async () => {
   const { port } = await world.listen();
   const client = await RawClient.open(port);
   // Kept as a list of chunks, this many take some 150 MB; as bytes, with all that a test adds, some 20.

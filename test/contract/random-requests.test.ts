@@ -328,7 +328,7 @@ function requestsToReach(
 }
 
 const title = `answers ${casts * (injectedPerRound + rawPerRound)} random requests within the contract (seed %d)`;
-it.each(seeds)(title, { timeout: 900_000 }, async (seed) => {
+it.each(seeds)(title, async (seed) => {
   const { json: document } = await world.request('GET', '/v1/openapi.json');
   const operations = operationsOf(document);
   const request = randomRequest(operations);

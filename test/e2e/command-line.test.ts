@@ -2,17 +2,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type ChainPlace, chained, chainStart } from '../../src/capabilities/audit/chain.ts';
 import { ndjsonLine } from '../../src/capabilities/audit/export-lines.ts';
 import { newPrivateKey, publicPemOf, tokenSigner } from '../../src/capabilities/audit/signing.ts';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
 import { readBooks, verifyChains } from '../support/books.ts';
-import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place | undefined;
 let settings: Record<string, string> = {};

@@ -1,12 +1,9 @@
 /** The console's settings, benchmarks and the operators' pages in a real browser: each is walked, and acted upon. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findBrowser } from '../support/browser.ts';
 import { newPair } from '../support/certificates.ts';
-import { processTimeouts } from '../support/child-process.ts';
 import { walkThrough } from '../support/console-walk.ts';
 import { signIn } from '../support/sign-in.ts';
-
-vi.setConfig(processTimeouts);
 
 const executable = findBrowser();
 

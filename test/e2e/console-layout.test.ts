@@ -1,11 +1,8 @@
 /** Where things stand on the pages of the console, measured in a real browser on wide and narrow screens. */
 import type { Locator, Page } from 'playwright-core';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
-import { processTimeouts } from '../support/child-process.ts';
 import { type Owner, walkThrough } from '../support/console-walk.ts';
-
-vi.setConfig(processTimeouts);
 
 const executable = findBrowser();
 const narrow = { width: 390, height: 844 };

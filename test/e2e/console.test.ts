@@ -1,13 +1,10 @@
 /** The console in a real browser: the pages of an org are walked, and what people do there is done. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
-import { processTimeouts } from '../support/child-process.ts';
 import { walkThrough } from '../support/console-walk.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 import { controlWebhooks } from '../support/webhooks.ts';
-
-vi.setConfig(processTimeouts);
 
 const executable = findBrowser();
 

@@ -1,12 +1,12 @@
 /** While the database is away every answer is 503, soon; when it is back the service needs no help. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/audit/audit.ts';
 import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { generateKey } from '../../src/platform/http/key-format.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { expectEachOnce, expectOnlyUnavailability, startLoad } from '../support/client-load.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
@@ -20,8 +20,6 @@ import {
   startPurser,
 } from '../support/service-process.ts';
 import { engine, makePlace, openPlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 const unavailable = { status: 503, code: 'service_unavailable' };
 const takeoverSoon = { SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };

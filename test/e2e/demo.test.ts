@@ -1,11 +1,9 @@
 /** `purser demo` on a running service: an org that is alive, with books that agree, and gone with one command. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 let settings: Record<string, string>;

@@ -1,10 +1,8 @@
 /** Who called a deprecated route is known after the process that answered is gone. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { endAllProcesses } from '../support/child-process.ts';
 import { settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 beforeEach(async () => {

@@ -1,12 +1,10 @@
 /** One effect per `Idempotency-Key`, also when the process dies or stalls at the worst moments. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Effects, oneEffect, orgEffects, readBooks, verifyChains } from '../support/books.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { retryWhile, type ServiceProcess, settingsOf } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 beforeEach(async () => {

@@ -1,13 +1,11 @@
 /** What an `Idempotency-Key` promises while the service lives. What it promises across faults: `idempotency-faults`. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reserve } from '../../src/platform/http/idempotency.ts';
 import { oneEffect, orgEffects, readBooks } from '../support/books.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { type ServiceAnswer, settingsOf } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 /** On PostgreSQL two processes share the database; the embedded engine has one, which stands in for both. */

@@ -2,13 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { freePort } from '../support/free-port.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 let settings: Record<string, string>;

@@ -4,7 +4,7 @@
  * to the last digit after every death.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
 import { type Administrators, startAdministrators } from '../support/administrators.ts';
 import { endAllProcesses } from '../support/child-process.ts';
@@ -30,8 +30,6 @@ import {
   startSpenders,
 } from '../support/spenders.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 120_000 });
 
 /** On PostgreSQL half of the kills are of one process while another goes on. */
 const kills = engine === 'postgres' ? rounds(3, 10) : rounds(6, 20);

@@ -13,11 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { Hold } from '../../src/platform/ledger/hold.ts';
 import { openHoldLog } from '../../src/platform/ledger/hold-log.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
@@ -34,8 +34,6 @@ import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '..
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 const { seeds } = seedsOf('money-faults-embedded');
-
-vi.setConfig(processTimeouts);
 
 const unavailable = { status: 503, code: 'service_unavailable' };
 const openIds = async (service: ServiceProcess, org: SpendingOrg) =>

@@ -2,8 +2,8 @@
  * Money while PostgreSQL is cut off, killed or frozen: 503 with the envelope, never an allow that is not in the books,
  * and one effect for whoever asks again.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endAllProcesses } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { freezePostgres } from '../support/frozen-postgres.ts';
 import {
@@ -29,8 +29,6 @@ import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '..
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 const { seeds } = seedsOf('money-faults-postgres');
-
-vi.setConfig(processTimeouts);
 
 const unavailable = { status: 503, code: 'service_unavailable' };
 

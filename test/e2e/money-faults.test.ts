@@ -1,9 +1,9 @@
 /** Money when things race or go wrong, on both engines; on PostgreSQL with two processes at the same books. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
 import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
@@ -19,8 +19,6 @@ import { expectAcknowledged, expectRuns, limitSpenders, startSpenders } from '..
 import { makePlace, type Place } from '../support/test-database.ts';
 
 const { seeds } = seedsOf('money-faults');
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 let settings: Record<string, string>;

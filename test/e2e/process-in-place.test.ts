@@ -3,13 +3,11 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../src/platform/http/key-format.ts';
-import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 const orgs = '/v1/admin/orgs';
 let place: Place;

@@ -3,15 +3,13 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readBooks } from '../support/books.ts';
-import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 let settings: Record<string, string>;

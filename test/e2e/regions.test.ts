@@ -9,15 +9,13 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newPair } from '../support/certificates.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 const [oldSecret, newSecret] = ['the-old-secret-of-both-regions-0123', 'the-new-secret-of-both-regions-0123'];
 const places: Place[] = [];

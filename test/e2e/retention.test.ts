@@ -1,11 +1,9 @@
 /** Retention, killed half way: what is deleted is balanced, and the next process goes on where it ended. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig({ ...processTimeouts, testTimeout: 180_000 });
 
 const runs = 20_000;
 const perRequest = 5_000;

@@ -3,14 +3,12 @@
  * heard of the change. How long that takes is bounded by src/platform/db/postgres-notices.ts and measured by the bench. The other
  * process has the key in its cache before.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endAllProcesses } from '../support/child-process.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf } from '../support/service-process.ts';
 import { cutNotifications, namedOn, untilHeard } from '../support/signs-of-life.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 const observerName = 'purser_observer';
 

@@ -1,11 +1,9 @@
 /** A detector that is changed in one process is obeyed by every other as soon as it has heard of the change. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endAllProcesses } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { namedOn, untilHeard } from '../support/signs-of-life.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 const observerName = 'purser_observer';
 

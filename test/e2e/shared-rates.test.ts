@@ -1,12 +1,10 @@
 /** One limit, two processes: exactly shared through Redis, and divided between them without it. */
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
-import { endAllProcesses, processTimeouts } from '../support/child-process.ts';
+import { endAllProcesses } from '../support/child-process.ts';
 import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 beforeAll(async () => {

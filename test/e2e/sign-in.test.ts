@@ -2,16 +2,14 @@
  * Signing in to real processes: a session that one ends is over in the other at once, a sign-in that one begins the other
  * finishes, and `purser console-link` gets in.
  */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
-import { endAllProcesses, processTimeouts, runPurser } from '../support/child-process.ts';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { startOidcProvider } from '../support/oidc-provider.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 let settings: Record<string, string>;

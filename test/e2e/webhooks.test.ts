@@ -5,13 +5,11 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/access.ts';
 import { openSecrets } from '../../src/platform/secrets.ts';
 import { readBooks } from '../support/books.ts';
-import { endAllProcesses, processTimeouts, spawnNode } from '../support/child-process.ts';
+import { endAllProcesses, spawnNode } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
-
-vi.setConfig(processTimeouts);
 
 let place: Place;
 afterEach(async () => {

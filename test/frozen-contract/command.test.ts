@@ -4,10 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { processTimeouts } from '../support/child-process.ts';
-
-vi.setConfig(processTimeouts);
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const repository = resolve(import.meta.dirname, '../..');
 let tree: string;

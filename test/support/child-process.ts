@@ -4,9 +4,6 @@ import { fileURLToPath } from 'node:url';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A process takes seconds to start, and several on a busy machine. For `vi.setConfig`. */
-export const processTimeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
-
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

@@ -315,7 +315,7 @@ describe('nobody can tell the lane from Node', () => {
     );
   });
 
-  it('wherever a decision is cut in two', { timeout: 120_000 }, async () => {
+  it('wherever a decision is cut in two', async () => {
     const { port } = await listen({ withLane: true });
     const bytes = Buffer.from(ask(rich.ownerKey) + ask(broke.ownerKey));
     const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1);
@@ -415,7 +415,7 @@ describe('a connection', () => {
     const answers = await client.answersUntilClosed();
     expect(answers.length).toBe(count);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  }, 120_000);
+  });
 
   it('gets an answer that is made while it is read, however slowly', async () => {
     const chunk = Buffer.alloc(100_000, 'x');

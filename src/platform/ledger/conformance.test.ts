@@ -439,7 +439,7 @@ describe('the end of a hold', () => {
   // Apart by nothing, or by so many turns of the event loop that the first is somewhere in its transaction.
   const gaps = [0, 1, 2, 3, 4, 6, 9];
 
-  test.each(pairs)('comes once: %s raced with %s', { timeout: 60_000 }, async (first, second) => {
+  test.each(pairs)('comes once: %s raced with %s', async (first, second) => {
     for (const gap of gaps) {
       const orgId = await world.orgWith(cap('10'));
       const hold = await world.held(orgId, '4', { holdSeconds: 60 });

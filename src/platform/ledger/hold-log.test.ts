@@ -243,7 +243,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
   });
 });
 
-describe.runIf(engine === 'embedded')('a ledger that starts again', { timeout: 60_000 }, () => {
+describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
   let world: LedgerWorld;
   let orgId: string;
   const holdsDirectory = () => join(world.place.dataDir, 'holds');

@@ -1057,7 +1057,7 @@ function describe({ id, kind, match, span, capacity, enforcement }: Limit): stri
 }
 
 const title = `${workloads} workloads of ${steps} steps agree with the model (seed %d)`;
-test.each(seeds)(title, { timeout: 180_000 }, async (seed) => {
+test.each(seeds)(title, async (seed) => {
   const world = await LedgerWorld.open({ seed });
   const said = new Map<string, number>();
   try {
