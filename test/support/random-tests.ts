@@ -72,6 +72,13 @@ export const randomTests = {
     seeds: cheap,
     regressions: [],
   },
+  json: {
+    file: 'src/platform/http/json.test.ts',
+    projects: embedded,
+    seedsPerTurn: 50,
+    seeds: cheap,
+    regressions: [],
+  },
   'json-survey': {
     file: 'src/platform/http/json-survey.test.ts',
     projects: embedded,

@@ -28,11 +28,11 @@ import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
 import { type Incoming, incomingFromNode } from './incoming.ts';
 import { stillAdmitted } from './long-stream.ts';
+import { unlessUnchanged } from './not-modified.ts';
 import { type Page, type PageAnswer, usualFormBytes, type Visit } from './page.ts';
 import { checkParameterCount } from './query-string.ts';
 import type { TellRefused } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
-import { unlessUnchanged } from './rendered.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from './reply.ts';
 import {
   bearerToken,

@@ -1,0 +1,22 @@
+/** Answers 304 to a client that has the current version already. */
+import type { Reply, StreamedReply } from './reply.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** Replaces a reply by 304 where `If-None-Match` names its entity tag. */
+export function unlessUnchanged(
+  { method, headers }: RequestHead,
+  reply: Reply | StreamedReply,
+): Reply | StreamedReply {
+  const { etag, 'content-type': _, ...others } = reply.headers;
+  const known = headers['if-none-match'];
+  if (typeof etag !== 'string' || known === undefined || reply.status !== 200) {
+    return reply;
+  }
+  const isRead = method === 'GET' || method === 'HEAD';
+  return isRead && names(known, etag) ? { status: 304, headers: { ...others, etag }, body: '' } : reply;
+}
+
+/** The comparison is weak: a proxy that compresses marks the tag with `W/`. */
+function names(list: string, etag: string): boolean {
+  return list.trim() === '*' || list.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
