@@ -117,6 +117,8 @@ export interface AppDependencies {
   /** Asked for at each use: with port 0 it is known only once the server listens. */
   baseUrl(): string;
   isDraining(): boolean;
+  /** The shortest time between two renderings of the metrics; a second by default. */
+  readonly metricsEveryMs?: number;
 }
 
 export interface App {
@@ -151,13 +153,17 @@ export function createApp(deps: AppDependencies): App {
   const attempts = createAttempts({ db, ids, heads, clock, log });
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const regions = createRegions({ db, clock, log, settings: config });
-  const metrics = createMetrics(db, (registry) => {
-    regions?.register(registry);
-    registerLedgerMetrics(registry, { db, ledger, clock, drift });
-    registerWebhookMetrics(registry, db, deliveries);
-    signals.register(registry);
-    attempts.register(registry);
-    registerRetentionMetrics(registry, db);
+  const metrics = createMetrics({
+    db,
+    renderEveryMs: deps.metricsEveryMs ?? 1_000,
+    registerMore(registry) {
+      regions?.register(registry);
+      registerLedgerMetrics(registry, { db, ledger, clock, drift });
+      registerWebhookMetrics(registry, db, deliveries);
+      signals.register(registry);
+      attempts.register(registry);
+      registerRetentionMetrics(registry, db);
+    },
   });
   const failsOpen = config.edgeFailMode === 'open';
   const keyUses = createKeyUses({ db, clock });

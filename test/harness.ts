@@ -134,6 +134,7 @@ export async function createWorld(
     faults: (point, routeId) => (world.fault ?? noFaults)(point, routeId),
     baseUrl: () => world.baseUrl,
     isDraining: () => false,
+    metricsEveryMs: 0,
   });
   const router = buildRouter(app.routes, []);
   let orgs = 0;

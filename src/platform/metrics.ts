@@ -15,13 +15,17 @@ export interface Metrics extends RequestMetrics {
   readonly contentType: string;
 }
 
-/** Rendering takes several statements, and /metrics needs no key. */
-const renderEveryMs = 1_000;
+export interface MetricsOptions {
+  readonly db: Database;
+  /** Rendering takes several statements, and /metrics needs no key. */
+  readonly renderEveryMs: number;
+  /** Adds what others count. */
+  registerMore(registry: Registry): void;
+}
 
-/** `registerMore` adds what others count. */
-export function createMetrics(db: Database, registerMore?: (registry: Registry) => void): Metrics {
+export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOptions): Metrics {
   const registry = new Registry();
-  registerMore?.(registry);
+  registerMore(registry);
   // The event loop's lag, memory, handles, garbage collection.
   collectDefaultMetrics({ register: registry });
 
