@@ -35,10 +35,13 @@ const repeated = [
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
 ];
+/** Slow tests of tools around the service: the command line, and the rules that hold the code to the contract. */
+const tools = ['test/e2e/command-line.test.ts', 'test/frozen-contract/{contract,every-name}.test.ts'];
 /** One engine's run is enough in `npm test`: these requests are answered before or without regard to the database. */
 const sameOnEitherEngine = [
-  'test/contract/{access,catalog,console,console-progress,deprecations,field-errors,openapi,request-rate}.test.ts',
-  'test/e2e/{command-line,init,demo,deprecation-usage,safety}.test.ts',
+  'test/contract/{access,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
+  'test/e2e/{init,demo,deprecation-usage,safety}.test.ts',
+  'src/capabilities/**/hostile-*.test.ts',
 ];
 /** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
 const neverOnPostgres = [
@@ -59,6 +62,7 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: tools,
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -66,7 +70,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'soak-embedded',
-          include: repeated,
+          include: [...repeated, ...tools],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
         },
       },
@@ -80,7 +84,7 @@ export default defineConfig({
                   'src/{capabilities,edge,platform/db,platform/ledger}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                exclude: [...neverOnPostgres, ...sameOnEitherEngine],
+                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -90,6 +94,7 @@ export default defineConfig({
                 name: 'soak-postgres',
                 include: [
                   ...sameOnEitherEngine,
+                  'test/e2e/command-line.test.ts',
                   'src/platform/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',

@@ -25,7 +25,7 @@ import { signIn } from '../support/sign-in.ts';
 
 const { seeds } = seedsOf('random-requests');
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
-const casts = engine === 'embedded' ? rounds(15, 60) : rounds(5, 15);
+const casts = engine === 'embedded' ? rounds(10, 40) : rounds(5, 15);
 const injectedPerRound = 345;
 const rawPerRound = 55;
 /** Each attempt has a world of its own, since requests before may have taken from it what the next one needs. */
