@@ -119,6 +119,8 @@ export interface AppDependencies {
   isDraining(): boolean;
   /** The shortest time between two renderings of the metrics; a second by default. */
   readonly metricsEveryMs?: number;
+  /** How long a SAML response may take to verify. */
+  readonly samlAnswerMsMax?: number;
 }
 
 export interface App {
@@ -316,6 +318,7 @@ export function createApp(deps: AppDependencies): App {
       attempts,
       allowPrivateNetworks,
       fetch: createOutboundFetch({ allowPrivateNetworks }),
+      samlAnswerMsMax: deps.samlAnswerMsMax,
       baseUrl,
     }),
     ...(regions?.pages ?? []),

@@ -135,6 +135,8 @@ export async function createWorld(
     baseUrl: () => world.baseUrl,
     isDraining: () => false,
     metricsEveryMs: 0,
+    // No test that uses a whole service is about how long a busy machine takes.
+    samlAnswerMsMax: 60_000,
   });
   const router = buildRouter(app.routes, []);
   let orgs = 0;

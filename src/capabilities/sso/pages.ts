@@ -53,6 +53,8 @@ export interface SsoPageDependencies extends Appending {
   readonly attempts: Pick<Attempts, 'note'>;
   readonly fetch: OutboundFetch;
   readonly allowPrivateNetworks: boolean;
+  /** How long a SAML response may take to verify; undefined: as long as the thread allows by default. */
+  readonly samlAnswerMsMax: number | undefined;
   baseUrl(): string;
 }
 
@@ -60,7 +62,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const { db, ids, heads, log, sessions, backoff, attempts, baseUrl } = deps;
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
-  const samlThread = new SamlThread();
+  const samlThread = new SamlThread(deps.samlAnswerMsMax);
   // What is begun is counted as if it failed: nobody is known yet, and it leaves a row.
   const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
 

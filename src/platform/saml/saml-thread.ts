@@ -26,8 +26,7 @@ export class SamlThread {
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** Far above what any response takes, also on a busy machine: it ends what would never end. */
-  constructor(answerMsMax = 10_000) {
+  constructor(answerMsMax = 2_000) {
     this.#answerMsMax = answerMsMax;
   }
 
