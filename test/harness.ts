@@ -18,6 +18,7 @@ import type { Route } from '../src/platform/http/route.ts';
 import { buildRouter, type Router } from '../src/platform/http/router.ts';
 import { createHttpServer } from '../src/platform/http/server.ts';
 import { createIds } from '../src/platform/ids.ts';
+import type { Job } from '../src/platform/jobs.ts';
 import { createLog } from '../src/platform/log.ts';
 import { startOfClock } from './support/clock.ts';
 import { checkAnswer, checkSignals } from './support/contract-check.ts';
@@ -87,6 +88,10 @@ export interface World {
   fault: ((point: FaultPoint, routeId: string) => void | Promise<void>) | undefined;
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>;
   createOrg(name?: string): Promise<TestOrg>;
+  /** The job of this id. Throws if there is none. */
+  job(id: string): Job;
+  /** Runs a job until it has nothing more to do. */
+  runJob(id: string): Promise<void>;
   mintKey(
     org: TestOrg,
     role: OrgRole,
@@ -185,6 +190,19 @@ export async function createWorld(
         body: { name: 'owner', role: 'owner', scopes },
       });
       return { id: org.json.id, ownerKey: minted.json.secret };
+    },
+    job(id) {
+      const job = app.jobs.find((one) => one.id === id);
+      if (job === undefined) {
+        throw new Error(`There is no job "${id}". Known: ${app.jobs.map((one) => one.id).join(', ')}`);
+      }
+      return job;
+    },
+    async runJob(id) {
+      const job = world.job(id);
+      while (await job.runOnce()) {
+        // The next batch.
+      }
     },
     async mintKey(org, role, keyScopes, more = {}) {
       const { json } = await world.request('POST', `/v1/admin/orgs/${org.id}/keys`, {

@@ -120,7 +120,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
       }
     },
     job: {
-      name: 'put decisions that were given without the books into them',
+      id: 'import-fail-open-decisions',
       everyMs: 1_000,
       async runOnce() {
         const waiting = [...pending.values()];

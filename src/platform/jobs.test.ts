@@ -9,10 +9,10 @@ test('a job that cannot end what it left is told of, and keeps nothing else from
   let isOtherStopped = false;
   const jobs = startJobs(
     [
-      { ...idle, name: 'broken', stop: () => Promise.reject(new Error('the database is away')) },
+      { ...idle, id: 'broken', stop: () => Promise.reject(new Error('the database is away')) },
       {
         ...idle,
-        name: 'whole',
+        id: 'whole',
         async stop() {
           isOtherStopped = true;
         },
@@ -30,7 +30,7 @@ test('a job that has more to do rests in between as long as it says, and no long
   try {
     let batches = 0;
     const job = {
-      name: 'long',
+      id: 'long',
       everyMs: 1_000,
       async runOnce() {
         batches += 1;

@@ -3,7 +3,8 @@ import { performance } from 'node:perf_hooks';
 import type { Log } from './log.ts';
 
 export interface Job {
-  readonly name: string;
+  /** Stable, in kebab-case: it is in logs. */
+  readonly id: string;
   readonly everyMs: number;
   /** One bounded batch. Returns true when there is more to do at once. */
   runOnce(): Promise<boolean>;
@@ -26,7 +27,7 @@ export function startJobs(jobs: readonly Job[], log: Log): RunningJobs {
   };
 }
 
-function startJob({ name, everyMs, runOnce, restMs, stop }: Job, log: Log): RunningJobs {
+function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): RunningJobs {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<void> = Promise.resolve();
@@ -59,7 +60,7 @@ function startJob({ name, everyMs, runOnce, restMs, stop }: Job, log: Log): Runn
         startedMs = performance.now();
       }
     } catch (error) {
-      log.warn({ job: name, err: error }, 'a job failed; it will run again');
+      log.warn({ job: id, err: error }, 'a job failed; it will run again');
     }
     schedule();
   }
@@ -75,7 +76,7 @@ function startJob({ name, everyMs, runOnce, restMs, stop }: Job, log: Log): Runn
         await stop?.();
       } catch (error) {
         // Whatever it was, everything else still has to be closed.
-        log.warn({ job: name, err: error }, 'a job could not end what it had left');
+        log.warn({ job: id, err: error }, 'a job could not end what it had left');
       }
     },
   };

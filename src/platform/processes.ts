@@ -33,7 +33,7 @@ export function createProcesses(db: Database): Processes {
     beat,
     jobs: [
       {
-        name: 'say that this process is alive',
+        id: 'send-process-heartbeat',
         everyMs: beatEveryMs,
         async runOnce() {
           await beat();

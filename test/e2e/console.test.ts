@@ -10,7 +10,6 @@ const executable = findBrowser();
 
 describe.skipIf(executable === undefined)('the console', () => {
   const walk = walkThrough(executable, { SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-  const runJob = (name: string) => walk.world.app.jobs.find((job) => job.name === name)?.runOnce();
 
   test('shows the way in to those who are not signed in, and back to where they wanted to go', async () => {
     const { url, world } = walk;
@@ -38,7 +37,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await api('PUT', '/spend-cap', { cap_usd: '5' });
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2', workflow: 'triage', customer_id: 'acme' });
     expect((await api('POST', '/v1/runs', { model: 'large', cost_usd: '9' })).status).toBe(402);
-    await runJob('write what was refused');
+    await walk.world.runJob('record-refusals');
     await look('/console', 'Overview');
     const refused = page.getByRole('row', { name: /Daily spend cap/ });
     expect(await refused.textContent()).toContain('$2.00 of $5.00 used, $9.00 more asked for');
@@ -199,7 +198,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const secret = (await page.locator('#secret').textContent()) ?? '';
     expect(await works(secret)).toBe(200);
     await expectGood(page);
-    await runJob('write when keys were last used');
+    await walk.world.runJob('record-key-uses');
     await look('/console/keys', 'Keys');
     const row = page.getByRole('row', { name: /Gateway/ });
     expect(await row.textContent()).toContain('just now');

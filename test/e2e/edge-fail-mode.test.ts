@@ -58,8 +58,7 @@ describe('while the books cannot be asked', () => {
       });
     }
     mend();
-    const landing = world.app.jobs.find(({ name }) => name.includes('without the books'));
-    await landing?.runOnce();
+    await world.runJob('import-fail-open-decisions');
     const refused = await ask('0.000000001');
     expect(refused.json.error).toMatchObject({
       code: 'spend_cap_exceeded',
@@ -96,8 +95,7 @@ describe('while the books cannot be asked', () => {
     expect(await conflict()).toBe('idempotency_key_conflict');
     mend();
     expect(replayOf(await ask('0.7', headers))).toEqual(replayed);
-    const landing = world.app.jobs.find(({ name }) => name.includes('without the books'));
-    await landing?.runOnce();
+    await world.runJob('import-fail-open-decisions');
     expect(replayOf(await ask('0.7', headers))).toEqual(replayed);
     expect(await conflict()).toBe('idempotency_key_conflict');
     const run = await world.request('POST', '/v1/runs', {

@@ -20,11 +20,7 @@ beforeEach(async () => {
 const read = async (id: string) => (await here.call('GET', `/approvals/${id}`)).json;
 const listed = async (query = '') => (await here.call('GET', `/approvals${query}`)).json.data;
 const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
-const expire = async () => {
-  const job = world.app.jobs.find(({ name }) => name === 'end approvals whose time is over');
-  expect(job).toBeDefined();
-  await job?.runOnce();
-};
+const expire = () => world.runJob('expire-approvals');
 /** What was audited, in order; and the events, whose order within a moment is open. */
 const moves = async () => {
   const { entries, events } = await recordedOf(world, here.org.id);

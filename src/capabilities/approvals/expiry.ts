@@ -17,7 +17,7 @@ export interface ExpiryDependencies extends Appending {
 
 export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): Job {
   return {
-    name: 'end approvals whose time is over',
+    id: 'expire-approvals',
     everyMs: 1_000,
     runOnce: () =>
       db.transaction(async (tx) => {

@@ -161,7 +161,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     },
     flush,
     job: {
-      name: 'write refused attempts to the audit log',
+      id: 'audit-refused-attempts',
       everyMs: flushEveryMs,
       async runOnce() {
         await flush();

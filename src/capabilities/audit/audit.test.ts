@@ -106,7 +106,7 @@ describe('reading', () => {
     const { secret } = await world.mintKey(org, 'viewer', ['audit:read']);
     await world.request('PATCH', `/v1/orgs/${org.id}`, { key: secret, body: { name: 'three' } });
     await world.request('POST', '/v1/runs', { key: secret, body: { model: 'm', cost_usd: '1' } });
-    await runJob('write refused attempts to the audit log');
+    await world.runJob('audit-refused-attempts');
   });
   const list = async (query: string) =>
     (await world.request('GET', `/v1/orgs/${org.id}/audit-log?${query}`, { key: org.ownerKey })).json;
@@ -169,10 +169,4 @@ describe('reading', () => {
 interface Fault {
   readonly field: string;
   readonly code: string;
-}
-
-async function runJob(name: string): Promise<void> {
-  const job = world.app.jobs.find((one) => one.name === name);
-  expect(job, name).toBeDefined();
-  await job?.runOnce();
 }

@@ -100,7 +100,7 @@ export function dailyCheckpoints({
   // Those that cannot be signed stay due: the next batch begins behind them, until all were looked at.
   let after = '';
   return {
-    name: 'sign the end of audit logs once a day',
+    id: 'sign-daily-checkpoints',
     everyMs,
     async runOnce() {
       const now = await agreedNow(db, clock);

@@ -48,7 +48,7 @@ async function append(count: number): Promise<void> {
 }
 
 describe('verify, while retention deletes', () => {
-  const job = () => world.app.jobs.find(({ name }) => name.startsWith('delete what is older'));
+  const job = () => world.job('apply-retention');
 
   /** Long enough that it is read, and deleted, in several steps. */
   async function longLog(): Promise<void> {
@@ -76,7 +76,7 @@ describe('verify, while retention deletes', () => {
         const wanted = await batchesBefore(read);
         for (let batch = 0; batch < wanted; batch += 1) {
           world.db.query = query;
-          deleted += (await job()?.runOnce()) ? 1 : 0;
+          deleted += (await job().runOnce()) ? 1 : 0;
         }
         world.db.query = intercepted;
       }

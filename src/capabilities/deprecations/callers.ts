@@ -64,7 +64,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
     },
     flush,
     job: {
-      name: 'write who calls deprecated routes',
+      id: 'record-deprecated-calls',
       everyMs: flushEveryMs,
       async runOnce() {
         await flush();

@@ -19,10 +19,7 @@ const erase = (customer = inPath) => call('DELETE', `/v1/orgs/${org.id}/customer
 /** What goes on in the background, once what was only in memory is written. */
 async function settle(): Promise<void> {
   world.clock.advanceSeconds(11);
-  const job = world.app.jobs.find(({ name }) => name === 'go on erasing customers');
-  while (await job?.runOnce()) {
-    // The next batch.
-  }
+  await world.runJob('erase-customers');
 }
 const usageOf = async () =>
   (await call('GET', `/v1/orgs/${org.id}/usage?group_by=customer_id`)).json.data as {
@@ -106,10 +103,14 @@ async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   const weak = await world.mintKey(org, 'viewer', ['customers:write']);
   await world.request('DELETE', `/v1/orgs/${org.id}/customers/${inPath}`, { key: weak.secret });
   await world.app.finish();
-  for (const job of world.app.jobs) {
-    if (/exhausted|limit|refus|give events/i.test(job.name)) {
-      await job.runOnce();
-    }
+  for (const id of [
+    'emit-limit-events',
+    'record-refusals',
+    'audit-refused-attempts',
+    'emit-exhaustion-forecasts',
+    'fan-out-events',
+  ]) {
+    await world.job(id).runOnce();
   }
   return { decision: decided.json.decision_id, runId: first.json.id };
 }

@@ -202,7 +202,7 @@ export async function eraseSome(deps: ErasureDependencies, erasureId: string): P
 export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): Job {
   let passed: ErasureRow | undefined;
   return {
-    name: 'go on erasing customers',
+    id: 'erase-customers',
     everyMs: 5_000,
     async runOnce() {
       const erasure = await findNextErasure(deps.db, passed);

@@ -37,8 +37,8 @@ async function told(of = org): Promise<Record<string, unknown>[]> {
       [of.id],
     );
   const before = (await events()).length;
-  const job = world.app.jobs.find(({ name }) => name === 'tell of limits that will run out');
-  expect(await job?.runOnce()).toBe(false);
+  const job = world.job('emit-exhaustion-forecasts');
+  expect(await job.runOnce()).toBe(false);
   return (await events()).slice(before).map(({ data }) => data);
 }
 
@@ -74,8 +74,8 @@ test('a limit that will run out in its window is told of once, and anew in the n
 test('two processes at once tell once', async () => {
   const short = await budget('210');
   world.clock.advanceSeconds(3_601);
-  const job = world.app.jobs.find(({ name }) => name === 'tell of limits that will run out');
-  await Promise.all([job?.runOnce(), job?.runOnce()]);
+  const job = world.job('emit-exhaustion-forecasts');
+  await Promise.all([job.runOnce(), job.runOnce()]);
   const events = await world.db.query(
     `SELECT 1 AS one FROM outbox WHERE type = 'limit.exhaustion_forecast' AND data ->> 'limit_id' = $1`,
     [short.id],
@@ -164,7 +164,7 @@ test('an org with very many limits is gone through over several turns', async ()
     daysOf(9, () => '10'),
     { customer_id: 'c29' },
   );
-  const job = world.app.jobs.find(({ name }) => name === 'tell of limits that will run out');
+  const job = world.job('emit-exhaustion-forecasts');
   const count = async () =>
     (
       await world.db.query(
@@ -172,9 +172,9 @@ test('an org with very many limits is gone through over several turns', async ()
         [many.id],
       )
     ).length;
-  await job?.runOnce();
+  await job.runOnce();
   expect(await count()).toBe(0);
   // At once, without an hour in between.
-  await job?.runOnce();
+  await job.runOnce();
   expect(await count()).toBe(1);
 });

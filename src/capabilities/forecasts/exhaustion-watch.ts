@@ -105,7 +105,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
   }
 
   return {
-    name: 'tell of limits that will run out',
+    id: 'emit-exhaustion-forecasts',
     everyMs,
     async runOnce() {
       const now = await agreedNow(db, clock);

@@ -21,7 +21,7 @@ const keysPerBatch = 500;
 
 export function expiringKeys({ db, ids, clock }: ExpiringDependencies): Job {
   return {
-    name: 'tell of keys that expire soon',
+    id: 'emit-key-expiring-events',
     everyMs: 60_000,
     runOnce: () =>
       db.transaction(async (tx) => {

@@ -262,7 +262,7 @@ describe('operator keys', () => {
 });
 
 describe('the last use of a key', () => {
-  const write = () => world.app.jobs.find(({ name }) => name === 'write when keys were last used')?.runOnce();
+  const write = () => world.runJob('record-key-uses');
 
   test('is told to about a minute, and of one that nobody used it is null', async () => {
     const org = await world.createOrg();

@@ -38,7 +38,7 @@ export function createKeyUses({ db, clock }: { readonly db: Database; readonly c
       }
     },
     job: {
-      name: 'write when keys were last used',
+      id: 'record-key-uses',
       everyMs: writeEveryMs,
       runOnce: writeSome,
       async stop() {

@@ -11,7 +11,7 @@ const metric = async (name: string) => {
   const { text } = await world.request('GET', '/metrics');
   return new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1];
 };
-const check = () => world.app.jobs.find(({ name }) => name === 'reconcile the books')?.runOnce();
+const check = () => world.runJob('reconcile-ledger');
 const spend = (org: TestOrg, body: object) =>
   world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', ...body } });
 const faults = () => world.logLines.filter((line) => line.includes('the books do not agree'));

@@ -75,7 +75,7 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
   }
 
   return {
-    name: 'reconcile the books',
+    id: 'reconcile-ledger',
     everyMs,
     async runOnce() {
       for (const orgId of await due()) {

@@ -22,7 +22,7 @@ export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
   }
 
   return {
-    name: 'empty removed organizations',
+    id: 'purge-removed-orgs',
     everyMs: 30_000,
     async runOnce() {
       const orgs = await selectToEmpty(db, orgsPerRun);

@@ -56,7 +56,7 @@ export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies
       waiting.push({ ...block, at });
     },
     job: {
-      name: 'tell of what policies have blocked',
+      id: 'emit-policy-blocked-events',
       everyMs: 500,
       async runOnce() {
         const batch = waiting.slice(0, perBatch);

@@ -117,9 +117,8 @@ describe('a rule that blocks', () => {
   });
 
   test('is told of once a minute for each key', async () => {
-    const job = world.app.jobs.find(({ name }) => name === 'tell of what policies have blocked');
     const told = async () => {
-      await job?.runOnce();
+      await world.job('emit-policy-blocked-events').runOnce();
       return world.db.query<{ data: object }>(
         `SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'policy.blocked' ORDER BY created_at, id`,
         [here.org.id],

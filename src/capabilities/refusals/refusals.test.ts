@@ -17,7 +17,7 @@ const send: Send = sender(
   () => `/v1/orgs/${org.id}`,
   () => org.ownerKey,
 );
-const write = () => world.app.jobs.find(({ name }) => name === 'write what was refused')?.runOnce();
+const write = () => world.runJob('record-refusals');
 const run = (body: object) => world.request('POST', '/v1/runs', { key: org.ownerKey, body });
 const listed = async (query = '') => (await send('GET', `/refusals${query}`)).json.data;
 

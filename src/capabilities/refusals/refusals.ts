@@ -100,7 +100,7 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
       add(nameOf(row), row);
     },
     job: {
-      name: 'write what was refused',
+      id: 'record-refusals',
       everyMs: writeEveryMs,
       async runOnce() {
         await write();

@@ -112,7 +112,7 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
   }
 
   return {
-    name: `read the directory of ${peer}`,
+    id: `sync-directory-${peer}`,
     everyMs,
     async runOnce() {
       const turn = await takeTurn(db, peer, { everyMs: everyMs / 2, wholeEverySeconds, leaseSeconds });

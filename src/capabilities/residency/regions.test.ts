@@ -45,7 +45,7 @@ const putResidency = (world: World, { id }: TestOrg, body: object) =>
 /** What the job does every second; a turn is taken again only after a while. */
 async function readDirectory(): Promise<void> {
   await eu.db.query(`UPDATE directory_peers SET attempted_at = 'epoch'`, []);
-  await eu.app.jobs.find(({ name }) => name === 'read the directory of us')?.runOnce();
+  await eu.runJob('sync-directory-us');
 }
 
 const read = (world: World, { id, ownerKey }: TestOrg, more: object = {}) =>

@@ -215,7 +215,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
   const pace = createDecisionPace(() => decisionCounts.totalOf('edge'));
 
   return {
-    name: 'delete what is older than retention policies say',
+    id: 'apply-retention',
     everyMs,
     runOnce: takeTurn,
     restMs: (tookMs) => restMsAfter(tookMs, pace.look()),
@@ -237,7 +237,7 @@ export function registerRetentionMetrics(metrics: Registry, db: Database): void 
 /** Months whose last run and entry are gone give back their space as a whole. */
 export function emptyMonthsJob({ db, clock }: Pick<RetentionDependencies, 'db' | 'clock'>): Job {
   return {
-    name: 'drop months that are empty',
+    id: 'drop-empty-partitions',
     everyMs: 3_600_000,
     async runOnce() {
       await dropEmptyMonths(db, await agreedNow(db, clock));

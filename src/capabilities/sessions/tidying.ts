@@ -10,7 +10,7 @@ const batch = 500;
 
 export function sessionTidying({ db, clock }: { readonly db: Database; readonly clock: Clock }): Job {
   return {
-    name: 'delete sessions that are long over',
+    id: 'delete-old-sessions',
     everyMs: 3_600_000,
     async runOnce() {
       const now = clock.now();

@@ -8,7 +8,7 @@ const batch = 500;
 
 export function ssoTidying({ db, clock }: { readonly db: Database; readonly clock: Clock }): Job {
   return {
-    name: 'delete sign-ins that are over',
+    id: 'delete-old-sign-ins',
     everyMs: 600_000,
     runOnce: async () => (await deleteOver(db, clock.now(), batch)) === batch,
   };

@@ -21,13 +21,6 @@ afterAll(() => world.close());
 
 const call = (method: string, path: string, body?: object, key = org.ownerKey) =>
   world.request(method, path, { key, ...(body !== undefined && { body }) });
-const runJob = async (name: RegExp) => {
-  const job = world.app.jobs.find((one) => name.test(one.name));
-  while (await job?.runOnce()) {
-    // The next batch.
-  }
-  expect(job).toBeDefined();
-};
 interface EventRow {
   readonly id: string;
   readonly type: EventType;
@@ -113,7 +106,7 @@ describe('a limit that refuses', () => {
   const decide = (more: object = {}) =>
     call('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '5', ...more });
   const told = async () => {
-    await runJob(/exhausted/);
+    await world.runJob('emit-limit-events');
     return (await events('limit.exhausted')).map(({ data }) => data);
   };
 
@@ -226,8 +219,8 @@ describe('a key that expires', () => {
     const revoked = await world.mintKey(org, 'viewer', [], { expires_at: inDays(10) });
     await call('DELETE', `/v1/orgs/${org.id}/keys/${revoked.id}`);
     const told = async () => {
-      await runJob(/keys that expire/);
-      await runJob(/keys that expire/);
+      await world.runJob('emit-key-expiring-events');
+      await world.runJob('emit-key-expiring-events');
       return (await events('key.expiring')).map(({ data }) => [data.id, data.days_left]);
     };
     expect(await told()).toEqual([]);
@@ -291,7 +284,7 @@ test('every event that was written is as the catalog says', async () => {
   await operator('POST', '/suspend', { reason: 'unpaid' });
   await operator('POST', '/reinstate');
   world.clock.advanceSeconds(86_400);
-  await runJob(/sign the end of audit logs/);
+  await world.runJob('sign-daily-checkpoints');
 
   const all = await world.db.query<EventRow & { tenant_id: string }>(
     'SELECT tenant_id, id, type, created_at, data FROM outbox',
@@ -321,7 +314,7 @@ async function policyEvents(path: string): Promise<void> {
     models: ['dear-*'],
   });
   await attempt('bad');
-  await runJob(/policies have blocked/);
+  await world.runJob('emit-policy-blocked-events');
   await call('POST', `${path}/approvals/${(await attempt('dear-1')).approval_id}/approve`);
   expect((await call('POST', '/v1/runs', { model: 'dear-1', cost_usd: '0.1' }, runner.secret)).status).toBe(
     201,
@@ -412,7 +405,7 @@ async function forecastEvent(path: string): Promise<void> {
   await call('POST', `${path}/budgets`, { name: 'f', ...scope, period: 'year', limit_usd: '100' });
   await expect
     .poll(async () => {
-      await runJob(/will run out/);
+      await world.runJob('emit-exhaustion-forecasts');
       return (await events('limit.exhaustion_forecast')).length;
     })
     .toBeGreaterThan(0);

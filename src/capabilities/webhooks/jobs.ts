@@ -14,7 +14,7 @@ export function webhookJobs(deps: DispatcherDependencies): Job[] {
   let isFirst = true;
   return [
     {
-      name: 'give events to the subscriptions that listen',
+      id: 'fan-out-events',
       everyMs: 300,
       async runOnce() {
         const more = await fanOut(deps);
@@ -23,7 +23,7 @@ export function webhookJobs(deps: DispatcherDependencies): Job[] {
       },
     },
     {
-      name: 'send webhooks',
+      id: 'send-webhooks',
       everyMs: 500,
       async runOnce() {
         if (isFirst && deps.db.engine === 'embedded') {
@@ -36,7 +36,7 @@ export function webhookJobs(deps: DispatcherDependencies): Job[] {
       stop: () => dispatcher.stop(),
     },
     {
-      name: 'keep the webhooks that are being sent',
+      id: 'renew-webhook-leases',
       everyMs: renewEveryMs,
       async runOnce() {
         await dispatcher.renew();
@@ -44,7 +44,7 @@ export function webhookJobs(deps: DispatcherDependencies): Job[] {
       },
     },
     {
-      name: 'remove old deliveries and events',
+      id: 'delete-old-deliveries',
       everyMs: 600_000,
       runOnce: async () => removeOld(deps.db, await agreedNow(deps.db, deps.clock)),
     },

@@ -165,7 +165,7 @@ const expiredPerBatch = 500;
 
 export function expiredKeysJob(db: Queryable): Job {
   return {
-    name: 'delete expired idempotency keys',
+    id: 'delete-expired-idempotency-keys',
     everyMs: 60_000,
     async runOnce() {
       const deleted = await db.query(

@@ -110,7 +110,7 @@ export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDepen
       tell({ orgId, limit, window, scope, code, used: limit.capacity, key });
     },
     job: {
-      name: 'tell of limits that are exhausted',
+      id: 'emit-limit-events',
       everyMs: 500,
       runOnce: writeSome,
       async stop() {

@@ -16,19 +16,19 @@ const endsPerBatch = 500;
 
 export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[] {
   return [
-    { name: 'release expired holds', everyMs: 500, runOnce: () => ledger.expireDue() },
+    { id: 'expire-holds', everyMs: 500, runOnce: () => ledger.expireDue() },
     {
-      name: 'forget counters that nobody needs any more',
+      id: 'evict-unused-counters',
       everyMs: 600_000,
       runOnce: () => ledger.tidy(),
     },
     {
-      name: 'delete the ends of holds after a week',
+      id: 'delete-old-hold-ends',
       everyMs: 60_000,
       runOnce: async () => (await deleteOldEnds(db, endsPerBatch)) === endsPerBatch,
     },
     {
-      name: 'make the months to come',
+      id: 'create-partitions',
       everyMs: 3_600_000,
       async runOnce() {
         await ensureMonths(db, clock.now());
