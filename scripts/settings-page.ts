@@ -1,5 +1,5 @@
 /** Every setting as a document for people: what `purser config` prints, for whoever has not started it yet. */
-import { describeSettings } from '../src/config.ts';
+import { describeSettings } from '../src/config/settings.ts';
 
 export function settingsPage(): string {
   const rows = describeSettings({}).map(

@@ -1,21 +1,21 @@
 #!/usr/bin/env node
 /** The command line. */
 import { Command } from 'commander';
+import { version } from './config/version.ts';
 import type { FieldError } from './contract/errors.ts';
 import { Refusal } from './contract/refusal.ts';
-import { version } from './version.ts';
 
 /** In the order in which the help shows them. */
 const commands: Record<string, () => Promise<Command>> = {
-  serve: async () => (await import('./commands/serve.ts')).serveCommand(),
-  init: async () => (await import('./commands/init.ts')).initCommand(),
-  demo: async () => (await import('./commands/demo.ts')).demoCommand(),
-  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand(),
-  keys: async () => (await import('./commands/keys.ts')).keysCommand(),
-  audit: async () => (await import('./commands/audit.ts')).auditCommand(),
-  'console-link': async () => (await import('./commands/console-link.ts')).consoleLinkCommand(),
-  config: async () => (await import('./commands/config.ts')).configCommand(),
-  check: async () => (await import('./commands/check.ts')).checkCommand(),
+  serve: async () => (await import('./cli/serve.ts')).serveCommand(),
+  init: async () => (await import('./cli/init.ts')).initCommand(),
+  demo: async () => (await import('./cli/demo.ts')).demoCommand(),
+  migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
+  keys: async () => (await import('./cli/keys.ts')).keysCommand(),
+  audit: async () => (await import('./cli/audit.ts')).auditCommand(),
+  'console-link': async () => (await import('./cli/console-link.ts')).consoleLinkCommand(),
+  config: async () => (await import('./cli/config.ts')).configCommand(),
+  check: async () => (await import('./cli/check.ts')).checkCommand(),
 };
 
 /** Only the command that is asked for is loaded, since some take the whole service; for the help it is all of them. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import inject from 'light-my-request';
 import { messageOf } from '../../src/capabilities/webhooks/message.ts';
 import type { Receiver } from '../../src/capabilities/webhooks/receivers.ts';
-import { deprecatedSettings, describeSettings } from '../../src/config.ts';
+import { deprecatedSettings, describeSettings } from '../../src/config/settings.ts';
 import type { Announcement } from '../../src/contract/deprecation-headers.ts';
 import { announcedDeprecations, type Deprecation } from '../../src/contract/deprecations.ts';
 import { errorCatalog } from '../../src/contract/errors.ts';

@@ -1,7 +1,7 @@
 /** Reads the project from the working tree. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { version } from '../../src/config/version.ts';
 import { releases } from '../../src/contract/releases.ts';
-import { version } from '../../src/version.ts';
 import { gatherEvidence } from './evidence.ts';
 import type { OpenApi } from './openapi-document.ts';
 import type { Project } from './project.ts';

@@ -1,8 +1,7 @@
 /** The product as it is declared, without a database: for what holds for every route, and for what needs no data. */
 import { trace } from '@opentelemetry/api';
-import { type App, createApp } from '../../src/app.ts';
 import { createPrices } from '../../src/capabilities/models/index.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/settings.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
@@ -14,6 +13,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { createProcesses } from '../../src/platform/processes.ts';
 import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';
 import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets.ts';
+import { type App, createApp } from '../../src/server/app.ts';
 
 /** No handler of these is called. */
 export function declaredRoutes(): readonly Route[] {

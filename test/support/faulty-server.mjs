@@ -69,11 +69,11 @@ function tell(report) {
  */
 const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 
-/** @type {typeof import('../../src/config.ts')} */
+/** @type {typeof import('../../src/config/settings.ts')} */
 const { loadConfig } = await built('config.js');
 /** @type {typeof import('../../src/platform/log.ts')} */
 const { createLog } = await built('platform/log.js');
-/** @type {typeof import('../../src/service.ts')} */
+/** @type {typeof import('../../src/server/service.ts')} */
 const { startService } = await built('service.js');
 
 const config = loadConfig();

@@ -12,7 +12,7 @@ import {
   viewKey,
 } from '../capabilities/keys/index.ts';
 import { findOrg } from '../capabilities/orgs/index.ts';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config/settings.ts';
 import { refuseFields } from '../contract/refusal.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';

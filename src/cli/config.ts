@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { describeSettings, loadConfig, unknownSettings } from '../config.ts';
+import { describeSettings, loadConfig, unknownSettings } from '../config/settings.ts';
 import { print } from './with-database.ts';
 
 export function configCommand(): Command {

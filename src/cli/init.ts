@@ -3,7 +3,7 @@
  * one of its own that lives as long as the command. What it prints is a shell script, to be pasted line by line.
  */
 import { Command } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config/settings.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { scopes } from '../platform/http/access.ts';
 import { createLog } from '../platform/log.ts';
@@ -88,7 +88,7 @@ function script({ shownUrl, name, orgId, key, capNanos, runs }: Made): string {
 
 /** On a port that nobody else knows. The service is loaded only here: where one runs, another is not needed. */
 async function startOwn(config: Config, expectedUrl: string) {
-  const { startService } = await import('../service.ts');
+  const { startService } = await import('../server/service.ts');
   try {
     return await startService({
       config: { ...config, host: '127.0.0.1', port: 0 },

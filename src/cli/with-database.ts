@@ -1,5 +1,5 @@
 /** What commands other than `serve` need: the settings and, for as long as they work, the database. */
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config/settings.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open.ts';

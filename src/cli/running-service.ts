@@ -1,7 +1,7 @@
 /** What commands need that speak to a service over HTTP, as its operator. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/settings.ts';
 import type { Envelope } from '../contract/refusal.ts';
 import { literalUrl } from '../platform/http/local-url.ts';
 

@@ -1,6 +1,6 @@
 /** `purser demo`: an organization with weeks of believable runs behind it, made through the API of the running service. */
 import { Command, InvalidArgumentError } from 'commander';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/settings.ts';
 import { history } from '../demo/history.ts';
 import { type Caller, setUp } from '../demo/setup.ts';
 import { scopes } from '../platform/http/access.ts';

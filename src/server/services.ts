@@ -1,22 +1,22 @@
 /** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
-import { createPermits } from './capabilities/approvals/index.ts';
-import { type ChainHeads, openChainHeads, openSigner, type Signer } from './capabilities/audit/index.ts';
-import { createPrices, type Prices, seedFacts, seedModels } from './capabilities/models/index.ts';
-import { enqueueFinished, type RunDraft, readPaid, writeRuns } from './capabilities/runs/index.ts';
-import { openWantedEvents, type WantedEvents } from './capabilities/webhooks/index.ts';
-import type { Config } from './config.ts';
-import type { SharedClock } from './platform/clock.ts';
-import type { Database } from './platform/db/database.ts';
-import type { Ids } from './platform/ids.ts';
-import type { Ledger } from './platform/ledger/ledger.ts';
-import { openLedger } from './platform/ledger/open.ts';
-import { createOrgLimits, type OrgLimitsCache } from './platform/ledger/org-limits.ts';
-import { ensureMonths } from './platform/ledger/partitions.ts';
-import type { Log } from './platform/log.ts';
-import { createProcesses, type Processes } from './platform/processes.ts';
-import { openRateLimiter } from './platform/rates/open.ts';
-import type { RateLimiter } from './platform/rates/rate-limiter.ts';
-import { openSecrets, type Secrets } from './platform/secrets.ts';
+import { createPermits } from '../capabilities/approvals/index.ts';
+import { type ChainHeads, openChainHeads, openSigner, type Signer } from '../capabilities/audit/index.ts';
+import { createPrices, type Prices, seedFacts, seedModels } from '../capabilities/models/index.ts';
+import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/runs/index.ts';
+import { openWantedEvents, type WantedEvents } from '../capabilities/webhooks/index.ts';
+import type { Config } from '../config/settings.ts';
+import type { SharedClock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Ids } from '../platform/ids.ts';
+import type { Ledger } from '../platform/ledger/ledger.ts';
+import { openLedger } from '../platform/ledger/open.ts';
+import { createOrgLimits, type OrgLimitsCache } from '../platform/ledger/org-limits.ts';
+import { ensureMonths } from '../platform/ledger/partitions.ts';
+import type { Log } from '../platform/log.ts';
+import { createProcesses, type Processes } from '../platform/processes.ts';
+import { openRateLimiter } from '../platform/rates/open.ts';
+import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
+import { openSecrets, type Secrets } from '../platform/secrets.ts';
 
 export interface PartsDependencies {
   readonly config: Config;

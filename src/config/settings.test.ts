@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { deprecatedSettings, describeSettings, loadConfig, unknownSettings } from './config.ts';
-import { generateKey } from './platform/http/key-format.ts';
+import { generateKey } from '../platform/http/key-format.ts';
+import { deprecatedSettings, describeSettings, loadConfig, unknownSettings } from './settings.ts';
 
 test('every setting has a usable default', () => {
   const config = loadConfig({});

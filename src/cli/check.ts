@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { loadConfig, unknownSettings } from '../config.ts';
+import { loadConfig, unknownSettings } from '../config/settings.ts';
 import { pendingMigrations, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { createLog } from '../platform/log.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { deprecatedSettings, loadConfig, unknownSettings } from '../config.ts';
+import { deprecatedSettings, loadConfig, unknownSettings } from '../config/settings.ts';
 import { createLog } from '../platform/log.ts';
 
 export function serveCommand(): Command {
@@ -27,7 +27,7 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
     log.warn({ setting: name }, notice);
   }
   // Loaded only now: what is wrong with a setting is told at once.
-  const { startService } = await import('../service.ts');
+  const { startService } = await import('../server/service.ts');
   const service = await startService({ config, log });
 
   const stop = () => {

@@ -1,6 +1,6 @@
 /** The wiring: every capability, page and job, in order. Nothing happens here; it only says what is there. */
 import type { Tracer } from '@opentelemetry/api';
-import { approvalExpiry, approvalRoutes, createApprovals } from './capabilities/approvals/index.ts';
+import { approvalExpiry, approvalRoutes, createApprovals } from '../capabilities/approvals/index.ts';
 import {
   type Actor,
   auditRoutes,
@@ -8,48 +8,48 @@ import {
   dailyCheckpoints,
   recordChange,
   refusedAttempt,
-} from './capabilities/audit/index.ts';
-import { benchmarkRoutes } from './capabilities/benchmarks/index.ts';
-import { budgetRoutes } from './capabilities/budgets/index.ts';
-import { chainRoutes } from './capabilities/chains/index.ts';
-import { creditRoutes } from './capabilities/credits/index.ts';
-import { customerRoutes } from './capabilities/customers/index.ts';
+} from '../capabilities/audit/index.ts';
+import { benchmarkRoutes } from '../capabilities/benchmarks/index.ts';
+import { budgetRoutes } from '../capabilities/budgets/index.ts';
+import { chainRoutes } from '../capabilities/chains/index.ts';
+import { creditRoutes } from '../capabilities/credits/index.ts';
+import { customerRoutes } from '../capabilities/customers/index.ts';
 import {
   createCallers,
   createSignals,
   deprecationRoutes,
   deprecationsPage,
-} from './capabilities/deprecations/index.ts';
-import { erasureJob, erasureRoutes } from './capabilities/erasure/index.ts';
-import { exhaustionWatch, forecastRoutes } from './capabilities/forecasts/index.ts';
-import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from './capabilities/keys/index.ts';
-import { driftWatch, ledgerRoutes } from './capabilities/ledger/index.ts';
-import { createMemberLinks, memberPages, memberRoutes } from './capabilities/members/index.ts';
-import { docsPage, metaRoutes, operationGroups, rootPage } from './capabilities/meta/index.ts';
-import { createFacts, modelRoutes } from './capabilities/models/index.ts';
-import { emptyRemovedOrgs, orgRemovalRoutes } from './capabilities/org-removal/index.ts';
-import { orgRoutes } from './capabilities/orgs/index.ts';
-import { planRoutes } from './capabilities/plans/index.ts';
+} from '../capabilities/deprecations/index.ts';
+import { erasureJob, erasureRoutes } from '../capabilities/erasure/index.ts';
+import { exhaustionWatch, forecastRoutes } from '../capabilities/forecasts/index.ts';
+import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from '../capabilities/keys/index.ts';
+import { driftWatch, ledgerRoutes } from '../capabilities/ledger/index.ts';
+import { createMemberLinks, memberPages, memberRoutes } from '../capabilities/members/index.ts';
+import { docsPage, metaRoutes, operationGroups, rootPage } from '../capabilities/meta/index.ts';
+import { createFacts, modelRoutes } from '../capabilities/models/index.ts';
+import { emptyRemovedOrgs, orgRemovalRoutes } from '../capabilities/org-removal/index.ts';
+import { orgRoutes } from '../capabilities/orgs/index.ts';
+import { planRoutes } from '../capabilities/plans/index.ts';
 import {
   createBlockedEvents,
   createPolicyGate,
   createPolicyMemory,
   policyRoutes,
-} from './capabilities/policies/index.ts';
-import { prepaidRoutes } from './capabilities/prepaid/index.ts';
-import { rateLimitRoutes } from './capabilities/rate-limits/index.ts';
-import { createRefusals, refusalRoutes } from './capabilities/refusals/index.ts';
-import { createRegions, createResidencyOf, residencyRoutes } from './capabilities/residency/index.ts';
+} from '../capabilities/policies/index.ts';
+import { prepaidRoutes } from '../capabilities/prepaid/index.ts';
+import { rateLimitRoutes } from '../capabilities/rate-limits/index.ts';
+import { createRefusals, refusalRoutes } from '../capabilities/refusals/index.ts';
+import { createRegions, createResidencyOf, residencyRoutes } from '../capabilities/residency/index.ts';
 import {
   createContents,
   emptyMonthsJob,
   registerRetentionMetrics,
   retentionJob,
   retentionRoutes,
-} from './capabilities/retention/index.ts';
-import { createRoutingMemory, routingRoutes } from './capabilities/routing/index.ts';
-import { createLatencies, createRunDigest, lastRuns, runRoutes } from './capabilities/runs/index.ts';
-import { createSafety, safetyRoutes } from './capabilities/safety/index.ts';
+} from '../capabilities/retention/index.ts';
+import { createRoutingMemory, routingRoutes } from '../capabilities/routing/index.ts';
+import { createLatencies, createRunDigest, lastRuns, runRoutes } from '../capabilities/runs/index.ts';
+import { createSafety, safetyRoutes } from '../capabilities/safety/index.ts';
 import {
   consoleLinks,
   createSessions,
@@ -58,52 +58,52 @@ import {
   sessionTidying,
   signInPages,
   visitorOf,
-} from './capabilities/sessions/index.ts';
-import { spendCapRoutes } from './capabilities/spend-caps/index.ts';
-import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from './capabilities/sso/index.ts';
+} from '../capabilities/sessions/index.ts';
+import { spendCapRoutes } from '../capabilities/spend-caps/index.ts';
+import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from '../capabilities/sso/index.ts';
 import {
   admitsUnasked,
   createConsoleEntry,
   createImpersonation,
   supportRoutes,
-} from './capabilities/support/index.ts';
-import { usageRoutes } from './capabilities/usage/index.ts';
+} from '../capabilities/support/index.ts';
+import { usageRoutes } from '../capabilities/usage/index.ts';
 import {
   createDeliveryCounts,
   createSender,
   registerWebhookMetrics,
   webhookJobs,
   webhookRoutes,
-} from './capabilities/webhooks/index.ts';
-import type { Config } from './config.ts';
-import { consolePages } from './console/console.ts';
-import { DeprecationRegistry } from './contract/deprecations.ts';
-import { createDegraded, createFastPath, edgeRoutes } from './edge/index.ts';
-import type { Parts } from './parts.ts';
-import type { SharedClock } from './platform/clock.ts';
-import type { Database } from './platform/db/database.ts';
-import type { Faults } from './platform/faults.ts';
-import type { Caller } from './platform/http/access.ts';
-import { AuthBackoff } from './platform/http/auth-backoff.ts';
-import { healthPages } from './platform/http/health.ts';
-import { expiredKeysJob } from './platform/http/idempotency.ts';
-import type { LaneOptions } from './platform/http/lane.ts';
-import { rememberedOpenApi } from './platform/http/openapi.ts';
-import { createPipeline, type RequestHandler } from './platform/http/pipeline.ts';
-import { createRequestRate } from './platform/http/request-rate.ts';
-import type { Route } from './platform/http/route.ts';
-import { buildRouter } from './platform/http/router.ts';
-import type { HeadersOfUnread } from './platform/http/unread-head.ts';
-import type { WriterDependencies } from './platform/http/write.ts';
-import type { Ids } from './platform/ids.ts';
-import type { Job } from './platform/jobs.ts';
-import { createExhaustions } from './platform/ledger/exhaustion.ts';
-import { ledgerJobs } from './platform/ledger/jobs.ts';
-import { createDriftGauge, registerLedgerMetrics } from './platform/ledger/metrics.ts';
-import type { Log } from './platform/log.ts';
-import { createMetrics } from './platform/metrics.ts';
-import { createOutboundFetch } from './platform/outbound/fetch.ts';
-import { version } from './version.ts';
+} from '../capabilities/webhooks/index.ts';
+import type { Config } from '../config/settings.ts';
+import { version } from '../config/version.ts';
+import { consolePages } from '../console/console.ts';
+import { DeprecationRegistry } from '../contract/deprecations.ts';
+import { createDegraded, createFastPath, edgeRoutes } from '../edge/index.ts';
+import type { SharedClock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Faults } from '../platform/faults.ts';
+import type { Caller } from '../platform/http/access.ts';
+import { AuthBackoff } from '../platform/http/auth-backoff.ts';
+import { healthPages } from '../platform/http/health.ts';
+import { expiredKeysJob } from '../platform/http/idempotency.ts';
+import type { LaneOptions } from '../platform/http/lane.ts';
+import { rememberedOpenApi } from '../platform/http/openapi.ts';
+import { createPipeline, type RequestHandler } from '../platform/http/pipeline.ts';
+import { createRequestRate } from '../platform/http/request-rate.ts';
+import type { Route } from '../platform/http/route.ts';
+import { buildRouter } from '../platform/http/router.ts';
+import type { HeadersOfUnread } from '../platform/http/unread-head.ts';
+import type { WriterDependencies } from '../platform/http/write.ts';
+import type { Ids } from '../platform/ids.ts';
+import type { Job } from '../platform/jobs.ts';
+import { createExhaustions } from '../platform/ledger/exhaustion.ts';
+import { ledgerJobs } from '../platform/ledger/jobs.ts';
+import { createDriftGauge, registerLedgerMetrics } from '../platform/ledger/metrics.ts';
+import type { Log } from '../platform/log.ts';
+import { createMetrics } from '../platform/metrics.ts';
+import { createOutboundFetch } from '../platform/outbound/fetch.ts';
+import type { Parts } from './services.ts';
 
 export interface AppDependencies {
   readonly config: Config;
