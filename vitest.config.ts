@@ -30,7 +30,7 @@ const common = {
 /** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
   'src/kernel/workload.test.ts',
-  'src/platform/ledger/workload.test.ts',
+  'src/ledger/workload.test.ts',
   'src/platform/http/lane.test.ts',
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
@@ -95,7 +95,7 @@ export default defineConfig({
                 include: [
                   ...sameOnEitherEngine,
                   'test/e2e/command-line.test.ts',
-                  'src/platform/ledger/workload.test.ts',
+                  'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',
                 ],

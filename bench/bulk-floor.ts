@@ -6,13 +6,18 @@ import { performance } from 'node:perf_hooks';
 import { draftRun, isFaulty } from '../src/capabilities/runs/drafts.ts';
 import { type RunDraft, writeRuns } from '../src/capabilities/runs/index.ts';
 import { nothingTaken } from '../src/kernel/settlement.ts';
+import { ensureMonths } from '../src/ledger/partitions.ts';
+import type { Booked } from '../src/ledger/posting.ts';
+import {
+  advanceClock,
+  findKnown,
+  insertEntries,
+  insertIdentities,
+} from '../src/ledger/postings/ledger-writes.ts';
+import { addToUsage } from '../src/ledger/usage/usage-rollups.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createIds } from '../src/platform/ids.ts';
-import type { Booked } from '../src/platform/ledger/booking.ts';
-import { advanceClock, findKnown, insertEntries, insertIdentities } from '../src/platform/ledger/facts.ts';
-import { ensureMonths } from '../src/platform/ledger/partitions.ts';
-import { addToUsage } from '../src/platform/ledger/usage-rollups.ts';
 import { bulkRun } from './bench-org.ts';
 import { keyIdOf, openPlace, type Place, seedOrgs } from './seed.ts';
 

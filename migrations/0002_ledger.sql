@@ -211,7 +211,7 @@ CREATE TABLE IF NOT EXISTS limit_alerts (
   CONSTRAINT limit_alerts_pkey PRIMARY KEY (org_id, counter_key, threshold)
 );
 
--- Ties the embedded engine's holds to this database, see `src/platform/ledger/hold-log.ts`.
+-- Ties the embedded engine's holds to this database, see `src/ledger/embedded/hold-log.ts`.
 CREATE TABLE IF NOT EXISTS hold_log_generation (
   only_row bool PRIMARY KEY DEFAULT true CHECK (only_row),
   generation text NOT NULL

@@ -1,7 +1,7 @@
 -- Usage by tag, how long runs took, and sums of everything by quarter of an hour. Each statement may be run twice
 -- without harm. What was booked before is carried over; its tags are not, since the rows do not tell runs apart.
 
--- Only those tags that are kept apart, see `src/platform/ledger/usage-tags.ts`.
+-- Only those tags that are kept apart, see `src/ledger/usage/usage-tags.ts`.
 ALTER TABLE usage_rollups ADD COLUMN IF NOT EXISTS tags jsonb NOT NULL DEFAULT '{}';
 ALTER TABLE usage_days ADD COLUMN IF NOT EXISTS tags jsonb NOT NULL DEFAULT '{}';
 -- Pairs of four bytes, see `src/kernel/latency-histogram.ts`.

@@ -1,8 +1,8 @@
 /** What reading costs once there are many runs: the first page of the list, and a page of usage. */
 import { performance } from 'node:perf_hooks';
+import { ensureMonths } from '../../src/ledger/partitions.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { readMigrations } from '../../src/platform/db/migrate.ts';
-import { ensureMonths } from '../../src/platform/ledger/partitions.ts';
 import type { BenchOrg } from '../bench-org.ts';
 import { type LoadRequest, load, percentile } from '../load.ts';
 import type { PairsRow, RowOptions, Sample } from '../measure.ts';

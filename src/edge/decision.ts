@@ -4,10 +4,10 @@ import type { Meeting, Met } from '../kernel/admission.ts';
 import type { LimitKind, OtherGate } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import type { Held, HoldRequest } from '../ledger/ledger.ts';
+import { bookable } from '../ledger/postings/amount-range.ts';
+import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
 import { isoInstant } from '../platform/iso-instant.ts';
-import { bookable } from '../platform/ledger/bookable.ts';
-import type { Held, HoldRequest } from '../platform/ledger/ledger.ts';
-import { defaultHoldSeconds, scopeOf, sharedScope } from '../platform/ledger/scope.ts';
 import type { AskDecision, Verdict } from './schema.ts';
 
 export interface Price {

@@ -4,13 +4,13 @@
  * the run that settles one is marked too. A process that ends before that has forgotten them.
  */
 import { formatUsd } from '../kernel/money.ts';
+import type { Hold, HoldKey } from '../ledger/holds/hold.ts';
+import { holdKeyOf, type Replay, type RequestKey, replayOf } from '../ledger/holds/hold-keys.ts';
+import { keyName } from '../ledger/holds/take-hold.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs.ts';
-import type { Hold, HoldKey } from '../platform/ledger/hold.ts';
-import { holdKeyOf, type Replay, type RequestKey, replayOf } from '../platform/ledger/hold-keys.ts';
-import { keyName } from '../platform/ledger/holding.ts';
-import type { Ledger } from '../platform/ledger/ledger.ts';
 import type { Log } from '../platform/log.ts';
 import { type Asker, type Price, questionOf } from './decision.ts';
 import { type AskDecision, otherGates, type Verdict } from './schema.ts';

@@ -7,6 +7,8 @@
  * A hold is taken only when an allow follows from it, and the allow is told only once the hold is durable.
  */
 import { performance } from 'node:perf_hooks';
+import type { Held } from '../ledger/ledger.ts';
+import { decisionCounts } from '../ledger/metrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import { admitCaller, type Caller, type Credential } from '../platform/http/access.ts';
 import { type AddressList, clientAddress } from '../platform/http/address.ts';
@@ -18,8 +20,6 @@ import { forwardHeader } from '../platform/http/regions.ts';
 import type { Route } from '../platform/http/route.ts';
 import { newTraceId } from '../platform/http/trace-id.ts';
 import { compileBody } from '../platform/http/validation.ts';
-import type { Held } from '../platform/ledger/ledger.ts';
-import { decisionCounts } from '../platform/ledger/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { RouteCounts } from '../platform/request-counts.ts';
 import { type Question, questionOf, verdictText } from './decision.ts';

@@ -1,16 +1,16 @@
 /** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
 import { refuseFields } from '../contract/refusal.ts';
+import { refuseDenial, replayedAnswer } from '../ledger/denials.ts';
+import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
+import type { HoldResult, Ledger } from '../ledger/ledger.ts';
+import { rateRefusal, takeGateRates } from '../ledger/limits/admission-rates.ts';
+import type { Exhaustions } from '../ledger/limits/limit-events.ts';
+import type { OrgLimitsCache } from '../ledger/limits/org-limits.ts';
+import { decisionCounts } from '../ledger/metrics.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Caller } from '../platform/http/access.ts';
 import type { CustomerDigest } from '../platform/http/idempotency.ts';
 import { type DecisionAnswer, decision, type Route } from '../platform/http/route.ts';
-import type { Exhaustions } from '../platform/ledger/exhaustion.ts';
-import { type RequestKey, requestKeyOf } from '../platform/ledger/hold-keys.ts';
-import type { HoldResult, Ledger } from '../platform/ledger/ledger.ts';
-import { decisionCounts } from '../platform/ledger/metrics.ts';
-import type { OrgLimitsCache } from '../platform/ledger/org-limits.ts';
-import { refuseDenial, replayedAnswer } from '../platform/ledger/refusals.ts';
-import { rateRefusal, takeGateRates } from '../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { type Price, questionOf, verdictText } from './decision.ts';
 import type { Degraded } from './degraded.ts';

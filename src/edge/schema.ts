@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
+import { estimate, images, label, scopeFields, tokens } from '../ledger/scope.ts';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/schemas.ts';
-import { estimate, images, label, scopeFields, tokens } from '../platform/ledger/scope.ts';
 
 export const AskDecision = closed({
   model: label,

@@ -5,13 +5,13 @@ import { createPrices, type Prices, seedFacts, seedModels } from '../capabilitie
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/runs/index.ts';
 import { openWantedEvents, type WantedEvents } from '../capabilities/webhooks/index.ts';
 import type { Config } from '../config/settings.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { createOrgLimits, type OrgLimitsCache } from '../ledger/limits/org-limits.ts';
+import { openLedger } from '../ledger/open-ledger.ts';
+import { ensureMonths } from '../ledger/partitions.ts';
 import type { SharedClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
-import type { Ledger } from '../platform/ledger/ledger.ts';
-import { openLedger } from '../platform/ledger/open.ts';
-import { createOrgLimits, type OrgLimitsCache } from '../platform/ledger/org-limits.ts';
-import { ensureMonths } from '../platform/ledger/partitions.ts';
 import type { Log } from '../platform/log.ts';
 import { createProcesses, type Processes } from '../platform/processes.ts';
 import { openRateLimiter } from '../platform/rates/open.ts';

@@ -1,7 +1,7 @@
 /** How often an org may call, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { routeClass } from '../../src/platform/http/request-rate.ts';
-import { insertLimit, type LimitRow, newLimit } from '../../src/platform/ledger/limits.ts';
+import { insertLimit, type LimitRow, newLimit } from '../../src/ledger/limits/limits.ts';
+import { routeClass } from '../../src/ledger/limits/request-rates.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 

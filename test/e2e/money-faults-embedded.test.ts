@@ -14,9 +14,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openHoldLog } from '../../src/ledger/embedded/hold-log.ts';
+import type { Hold } from '../../src/ledger/holds/hold.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
-import type { Hold } from '../../src/platform/ledger/hold.ts';
-import { openHoldLog } from '../../src/platform/ledger/hold-log.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';

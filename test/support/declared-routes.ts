@@ -2,13 +2,13 @@
 import { trace } from '@opentelemetry/api';
 import { createPrices } from '../../src/capabilities/models/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
+import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
+import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
 import type { Route } from '../../src/platform/http/route.ts';
 import { createIds } from '../../src/platform/ids.ts';
-import { createOrgLimits } from '../../src/platform/ledger/org-limits.ts';
-import { PostgresLedger } from '../../src/platform/ledger/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createProcesses } from '../../src/platform/processes.ts';
 import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';

@@ -101,7 +101,7 @@ export const randomTests = {
     regressions: [],
   },
   'ledger-workload': {
-    file: 'src/platform/ledger/workload.test.ts',
+    file: 'src/ledger/workload.test.ts',
     projects: both,
     seedsPerTurn: 1,
     seeds: expensive,

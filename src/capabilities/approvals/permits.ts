@@ -2,7 +2,7 @@
  * Approvals as the books use them: read under a lock in the transaction that admits a run, and counted there. So one for a
  * single use lets a single run pass, whatever comes at once, and a run that is refused further on has not used it.
  */
-import type { Permits } from '../../platform/ledger/batch.ts';
+import type { Permits } from '../../ledger/postings/posting-batch.ts';
 import { type Appending, recordChange } from '../audit/index.ts';
 import { approvalChange } from './approvals.ts';
 import { countUses, lockUsable } from './queries.ts';

@@ -1,16 +1,16 @@
 /** Budgets: limits on what the runs of an org, or of one of its parts, cost in a calendar window. */
 import { refuseField } from '../../contract/refusal.ts';
 import type { Match } from '../../kernel/limits.ts';
-import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import type { Condition, PageOf } from '../../platform/http/list.ts';
-import type { Ids } from '../../platform/ids.ts';
 import {
   defaultThresholds,
   nanosOf,
   spendingColumns,
   viewSpending,
-} from '../../platform/ledger/limit-fields.ts';
-import { insertLimit, type LimitRow, listLimits, newLimit } from '../../platform/ledger/limits.ts';
+} from '../../ledger/limits/limit-fields.ts';
+import { insertLimit, type LimitRow, listLimits, newLimit } from '../../ledger/limits/limits.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import type { Condition, PageOf } from '../../platform/http/list.ts';
+import type { Ids } from '../../platform/ids.ts';
 import {
   type BudgetFilters,
   type BudgetView,

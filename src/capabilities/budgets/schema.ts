@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { periods } from '../../kernel/windows.ts';
-import { listParameters } from '../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, partial } from '../../platform/http/schemas.ts';
 import {
   optionalSpendingFields,
   scopeValue,
   spendingFields,
   viewedSpending,
-} from '../../platform/ledger/limit-fields.ts';
+} from '../../ledger/limits/limit-fields.ts';
+import { listParameters } from '../../platform/http/list.ts';
+import { choice, closed, id, name, nullable, partial } from '../../platform/http/schemas.ts';
 
 export const scopeKinds = ['org', 'workflow', 'deployment', 'department'] as const;
 const scopeKind = choice(scopeKinds, 'The field of a run that the budget goes by; `org` counts every run.');

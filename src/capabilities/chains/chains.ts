@@ -1,11 +1,11 @@
 /** The chain budget: what each chain of runs may cost, how deep it may go, how many tokens it may take. */
 import { each } from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
+import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../ledger/limits/limit-changes.ts';
+import { nanosOf } from '../../ledger/limits/limit-fields.ts';
+import { findLimits, type LimitRow } from '../../ledger/limits/limits.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../platform/ledger/limit-changes.ts';
-import { nanosOf } from '../../platform/ledger/limit-fields.ts';
-import { findLimits, type LimitRow } from '../../platform/ledger/limits.ts';
 import type { ChainBudgetView, PutChainBudget } from './schema.ts';
 
 const chainKinds = ['chain_cost', 'chain_depth', 'chain_tokens'] as const;

@@ -1,12 +1,12 @@
 /** Credit packs: what end customers have bought. While a customer has a live one, its runs burn credits. */
 import { refuse, refuseField } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
+import { changeLimit, type LimitChange, type LimitName } from '../../ledger/limits/limit-changes.ts';
+import { defaultThresholds, positiveNanosOf, viewTimes } from '../../ledger/limits/limit-fields.ts';
+import { insertLimit, type LimitRow, listLimits, newLimit } from '../../ledger/limits/limits.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import type { Condition, PageOf } from '../../platform/http/list.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { changeLimit, type LimitChange, type LimitName } from '../../platform/ledger/limit-changes.ts';
-import { defaultThresholds, positiveNanosOf, viewTimes } from '../../platform/ledger/limit-fields.ts';
-import { insertLimit, type LimitRow, listLimits, newLimit } from '../../platform/ledger/limits.ts';
 import {
   type CreateCreditPack,
   type CreditPackFilters,

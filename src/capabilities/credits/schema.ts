@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { positiveUsd, scopeValue, viewedTimes } from '../../ledger/limits/limit-fields.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { choice, closed, id, name, nullable, partial, timestamp, usd } from '../../platform/http/schemas.ts';
-import { positiveUsd, scopeValue, viewedTimes } from '../../platform/ledger/limit-fields.ts';
 
 export const CreditPackView = closed({
   id,

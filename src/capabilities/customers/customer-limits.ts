@@ -1,16 +1,16 @@
 /** Limits on what the runs of each end customer cost in a calendar window. */
 import { refuse } from '../../contract/refusal.ts';
-import { isUniqueViolation, type Queryable, type Transaction } from '../../platform/db/database.ts';
-import type { PageOf } from '../../platform/http/list.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { changeLimit, type LimitChange, type LimitName } from '../../platform/ledger/limit-changes.ts';
+import { changeLimit, type LimitChange, type LimitName } from '../../ledger/limits/limit-changes.ts';
 import {
   defaultThresholds,
   nanosOf,
   spendingColumns,
   viewSpending,
-} from '../../platform/ledger/limit-fields.ts';
-import { insertLimit, type LimitRow, listLimits, newLimit } from '../../platform/ledger/limits.ts';
+} from '../../ledger/limits/limit-fields.ts';
+import { insertLimit, type LimitRow, listLimits, newLimit } from '../../ledger/limits/limits.ts';
+import { isUniqueViolation, type Queryable, type Transaction } from '../../platform/db/database.ts';
+import type { PageOf } from '../../platform/http/list.ts';
+import type { Ids } from '../../platform/ids.ts';
 import {
   type CreateCustomerLimit,
   type CustomerLimitFilters,

@@ -1,8 +1,8 @@
 /** Where the own limits and the credits of customers stand. */
 import { formatUsd } from '../../kernel/money.ts';
 import type { Period } from '../../kernel/windows.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { Ledger } from '../../platform/ledger/ledger.ts';
 import type { CustomerView } from './schema.ts';
 
 export interface CustomerStandingDependencies {

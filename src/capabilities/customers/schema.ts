@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { periods } from '../../kernel/windows.ts';
-import { listParameters } from '../../platform/http/list.ts';
-import { choice, closed, id, nullable, partial, usd } from '../../platform/http/schemas.ts';
 import {
   optionalSpendingFields,
   scopeValueOrEach,
   spendingFields,
   viewedSpending,
-} from '../../platform/ledger/limit-fields.ts';
+} from '../../ledger/limits/limit-fields.ts';
+import { listParameters } from '../../platform/http/list.ts';
+import { choice, closed, id, nullable, partial, usd } from '../../platform/http/schemas.ts';
 
 const customerId = Type.String({
   ...scopeValueOrEach,

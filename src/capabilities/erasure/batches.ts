@@ -3,10 +3,11 @@
  * what the caller said about it (tags, metadata, content) and the id where it is a part of a name (`namePattern`); of other rows
  * only values that are the id as a whole are replaced.
  */
+
+import { namePattern } from '../../ledger/holds/customer-pseudonyms.ts';
+import { announceLimit } from '../../ledger/limits/change-notifications.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import { type CustomerDigest, eraseAnswers } from '../../platform/http/idempotency.ts';
-import { namePattern } from '../../platform/ledger/erased.ts';
-import { announceLimit } from '../../platform/ledger/notices.ts';
 import { renamedPath } from '../audit/index.ts';
 
 export interface Batch {

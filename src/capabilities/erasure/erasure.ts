@@ -4,13 +4,13 @@
  * killed is gone on with. The id itself is kept encrypted until then, and no longer.
  */
 import { refuse } from '../../contract/refusal.ts';
+import { newPseudonym } from '../../ledger/holds/customer-pseudonyms.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { CustomerDigest } from '../../platform/http/idempotency.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
 import type { Change } from '../../platform/http/route.ts';
 import type { Job } from '../../platform/jobs.ts';
-import { newPseudonym } from '../../platform/ledger/erased.ts';
-import type { Ledger } from '../../platform/ledger/ledger.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { type Appending, redactEntries, type Signer } from '../audit/index.ts';

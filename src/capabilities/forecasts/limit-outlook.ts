@@ -17,10 +17,10 @@ import {
   windowOf,
 } from '../../kernel/limits.ts';
 import { lifetime, type Window } from '../../kernel/windows.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { readSettled } from '../../ledger/limits/counters.ts';
+import { nobody } from '../../ledger/limits/limit-usage.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { readSettled } from '../../platform/ledger/counters.ts';
-import type { Ledger } from '../../platform/ledger/ledger.ts';
-import { nobody } from '../../platform/ledger/standing.ts';
 import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
 import type { Measure } from './measures.ts';

@@ -1,7 +1,7 @@
 /** The deprecated forecast: a deployment's return, in proportion to the number of teams. */
 import { formatUsd } from '../../kernel/money.ts';
+import { bucketMs } from '../../kernel/rollup-parts.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { bucketMs } from '../../platform/ledger/rollup-parts.ts';
 import { sumUsage } from '../usage/index.ts';
 import { projectLinearly, type Return } from './linear.ts';
 import type { LinearForecastQuery, LinearForecastView } from './schema.ts';

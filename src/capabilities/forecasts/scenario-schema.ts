@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { teamsSearchedMax } from '../../kernel/forecast/returns-curve.ts';
+import { label } from '../../ledger/scope.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import { closed, id, name, nullable, partial, timestamp, usd } from '../../platform/http/schemas.ts';
-import { label } from '../../platform/ledger/scope.ts';
 
 export const scenariosPerOrgMax = 100;
 const partsMax = 20;

@@ -3,11 +3,12 @@
  * at: those whose books have moved since, the one that was looked at longest ago first. The larger an org's books, the
  * longer it is left alone, so that checking never takes more than a hundredth of the time.
  */
+
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { DriftGauge } from '../../ledger/metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Job } from '../../platform/jobs.ts';
-import type { Ledger } from '../../platform/ledger/ledger.ts';
-import type { DriftGauge } from '../../platform/ledger/metrics.ts';
 import type { Log } from '../../platform/log.ts';
 import { findRecentlyBooked } from './queries.ts';
 import { reconcile } from './reconciliation.ts';

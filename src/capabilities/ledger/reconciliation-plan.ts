@@ -4,7 +4,7 @@
  */
 import { applicable, each, type Limit, type OrgLimits, type Scope, windowOf } from '../../kernel/limits.ts';
 import type { Window } from '../../kernel/windows.ts';
-import type { CounterState } from '../../platform/ledger/ledger.ts';
+import type { CounterState } from '../../ledger/ledger.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { type EntryField, entryFields, type Payment } from './queries.ts';
 

@@ -11,11 +11,11 @@
 import { takesOf } from '../../kernel/admission.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { lifetime } from '../../kernel/windows.ts';
+import type { Hold } from '../../ledger/holds/hold.ts';
+import type { CounterState, Inspection, Ledger } from '../../ledger/ledger.ts';
+import { readOrgLimits } from '../../ledger/limits/org-limits.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
 import type { TellProgress } from '../../platform/http/route.ts';
-import type { Hold } from '../../platform/ledger/hold.ts';
-import type { CounterState, Inspection, Ledger } from '../../platform/ledger/ledger.ts';
-import { readOrgLimits } from '../../platform/ledger/org-limits.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
 import {

@@ -1,11 +1,11 @@
 /** Every limit of an org in one list, with what is settled and held of it now. */
 import { inUnit } from '../../kernel/denial.ts';
 import { limitKinds } from '../../kernel/limits.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Standing } from '../../ledger/limits/limit-usage.ts';
+import { type LimitRow, listLimits } from '../../ledger/limits/limits.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { PageOf } from '../../platform/http/list.ts';
-import type { Ledger } from '../../platform/ledger/ledger.ts';
-import { type LimitRow, listLimits } from '../../platform/ledger/limits.ts';
-import type { Standing } from '../../platform/ledger/standing.ts';
 import { type LimitFilters, limitSorts, type StandingView } from './schema.ts';
 
 export interface StandingDependencies {

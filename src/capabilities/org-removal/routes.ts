@@ -1,8 +1,8 @@
 import { refuse } from '../../contract/refusal.ts';
+import { announceLimits } from '../../ledger/limits/change-notifications.ts';
 import { platformTenant } from '../../platform/http/access.ts';
 import { type Route, write } from '../../platform/http/route.ts';
 import { closed } from '../../platform/http/schemas.ts';
-import { announceLimits } from '../../platform/ledger/notices.ts';
 import { revokeKeysOf } from '../keys/index.ts';
 import { announceOrgChange, holdSlug, lockOrg, touchDirectory, viewOrg } from '../orgs/index.ts';
 import { findPolicy } from '../retention/index.ts';

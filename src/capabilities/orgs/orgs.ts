@@ -1,8 +1,8 @@
 /** The life of an organization: created, changed, suspended, reinstated. */
 import { refuse } from '../../contract/refusal.ts';
+import { announceLimits } from '../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { announceLimits } from '../../platform/ledger/notices.ts';
 import { checkTimezone } from '../../platform/time-zone.ts';
 import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
 import { announceOrgChange } from './notices.ts';

@@ -1,8 +1,8 @@
 /** Plans: what an org may use in a month. Assigning one writes the limits that the ledger holds the org to. */
 import { refuse, refuseField } from '../../contract/refusal.ts';
+import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../ledger/limits/limit-changes.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../platform/ledger/limit-changes.ts';
 import {
   deleteOrgPlan,
   findOrgPlan,

@@ -1,10 +1,10 @@
 import { refuse } from '../../contract/refusal.ts';
+import { ofExistingOrg } from '../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { platformTenant } from '../../platform/http/access.ts';
 import { type Change, type Route, read, write } from '../../platform/http/route.ts';
 import { page } from '../../platform/http/schemas.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { ofExistingOrg } from '../../platform/ledger/limit-changes.ts';
 import { assignPlan, createPlan, readOrgPlan, viewPlan } from './plans.ts';
 import { findPlan, listPlans } from './queries.ts';
 import { CreatePlan, OrgPlanView, PlanFilters, PlanView, PutOrgPlan } from './schema.ts';

@@ -4,7 +4,7 @@
  */
 import { Refusal, refuse, refuseWith } from '../../contract/refusal.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../kernel/policy.ts';
-import { ofRun } from '../../platform/ledger/refusals.ts';
+import { ofRun } from '../../ledger/denials.ts';
 import type { Log } from '../../platform/log.ts';
 import { takingTurns } from '../../platform/taking-turns.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';

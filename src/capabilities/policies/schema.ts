@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { effects } from '../../kernel/policy.ts';
+import { label, metadata, scopeFields, tags, tokens } from '../../ledger/scope.ts';
 import { orgRoles } from '../../platform/http/access.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import {
@@ -12,7 +13,6 @@ import {
   timestamp,
   usd,
 } from '../../platform/http/schemas.ts';
-import { label, metadata, scopeFields, tags, tokens } from '../../platform/ledger/scope.ts';
 
 export const rulesPerOrgMax = 500;
 export const expressionLengthMax = 2_000;

@@ -4,10 +4,8 @@
  */
 import { refuseField } from '../../contract/refusal.ts';
 import { formatUsd, maxNanos } from '../../kernel/money.ts';
-import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { lockOrgLimits } from '../../platform/ledger/limit-changes.ts';
-import { defaultThresholds, positiveNanosOf } from '../../platform/ledger/limit-fields.ts';
+import { lockOrgLimits } from '../../ledger/limits/limit-changes.ts';
+import { defaultThresholds, positiveNanosOf } from '../../ledger/limits/limit-fields.ts';
 import {
   endLimit,
   insertLimit,
@@ -16,7 +14,9 @@ import {
   newLimit,
   reviveLimit,
   updateLimit,
-} from '../../platform/ledger/limits.ts';
+} from '../../ledger/limits/limits.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import type { Ids } from '../../platform/ids.ts';
 import { findAccount, insertTopUp, type TopUpRow, upsertAccount } from './queries.ts';
 import type { CreateTopUp, PrepaidView, TopUpView } from './schema.ts';
 

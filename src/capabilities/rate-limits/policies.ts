@@ -2,8 +2,8 @@
 import type { FieldError } from '../../contract/errors.ts';
 import { refuseFields } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
-import { nanosOf, viewTimes } from '../../platform/ledger/limit-fields.ts';
-import type { LimitRow } from '../../platform/ledger/limits.ts';
+import { nanosOf, viewTimes } from '../../ledger/limits/limit-fields.ts';
+import type { LimitRow } from '../../ledger/limits/limits.ts';
 import type { PolicyView, PutPolicy } from './schema.ts';
 
 export type PolicyColumns = Pick<

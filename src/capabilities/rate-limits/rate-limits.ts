@@ -1,10 +1,7 @@
 /** The rate limits of an org: how many reads a minute, and its policies. They are replaced as a whole. */
 import type { LimitKind } from '../../kernel/limits.ts';
-import { canonicalJson } from '../../platform/canonical-json.ts';
-import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import type { PageOf } from '../../platform/http/list.ts';
-import type { Ids } from '../../platform/ids.ts';
-import { lockOrgLimits } from '../../platform/ledger/limit-changes.ts';
+import { announceLimits } from '../../ledger/limits/change-notifications.ts';
+import { lockOrgLimits } from '../../ledger/limits/limit-changes.ts';
 import {
   endLimit,
   findLimits,
@@ -13,8 +10,11 @@ import {
   listLimits,
   newLimit,
   updateLimit,
-} from '../../platform/ledger/limits.ts';
-import { announceLimits } from '../../platform/ledger/notices.ts';
+} from '../../ledger/limits/limits.ts';
+import { canonicalJson } from '../../platform/canonical-json.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import type { PageOf } from '../../platform/http/list.ts';
+import type { Ids } from '../../platform/ids.ts';
 import { checkPolicies, type PolicyColumns, policyColumns, viewPolicy } from './policies.ts';
 import { type PolicyFilters, type PutRateLimits, policySorts, type RateLimitsView } from './schema.ts';
 

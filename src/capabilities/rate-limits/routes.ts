@@ -1,7 +1,7 @@
+import { ofExistingOrg } from '../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../platform/http/route.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { ofExistingOrg } from '../../platform/ledger/limit-changes.ts';
 import { viewPolicy } from './policies.ts';
 import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
 import { OwnPoliciesView, PolicyFilters, PutRateLimits, RateLimitsView } from './schema.ts';

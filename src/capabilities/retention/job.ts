@@ -7,14 +7,14 @@
  * What is wrong with one must not keep what was promised to delete of the others.
  */
 import { Gauge, type Registry } from 'prom-client';
+import { createDecisionPace } from '../../ledger/decision-rate.ts';
+import { decisionCounts } from '../../ledger/metrics.ts';
+import { dropEmptyMonths } from '../../ledger/partitions.ts';
 import type { SharedClock } from '../../platform/clock.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Faults } from '../../platform/faults.ts';
 import type { Job } from '../../platform/jobs.ts';
-import { createDecisionPace } from '../../platform/ledger/decision-pace.ts';
-import { decisionCounts } from '../../platform/ledger/metrics.ts';
-import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
 import type { Log } from '../../platform/log.ts';
 import { type Appending, recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
 import { removeOldAccess } from '../support/index.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../test/support/limits.ts';
-import { dropEmptyMonths } from '../../platform/ledger/partitions.ts';
+import { dropEmptyMonths } from '../../ledger/partitions.ts';
 import { retryAfterMs } from './job.ts';
 
 const dayMs = 86_400_000;

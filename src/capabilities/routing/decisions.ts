@@ -13,17 +13,17 @@ import {
   route,
   type Weights,
 } from '../../kernel/routing.ts';
+import { refuseDenial, replayedAnswer } from '../../ledger/denials.ts';
+import { type RequestKey, requestKeyOf, storeAnswer } from '../../ledger/holds/hold-keys.ts';
+import type { Held, Ledger } from '../../ledger/ledger.ts';
+import { rateRefusal, takeGateRates } from '../../ledger/limits/admission-rates.ts';
+import type { Exhaustions } from '../../ledger/limits/limit-events.ts';
+import type { OrgLimitsCache } from '../../ledger/limits/org-limits.ts';
+import { decisionCounts } from '../../ledger/metrics.ts';
+import { defaultHoldSeconds } from '../../ledger/scope.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { CustomerDigest } from '../../platform/http/idempotency.ts';
 import type { DecisionAnswer } from '../../platform/http/route.ts';
-import type { Exhaustions } from '../../platform/ledger/exhaustion.ts';
-import { type RequestKey, requestKeyOf, storeAnswer } from '../../platform/ledger/hold-keys.ts';
-import type { Held, Ledger } from '../../platform/ledger/ledger.ts';
-import { decisionCounts } from '../../platform/ledger/metrics.ts';
-import type { OrgLimitsCache } from '../../platform/ledger/org-limits.ts';
-import { refuseDenial, replayedAnswer } from '../../platform/ledger/refusals.ts';
-import { defaultHoldSeconds } from '../../platform/ledger/scope.ts';
-import { rateRefusal, takeGateRates } from '../../platform/rates/gate-rates.ts';
 import type { RateLimiter } from '../../platform/rates/rate-limiter.ts';
 import type { ResidencyOf } from '../residency/index.ts';
 import type { RoutingMemory } from './memory.ts';

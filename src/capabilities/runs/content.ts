@@ -1,7 +1,7 @@
 /** The contents of runs: what the org's safety detectors say about them, before anything is counted, and whether they are kept. */
 import { refuseWith } from '../../contract/refusal.ts';
-import type { Booking } from '../../platform/ledger/booking.ts';
-import { decisionCounts } from '../../platform/ledger/metrics.ts';
+import { decisionCounts } from '../../ledger/metrics.ts';
+import type { Booking } from '../../ledger/posting.ts';
 import type { Inspected, Safety } from '../safety/index.ts';
 import { isDecided } from './drafts.ts';
 import type { RunDraft } from './queries.ts';

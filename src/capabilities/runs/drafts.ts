@@ -2,10 +2,10 @@
 import type { FieldError } from '../../contract/errors.ts';
 import { parseUsd } from '../../kernel/money.ts';
 import { costOf, type TokenCounts, worstCaseCost } from '../../kernel/prices.ts';
+import type { Booking } from '../../ledger/posting.ts';
+import { bookable } from '../../ledger/postings/amount-range.ts';
+import { defaultHoldSeconds, scopeOf, sharedScope } from '../../ledger/scope.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { bookable } from '../../platform/ledger/bookable.ts';
-import type { Booking } from '../../platform/ledger/booking.ts';
-import { defaultHoldSeconds, scopeOf, sharedScope } from '../../platform/ledger/scope.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { ParentRow, RunDraft, RunRow } from './queries.ts';
 import type { CompleteRun, CreateRun } from './schema.ts';

@@ -1,7 +1,8 @@
 /** Tells of runs that have ended, in the transaction that books them, where somebody listens. */
+
+import type { Booked } from '../../ledger/posting.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import type { Booked } from '../../platform/ledger/booking.ts';
 import { enqueueEvents, type OutgoingEvent } from '../../platform/outbox.ts';
 import { bookedRow, type RunDraft } from './queries.ts';
 import { viewRun } from './view.ts';

@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createDecisionPace } from '../../platform/ledger/decision-pace.ts';
+import { createDecisionPace } from '../../ledger/decision-rate.ts';
 
 /** Fewer than these do not notice. */
 const busyDecisionsPerMs = 0.5;

@@ -1,9 +1,9 @@
 /** The last runs of an org, as policies would have looked at them. */
 import type { Amounts } from '../../kernel/limits.ts';
+import { restoredHold } from '../../ledger/holds/hold.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { findEnds } from '../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { findEnds } from '../../platform/ledger/facts.ts';
-import { restoredHold } from '../../platform/ledger/hold.ts';
-import type { Ledger } from '../../platform/ledger/ledger.ts';
 import { rolesOf } from '../keys/index.ts';
 import { attemptFrom, type PastRun } from '../policies/index.ts';
 import { latestRuns } from './queries.ts';

@@ -1,10 +1,10 @@
 /** Runs before the org's policies: those that are to be admitted, and what lets them pass where a rule asks for approval. */
 import { Refusal } from '../../contract/refusal.ts';
+import { decisionCounts } from '../../ledger/metrics.ts';
+import type { Booking } from '../../ledger/posting.ts';
+import { findKnown } from '../../ledger/postings/ledger-writes.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Caller } from '../../platform/http/access.ts';
-import type { Booking } from '../../platform/ledger/booking.ts';
-import { findKnown } from '../../platform/ledger/facts.ts';
-import { decisionCounts } from '../../platform/ledger/metrics.ts';
 import { type Attempt, attemptFrom, type PolicyGate } from '../policies/index.ts';
 import { isDecided } from './drafts.ts';
 import type { RunDraft } from './queries.ts';

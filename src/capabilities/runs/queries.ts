@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
 import { refuse } from '../../contract/refusal.ts';
 import type { Take } from '../../kernel/credits.ts';
+import type { Booked } from '../../ledger/posting.ts';
+import type { PaidSoFar } from '../../ledger/postings/existing-records.ts';
+import { tagsWith } from '../../ledger/scope.ts';
 import { insertEach, type Queryable, senderOf, type Transaction } from '../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../platform/http/list.ts';
-import type { Booked } from '../../platform/ledger/booking.ts';
-import type { PaidSoFar } from '../../platform/ledger/known.ts';
-import { tagsWith } from '../../platform/ledger/scope.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 
 export interface RunRow {

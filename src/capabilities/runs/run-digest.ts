@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { parseUsd } from '../../kernel/money.ts';
+import { defaultHoldSeconds } from '../../ledger/scope.ts';
 import { canonicalJson } from '../../platform/canonical-json.ts';
-import { defaultHoldSeconds } from '../../platform/ledger/scope.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { CreateRun } from './schema.ts';
 

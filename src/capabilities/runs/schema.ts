@@ -1,4 +1,14 @@
 import { type Static, Type } from 'typebox';
+import {
+  estimate,
+  images,
+  label,
+  metadata,
+  scopeFields,
+  tagCondition,
+  tags,
+  tokens,
+} from '../../ledger/scope.ts';
 import { listParameters } from '../../platform/http/list.ts';
 import {
   choice,
@@ -10,16 +20,6 @@ import {
   timestamp,
   usd,
 } from '../../platform/http/schemas.ts';
-import {
-  estimate,
-  images,
-  label,
-  metadata,
-  scopeFields,
-  tagCondition,
-  tags,
-  tokens,
-} from '../../platform/ledger/scope.ts';
 import { contentCharactersMax } from '../safety/index.ts';
 
 export const finishedStatuses = ['succeeded', 'failed', 'cancelled'] as const;

@@ -1,6 +1,7 @@
 /** How processes learn that the detectors of an org changed. */
+
+import { announceOtherGate } from '../../ledger/limits/change-notifications.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { announceOtherGate } from '../../platform/ledger/notices.ts';
 
 const channel = 'safety';
 

@@ -1,21 +1,16 @@
 /** The daily spend cap: an org has one or none. */
 import { refuse } from '../../contract/refusal.ts';
 import { formatUsd } from '../../kernel/money.ts';
-import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import type { Ids } from '../../platform/ids.ts';
 import {
   endOnlyLimit,
   findOnlyLimit,
   lockOrgLimits,
   putOnlyLimit,
-} from '../../platform/ledger/limit-changes.ts';
-import {
-  defaultThresholds,
-  nanosOf,
-  spendingColumns,
-  viewTimes,
-} from '../../platform/ledger/limit-fields.ts';
-import type { LimitRow } from '../../platform/ledger/limits.ts';
+} from '../../ledger/limits/limit-changes.ts';
+import { defaultThresholds, nanosOf, spendingColumns, viewTimes } from '../../ledger/limits/limit-fields.ts';
+import type { LimitRow } from '../../ledger/limits/limits.ts';
+import type { Queryable, Transaction } from '../../platform/db/database.ts';
+import type { Ids } from '../../platform/ids.ts';
 import type { PutSpendCap, SpendCapView } from './schema.ts';
 
 export function viewSpendCap(row: LimitRow): SpendCapView {

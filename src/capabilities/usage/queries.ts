@@ -1,6 +1,6 @@
 import { type Histogram, mergeInto, readInto } from '../../kernel/latency-histogram.ts';
+import type { TimeRange } from '../../kernel/rollup-parts.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import type { TimeRange } from '../../platform/ledger/rollup-parts.ts';
 import { isAboutTimeAlone, type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
 
 /** A time, and the dimensions in it. */

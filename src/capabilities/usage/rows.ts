@@ -1,5 +1,5 @@
 /** The rows that usage is summed from, as a statement: from where, which of them, and what each of them counts as. */
-import { type RollupPart, rollupParts, type TimeRange } from '../../platform/ledger/rollup-parts.ts';
+import { type RollupPart, rollupParts, type TimeRange } from '../../kernel/rollup-parts.ts';
 import { type Field, fields, type Span } from './schema.ts';
 
 /** A dimension of the groups: a column, a tag, or spans of time given by their beginnings. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { label, tagCondition } from '../../ledger/scope.ts';
 import { pageParameters } from '../../platform/http/list.ts';
 import { choice, closed, nullable, timestamp } from '../../platform/http/schemas.ts';
-import { label, tagCondition } from '../../platform/ledger/scope.ts';
 import { finishedStatuses } from '../runs/index.ts';
 
 /** Columns of the usage sums. */

@@ -2,8 +2,9 @@
  * The hours, days and months that a range of time touches, in a time zone. They come from the same windows that limits
  * count in, and not from the database's idea of time zones: a day here is the day of a daily cap, to the instant.
  */
+
+import type { TimeRange } from '../../kernel/rollup-parts.ts';
 import { calendarWindow, formatInstant } from '../../kernel/windows.ts';
-import type { TimeRange } from '../../platform/ledger/rollup-parts.ts';
 import type { Span } from './schema.ts';
 
 const hourMs = 3_600_000;

@@ -1,11 +1,11 @@
 /** What was used, summed over time and by what the runs were about. */
 import { refuseField } from '../../contract/refusal.ts';
+import { bucketMs, dayMs, type TimeRange } from '../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
+import { tagsWith } from '../../ledger/scope.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../platform/http/list.ts';
 import { isInstant } from '../../platform/http/validation.ts';
-import { bucketMs, dayMs, type TimeRange } from '../../platform/ledger/rollup-parts.ts';
-import { tagsWith } from '../../platform/ledger/scope.ts';
 import { readPage } from './page.ts';
 import { findTimezone, type GroupsWanted } from './queries.ts';
 import type { GroupBy } from './rows.ts';

@@ -7,10 +7,10 @@ import { daysOf, recordDays } from '../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../contract/events.ts';
 import { denialOf } from '../../kernel/denial.ts';
 import { type Limit, windowOf } from '../../kernel/limits.ts';
+import { createExhaustions } from '../../ledger/limits/limit-events.ts';
+import { nobody } from '../../ledger/limits/limit-usage.ts';
 import { compileBody } from '../../platform/http/validation.ts';
 import { createIds } from '../../platform/ids.ts';
-import { createExhaustions } from '../../platform/ledger/exhaustion.ts';
-import { nobody } from '../../platform/ledger/standing.ts';
 
 let world: World;
 let org: TestOrg;

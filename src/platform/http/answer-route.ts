@@ -1,6 +1,7 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
 import type { FieldError } from '../../contract/errors.ts';
 import { Refusal, refuseFields } from '../../contract/refusal.ts';
+import { checkRequestRate, type TakeRequest } from '../../ledger/limits/request-rates.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from './access.ts';
 import type { BodyRules } from './body.ts';
 import type { ParsedBody } from './json.ts';
@@ -9,7 +10,6 @@ import type { JsonList } from './json-survey.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
 import { type ParsedQuery, parseQueryString } from './query-string.ts';
 import { jsonReply, type Reply, type StreamedReply, streamReply } from './reply.ts';
-import { checkRequestRate, type TakeRequest } from './request-rate.ts';
 import { type Call, isStream, type Progress, type Route, type StreamAnswer } from './route.ts';
 import type { Endpoint, Match } from './router.ts';
 import { onePerField } from './validation.ts';

@@ -1,0 +1,1522 @@
+/** What both ledgers promise. Run by both test projects, each on its real database. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { amountsOf, limitOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
+import { bookedOf, heldOf, LedgerWorld, openLedgerOn, verdictOf } from '../../test/support/ledger-world.ts';
+import { engine, openPlace } from '../../test/support/test-database.ts';
+import { each, type Limit } from '../kernel/limits.ts';
+import type { Hold } from './holds/hold.ts';
+import { holdKeyOf, type RequestKey } from './holds/hold-keys.ts';
+import type { HoldResult, Ledger } from './ledger.ts';
+import { announceLimits } from './limits/change-notifications.ts';
+import type { Booking, GroupResult } from './posting.ts';
+import { findEnds } from './postings/ledger-writes.ts';
+
+let world: LedgerWorld;
+beforeAll(async () => {
+  world = await LedgerWorld.open();
+});
+afterAll(() => world.close());
+
+const lifetime = { kind: 'lifetime' } as const;
+const cap = (dollars: string, fields: Partial<Limit> = {}) =>
+  limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd(dollars), ...fields });
+const budget = (id: string, dollars: string, fields: Partial<Limit> = {}) =>
+  limitOf({ id, kind: 'budget', capacity: usd(dollars), ...fields });
+const pack = (id: string, dollars: string, fields: Partial<Limit> = {}) =>
+  limitOf({
+    id,
+    kind: 'credits',
+    match: { customer_id: 'c' },
+    capacity: usd(dollars),
+    span: lifetime,
+    ...fields,
+  });
+
+type Answer = HoldResult | GroupResult;
+const verdicts = (results: readonly Answer[]) => {
+  const counts: Record<string, number> = {};
+  for (const result of results) {
+    const verdict = verdictOf(result);
+    counts[verdict] = (counts[verdict] ?? 0) + 1;
+  }
+  return counts;
+};
+const times = <Result>(count: number, make: (index: number) => Promise<Result>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+
+/** Of the only limit with this id, in the window of an instant. */
+async function counterOf(orgId: string, limitId: string, atMs = world.nowMs): Promise<string | undefined> {
+  const day = 86_400_000;
+  const counters = await world.counters(orgId);
+  return counters[`${limitId}@${Math.floor(atMs / day) * day}`] ?? counters[`${limitId}@0`];
+}
+const at = (settled: string, held = '0') => `${usd(settled)}+${usd(held)}`;
+
+async function expectSoundBooks(orgId: string): Promise<void> {
+  expect(await world.audit(orgId)).toEqual([]);
+}
+
+async function entriesOf(orgId: string) {
+  return world.db.query<{
+    run_id: string;
+    usd_nanos: bigint;
+    charged_at: Date;
+    marks: string[];
+    uncovered_nanos: bigint;
+  }>('SELECT * FROM ledger_entries WHERE org_id = $1 ORDER BY booked_at, id', [orgId]);
+}
+
+describe('a look', () => {
+  const lookAt = (orgId: string, ...dollars: string[]) =>
+    world.ledger.look(
+      orgId,
+      dollars.map((amount) => world.requestOf(orgId, amount, { surface: 'run' })),
+    );
+
+  test('says what would refuse each, as if it were alone, and takes nothing', async () => {
+    const orgId = await world.orgWith(cap('10'), budget('bud', '6'));
+    await world.held(orgId, '4');
+    for (let i = 0; i < 2; i += 1) {
+      const denials = await lookAt(orgId, '2', '2.000000001', '7');
+      expect(denials.map((denial) => denial?.code)).toEqual([
+        undefined,
+        'budget_exceeded',
+        'spend_cap_exceeded',
+      ]);
+      expect(denials[1]?.details).toMatchObject({ spent_usd: '4', attempted_usd: '2.000000001' });
+    }
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('sees plans, chains and credits where a run would, and a limit that was just made', async () => {
+    const orgId = await world.orgWith(pack('crp', '1'));
+    const scope = scopeOf({ customer_id: 'c' });
+    const asked = world.requestOf(orgId, '2', { scope });
+    const [edge, run] = await world.ledger.look(orgId, [asked, { ...asked, surface: 'run' }]);
+    expect([edge?.code, run?.code]).toEqual([undefined, 'credits_exhausted']);
+    await world.insertLimit(orgId, cap('1'));
+    expect((await lookAt(orgId, '2'))[0]?.code).toBe('spend_cap_exceeded');
+    expect(await lookAt(orgId)).toEqual([]);
+  });
+});
+
+/** A key as a request has it. The same name gives the same key. */
+const requestKey = (fingerprint: string, digest = 'digest'): RequestKey => ({
+  digest,
+  fingerprint,
+  cipherKey: createHash('sha256').update(digest).digest(),
+  customerDigest: null,
+});
+
+describe('a replay', () => {
+  test('finds what a hold was answered with, for the same request alone', async () => {
+    const orgId = await world.orgWith();
+    const key = requestKey('f', 'd');
+    expect(await world.ledger.replay(orgId, key)).toBeUndefined();
+    const hold = await world.held(orgId, '1', { key: { ...key, answerOf: () => 'answer' } });
+    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
+    expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
+    expect(await world.ledger.replay(await world.orgWith(), key)).toBeUndefined();
+    await world.ledger.void(orgId, hold.id);
+    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
+    expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
+  });
+});
+
+describe('a limit under parallel decisions', () => {
+  test.each([1, 7, 150])('that fits %d of 200 lets exactly those through', async (fits) => {
+    const orgId = await world.orgWith(cap(String(fits)));
+    const results = await times(200, () => world.hold(orgId, '1'));
+    expect(verdicts(results)).toEqual({ held: fits, spend_cap_exceeded: 200 - fits });
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', String(fits)));
+    await expectSoundBooks(orgId);
+    const ids = results.flatMap((result) => (result.kind === 'held' ? [result.hold.id] : []));
+    expect(new Set(ids).size).toBe(fits);
+    // What is given back can be taken again, exactly once.
+    const [first = ''] = ids;
+    expect((await world.ledger.void(orgId, first)).kind).toBe('changed');
+    expect(verdicts(await times(20, () => world.hold(orgId, '1')))).toEqual({
+      held: 1,
+      spend_cap_exceeded: 19,
+    });
+  });
+
+  test.each([1, 7, 150])('counts bookings like holds: %d of 200 pass', async (fits) => {
+    const orgId = await world.orgWith(cap(String(fits)));
+    const results = await times<Answer>(200, (index) =>
+      index % 2 === 0 ? world.hold(orgId, '1') : world.book(orgId, '1'),
+    );
+    const { spend_cap_exceeded: refused, held = 0, done = 0 } = verdicts(results);
+    expect([held + done, refused]).toEqual([fits, 200 - fits]);
+    await expectSoundBooks(orgId);
+  });
+
+  test('is the tightest of five', async () => {
+    const scope = scopeOf({ department: 'd', workflow: 'w', customer_id: 'c', chain_id: 'ch' });
+    const five = (tight: number): Limit[] =>
+      [
+        limitOf({ id: 'ppd', kind: 'prepaid', capacity: usd('100'), span: lifetime }),
+        limitOf({
+          id: 'rlp',
+          kind: 'quota',
+          unit: 'requests',
+          capacity: 100n,
+          span: { kind: 'fixed', seconds: 3_600 },
+        }),
+        cap('100'),
+        budget('bud', '100', {
+          match: { department: 'd' },
+          span: { kind: 'calendar', period: 'month', timezone: 'Asia/Tokyo' },
+        }),
+        limitOf({ id: 'clm', kind: 'customer', match: { customer_id: each }, capacity: usd('100') }),
+      ].map((limit, index) =>
+        index === tight ? { ...limit, capacity: limit.unit === 'usd' ? usd('7') : 7n } : limit,
+      );
+    const codes = [
+      'quota_exhausted',
+      'quota_exhausted',
+      'spend_cap_exceeded',
+      'budget_exceeded',
+      'budget_exceeded',
+    ];
+    for (const [tight, code] of codes.entries()) {
+      const orgId = await world.orgWith(...five(tight));
+      const results = await times(200, () => world.hold(orgId, '1', { scope }));
+      expect(verdicts(results)).toEqual({ held: 7, [code]: 193 });
+      const counters = Object.values(await world.counters(orgId));
+      expect(counters.sort()).toEqual([at('0', '7'), at('0', '7'), at('0', '7'), at('0', '7'), '0+7'].sort());
+      await expectSoundBooks(orgId);
+    }
+  });
+
+  test('is taken wholly or not at all: a refusal by the last leaves the first untouched', async () => {
+    const customer = scopeOf({ customer_id: 'c' });
+    const orgId = await world.orgWith(cap('10'), budget('bud', '10'), pack('crp', '2'));
+    expect(verdictOf(await world.hold(orgId, '3', { scope: customer, surface: 'run' }))).toBe(
+      'credits_exhausted',
+    );
+    expect(verdictOf(await world.book(orgId, '3', { scope: customer }))).toBe('credits_exhausted');
+    expect(verdictOf(await world.book(orgId, '3', { scope: customer, kind: 'open' }))).toBe(
+      'credits_exhausted',
+    );
+    expect(await counterOf(orgId, 'cap')).toBe(at('0'));
+    expect(await counterOf(orgId, 'bud')).toBe(at('0'));
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+    expect(await entriesOf(orgId)).toEqual([]);
+    expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
+  });
+
+  test('lets equality pass and refuses one nanodollar more, whichever came before', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    await world.booked(orgId, '4');
+    await world.held(orgId, '3');
+    expect(verdictOf(await world.hold(orgId, '3.000000001'))).toBe('spend_cap_exceeded');
+    expect(verdictOf(await world.hold(orgId, '3'))).toBe('held');
+    expect(verdictOf(await world.hold(orgId, '0.000000001'))).toBe('spend_cap_exceeded');
+    expect(verdictOf(await world.hold(orgId, '0'))).toBe('held');
+  });
+
+  test('that only alerts refuses nothing and is counted', async () => {
+    const orgId = await world.orgWith(cap('1', { enforcement: 'alert' }));
+    await world.held(orgId, '5');
+    await world.booked(orgId, '5');
+    expect(await counterOf(orgId, 'cap')).toBe(at('5', '5'));
+  });
+
+  test('of one org is none of another’s', async () => {
+    const [one, other] = [await world.orgWith(cap('1')), await world.orgWith(cap('1'))];
+    const results = await times(20, (index) => world.hold(index % 2 === 0 ? one : other, '1'));
+    expect(verdicts(results)).toEqual({ held: 2, spend_cap_exceeded: 18 });
+    const hold = (await world.ledger.holds(one, { limit: 1, after: undefined }))[0];
+    expect((await world.ledger.void(other, hold?.id ?? '')).kind).toBe('unknown');
+    expect((await world.ledger.extend(other, hold?.id ?? '', 60)).kind).toBe('unknown');
+    expect(await world.ledger.findHold(other, hold?.id ?? '')).toBeUndefined();
+    expect(verdictOf(await world.book(other, '1', { decisionId: hold?.id ?? '' }))).toBe('unknown_decision');
+  });
+});
+
+describe('a hold', () => {
+  test('tells what is left and what was not looked at', async () => {
+    const orgId = await world.orgWith(
+      cap('10'),
+      limitOf({ id: 'plan', kind: 'plan_runs', unit: 'requests', capacity: 5n }),
+      pack('crp', '2'),
+    );
+    const held = heldOf(await world.hold(orgId, '4', { scope: scopeOf({ customer_id: 'c' }) }));
+    expect(held.meeting.counters.map(({ limit }, i) => [limit.id, held.left[i]])).toEqual([
+      ['cap', usd('6')],
+    ]);
+    expect(held.meeting.leftOut).toEqual(['plan_runs', 'credits']);
+    expect(held.hold).toMatchObject({
+      orgId,
+      runId: null,
+      admittedAtMs: world.nowMs,
+      expiresAtMs: world.nowMs + 900_000,
+    });
+    expect(await world.ledger.findHold(orgId, held.hold.id)).toEqual(held.hold);
+  });
+
+  test('is listed with the others, oldest or newest first, in pages', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const made: string[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      made.push((await world.held(orgId, '1')).id);
+      world.clock.advanceSeconds(1);
+    }
+    const idsFrom = async (limit: number, after?: string, newestFirst?: true) =>
+      (await world.ledger.holds(orgId, { limit, after, ...(newestFirst && { newestFirst }) })).map(
+        ({ id }) => id,
+      );
+    expect(await idsFrom(10)).toEqual(made);
+    expect(await idsFrom(2)).toEqual(made.slice(0, 2));
+    expect(await idsFrom(2, made[1])).toEqual(made.slice(2, 4));
+    expect(await idsFrom(2, made[4])).toEqual([]);
+    const newest = made.toReversed();
+    expect(await idsFrom(10, undefined, true)).toEqual(newest);
+    expect(await idsFrom(2, newest[1], true)).toEqual(newest.slice(2, 4));
+    expect(await idsFrom(2, newest[4], true)).toEqual([]);
+  });
+
+  test.each([
+    ['below', '2', []],
+    ['at', '4', []],
+    ['above', '9', ['over_hold']],
+    ['far above the limit', '50', ['over_hold']],
+    ['of nothing', '0', []],
+  ])('that is settled %s counts what it came to', async (_, cost, marks) => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    const booked = await world.booked(orgId, cost, { decisionId: hold.id });
+    expect(booked.marks).toEqual(marks);
+    expect(await counterOf(orgId, 'cap')).toBe(at(cost));
+    expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+    const [entry] = await entriesOf(orgId);
+    expect(entry).toMatchObject({ usd_nanos: usd(cost), marks });
+    await expectSoundBooks(orgId);
+  });
+
+  test('of a run goes from open to complete', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const opened = await world.booked(orgId, '4', { kind: 'open' });
+    expect(opened).toMatchObject({ charged: null, hold: { runId: opened.booking.runId } });
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    expect(await entriesOf(orgId)).toEqual([]);
+    const { runId } = opened.booking;
+    const holdId = opened.hold?.id ?? '';
+    // Nobody else's run may settle it.
+    expect(verdictOf(await world.book(orgId, '1', { decisionId: holdId }))).toBe('settled_already');
+    await world.booked(orgId, '3', { kind: 'complete', runId, decisionId: holdId });
+    expect(await counterOf(orgId, 'cap')).toBe(at('3'));
+    expect(verdictOf(await world.book(orgId, '3', { kind: 'complete', runId, decisionId: holdId }))).toBe(
+      'settled_already',
+    );
+    await expectSoundBooks(orgId);
+  });
+
+  test('of a run that has expired is still for that run to settle, late', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const opened = await world.booked(orgId, '4', { kind: 'open', holdSeconds: 60 });
+    const { runId } = opened.booking;
+    const decisionId = opened.hold?.id ?? '';
+    world.clock.advanceSeconds(60);
+    await world.expireAll();
+    expect(verdictOf(await world.book(orgId, '1', { decisionId }))).toBe('settled_already');
+    expect(await world.booked(orgId, '3', { kind: 'complete', runId, decisionId })).toMatchObject({
+      marks: ['late'],
+      chargedAtMs: opened.chargedAtMs,
+    });
+    await expectSoundBooks(orgId);
+  });
+
+  test('of a decision can be adopted by a run that goes on', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    const adopted = await world.booked(orgId, '0', { kind: 'adopt', decisionId: hold.id });
+    expect(adopted).toMatchObject({ charged: null, hold: { id: hold.id } });
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    const { runId } = adopted.booking;
+    await world.booked(orgId, '2', { kind: 'complete', runId, decisionId: hold.id });
+    expect(await counterOf(orgId, 'cap')).toBe(at('2'));
+  });
+
+  test('is prolonged, at most to a day after its admission, and never shortened', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    const expiry = async (seconds: number) => {
+      const change = await world.ledger.extend(orgId, hold.id, seconds);
+      return change.kind === 'changed' ? (change.hold.expiresAtMs - hold.admittedAtMs) / 1_000 : change.kind;
+    };
+    expect(await expiry(60)).toBe(900);
+    world.clock.advanceSeconds(600);
+    expect(await expiry(900)).toBe(1_500);
+    world.clock.advanceSeconds(600);
+    await world.expireAll();
+    expect((await world.ledger.findHold(orgId, hold.id))?.expiresAtMs).toBe(hold.admittedAtMs + 1_500_000);
+    expect(await expiry(200_000)).toBe(86_400);
+    world.clock.advanceSeconds(86_400 - 1_200 - 1);
+    await world.expireAll();
+    expect(await counterOf(orgId, 'cap', hold.admittedAtMs)).toBe(at('0', '4'));
+    world.clock.advanceSeconds(1);
+    await world.expireAll();
+    expect(await expiry(60)).toBe('ended');
+    expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+    expect((await world.ledger.extend(orgId, 'dec_unknown', 60)).kind).toBe('unknown');
+    await expectSoundBooks(orgId);
+  });
+
+  test('expires once its time has come and gives back what it took', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '10', { holdSeconds: 60 });
+    world.clock.advanceSeconds(59);
+    await world.expireAll();
+    expect(verdictOf(await world.hold(orgId, '1'))).toBe('spend_cap_exceeded');
+    world.clock.advanceSeconds(1);
+    await world.expireAll();
+    expect(await findEnds(world.db, [orgId], [hold.id])).toMatchObject([
+      { ended_as: 'expired', run_id: null },
+    ]);
+    expect((await world.ledger.void(orgId, hold.id)).kind).toBe('ended');
+    expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('expires among thousands that were settled in time', async () => {
+    const orgId = await world.orgWith();
+    const settled = await times(1_100, () => world.held(orgId, '1', { holdSeconds: 60 }));
+    await times(1_100, (index) => world.book(orgId, '1', { decisionId: settled[index]?.id ?? '' }));
+    const left = await world.held(orgId, '1', { holdSeconds: 60 });
+    world.clock.advanceSeconds(60);
+    await world.expireAll();
+    expect(await world.ledger.findHold(orgId, left.id)).toBeUndefined();
+  });
+
+  test('that is unknown cannot be voided, and one that is voided not again', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    expect((await world.ledger.void(orgId, 'dec_unknown')).kind).toBe('unknown');
+    expect(await world.ledger.void(orgId, hold.id)).toMatchObject({ kind: 'changed', hold: { id: hold.id } });
+    expect((await world.ledger.void(orgId, hold.id)).kind).toBe('ended');
+    expect(await counterOf(orgId, 'cap')).toBe(at('0'));
+  });
+});
+
+describe('the end of a hold', () => {
+  type Ending = 'settle' | 'void' | 'expire';
+  const endings: Record<Ending, (orgId: string, holdId: string) => Promise<string>> = {
+    settle: async (orgId, decisionId) => {
+      const result = await world.book(orgId, '3', { decisionId });
+      return result.kind === 'done' ? `settled${bookedOf(result).marks.join()}` : result.kind;
+    },
+    void: async (orgId, holdId) => (await world.ledger.void(orgId, holdId)).kind,
+    expire: async (orgId, holdId) => {
+      await world.ledger.expireDue();
+      const [end] = await findEnds(world.db, [orgId], [holdId]);
+      return end?.ended_as === 'expired' ? 'expired' : 'ended';
+    },
+  };
+  const pairs: [Ending, Ending][] = [
+    ['settle', 'void'],
+    ['void', 'settle'],
+    ['settle', 'expire'],
+    ['expire', 'settle'],
+    ['void', 'expire'],
+    ['expire', 'void'],
+    ['void', 'void'],
+    ['expire', 'expire'],
+  ];
+
+  // Apart by nothing, or by so many turns of the event loop that the first is somewhere in its transaction.
+  const gaps = [0, 1, 2, 3, 4, 6, 9];
+
+  test.each(pairs)('comes once: %s raced with %s', async (first, second) => {
+    for (const gap of gaps) {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4', { holdSeconds: 60 });
+      world.clock.advanceSeconds(61);
+      const [one, other] = await Promise.all([
+        endings[first](orgId, hold.id),
+        (async () => {
+          for (let turn = 0; turn < gap; turn += 1) {
+            await new Promise(setImmediate);
+          }
+          return endings[second](orgId, hold.id);
+        })(),
+      ]);
+      const [end] = await findEnds(world.db, [orgId], [hold.id]);
+      expect(end, `${first} and ${second}, ${gap} apart`).toBeDefined();
+      const settles = [one, other].filter((_, index) => [first, second][index] === 'settle');
+      const entries = await entriesOf(orgId);
+      if (settles.length > 0) {
+        // The cost is a fact, whoever wins: at most it comes late.
+        expect(settles).toEqual([end?.ended_as === 'settled' ? 'settled' : 'settledlate']);
+        expect(entries.map(({ usd_nanos }) => usd_nanos)).toEqual([usd('3')]);
+        expect(end?.run_id).toBe(entries[0]?.run_id);
+      }
+      const voids = [one, other].filter((_, index) => [first, second][index] === 'void').sort();
+      const won = end?.ended_as === 'voided' ? ['changed'] : [];
+      expect(voids).toEqual([...won, ...voids.slice(won.length).map(() => 'ended')]);
+      expect(await counterOf(orgId, 'cap', hold.admittedAtMs)).toBe(at(settles.length > 0 ? '3' : '0'));
+      expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+      await expectSoundBooks(orgId);
+    }
+  });
+
+  test('comes once: of many runs that settle it, one does', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    const results = await times(20, () => world.book(orgId, '3', { decisionId: hold.id }));
+    expect(verdicts(results)).toEqual({ done: 1, settled_already: 19 });
+    expect(await counterOf(orgId, 'cap')).toBe(at('3'));
+    expect(verdictOf(await world.book(orgId, '3', { decisionId: hold.id }))).toBe('settled_already');
+  });
+
+  test.each(['one after the other', 'at once', 'as one group'])(
+    'comes once, and what others cost that went on under it is booked too, %s',
+    async (how) => {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4');
+      const adopt = () => world.booked(orgId, '0', { kind: 'adopt', decisionId: hold.id });
+      const runs = [await adopt(), await adopt(), await adopt()];
+      const completions = runs.map(({ booking: { runId } }) =>
+        world.bookingOf('3', { kind: 'complete', runId, decisionId: hold.id }),
+      );
+      const groups = (how === 'as one group' ? [completions] : completions.map((one) => [one])).map(
+        (bookings) => ({ orgId, bookings }),
+      );
+      if (how === 'one after the other') {
+        for (const group of groups) {
+          expect((await world.ledger.book(group)).kind).toBe('done');
+        }
+      } else {
+        const results = await Promise.all(groups.map((group) => world.ledger.book(group)));
+        expect(results.map(({ kind }) => kind)).toEqual(groups.map(() => 'done'));
+      }
+      const entries = await entriesOf(orgId);
+      expect(entries.map(({ marks }) => marks).sort()).toEqual([[], ['late'], ['late']]);
+      expect(new Set(entries.map(({ charged_at }) => charged_at.getTime()))).toEqual(
+        new Set([hold.admittedAtMs]),
+      );
+      const [end] = await findEnds(world.db, [orgId], [hold.id]);
+      expect(end?.run_id).toBe(entries.find(({ marks }) => marks.length === 0)?.run_id);
+      expect(await counterOf(orgId, 'cap')).toBe(at('9'));
+      expect(verdictOf(await world.book(orgId, '1', { decisionId: hold.id }))).toBe('settled_already');
+      await expectSoundBooks(orgId);
+    },
+  );
+
+  test.each(['voided', 'expired'])('that was %s lets one late settle through, as a fact', async (how) => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { holdSeconds: 60 });
+    if (how === 'voided') {
+      await world.ledger.void(orgId, hold.id);
+    } else {
+      world.clock.advanceSeconds(60);
+      await world.expireAll();
+    }
+    // Somebody else has taken the room since: what was spent is booked all the same.
+    await world.booked(orgId, '10');
+    const results = await times(10, () => world.book(orgId, '4', { decisionId: hold.id }));
+    expect(verdicts(results)).toEqual({ done: 1, settled_already: 9 });
+    const [end] = await findEnds(world.db, [orgId], [hold.id]);
+    const late = (await entriesOf(orgId)).find(({ marks }) => marks.includes('late'));
+    expect(end).toMatchObject({ ended_as: how, run_id: late?.run_id });
+    expect(late?.charged_at.getTime()).toBe(hold.admittedAtMs);
+    expect(await counterOf(orgId, 'cap')).toBe(at('14'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('and a late settle of another in the same moment give back exactly what was held', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const orgId = await world.orgWith(cap('100'));
+      const early = await world.held(orgId, '4');
+      const other = await world.held(orgId, '5');
+      await world.ledger.void(orgId, early.id);
+      await Promise.all([
+        world.ledger.void(orgId, other.id),
+        world.booked(orgId, '4', { decisionId: early.id }),
+      ]);
+      expect(await counterOf(orgId, 'cap')).toBe(at('4'));
+      await expectSoundBooks(orgId);
+    }
+  });
+
+  test('and the making of a new limit’s counter in the same moment agree', async () => {
+    const orgId = await world.orgWith(cap('100'));
+    const hold = await world.held(orgId, '5');
+    await world.insertLimit(orgId, budget('bud', '100'));
+    await Promise.all([world.ledger.void(orgId, hold.id), world.booked(orgId, '1')]);
+    expect(await counterOf(orgId, 'bud')).toBe(at('1'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('an extension that races with a settle leaves no hold behind', async () => {
+    for (const gap of gaps) {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4');
+      const settle = world.booked(orgId, '3', { decisionId: hold.id });
+      for (let turn = 0; turn < gap; turn += 1) {
+        await new Promise(setImmediate);
+      }
+      const change = await world.ledger.extend(orgId, hold.id, 2_000);
+      expect(['changed', 'ended']).toContain(change.kind);
+      await settle;
+      expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+      expect(await counterOf(orgId, 'cap')).toBe(at('3'));
+    }
+  });
+});
+
+describe('the key of a hold', () => {
+  const key = (fingerprint: string, digest = 'digest') => ({
+    ...requestKey(fingerprint, digest),
+    answerOf: ({ hold }: { hold: { id: string } }) => `answer of ${hold.id}`,
+  });
+  const answerOf = ({ id }: { id: string }) => ({ kind: 'replayed', answer: `answer of ${id}` });
+
+  test('gives the same answer again, and is refused for another request', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    // Nothing that is stored has the response in the clear.
+    expect(Object.keys(hold.idempotency ?? {}).sort()).toEqual([
+      'customerDigest',
+      'digest',
+      'encrypted',
+      'fingerprint',
+    ]);
+    expect(JSON.stringify(hold.idempotency)).not.toContain(hold.id);
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual({
+      kind: 'replayed',
+      answer: `answer of ${hold.id}`,
+    });
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    // Another org's key of the same name is another key.
+    const otherOrg = await world.orgWith(cap('10'));
+    expect(verdictOf(await world.hold(otherOrg, '5', { key: key('b') }))).toBe('held');
+  });
+
+  test('holds once when it comes many times at once', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const results = await times(50, () => world.hold(orgId, '4', { key: key('a') }));
+    expect(verdicts(results)).toEqual({ held: 1, replayed: 49 });
+    const answers = new Set(results.flatMap((one) => (one.kind === 'replayed' ? [one.answer] : [])));
+    expect(answers.size).toBe(1);
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+  });
+
+  test('is free again after a refusal', async () => {
+    const orgId = await world.orgWith(cap('3'));
+    expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('spend_cap_exceeded');
+    await world.updateLimit(orgId, cap('10'));
+    expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('held');
+  });
+
+  test('survives a restart with its hold', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await world.restart();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual({
+      kind: 'replayed',
+      answer: `answer of ${hold.id}`,
+    });
+    expect(await counterOf(orgId, 'cap')).toBeOneOf([undefined, at('0', '4')]);
+  });
+
+  const ends: Record<string, (orgId: string, holdId: string) => Promise<unknown>> = {
+    settled: (orgId, holdId) => world.booked(orgId, '1', { decisionId: holdId }),
+    voided: (orgId, holdId) => world.ledger.void(orgId, holdId),
+    async expired() {
+      world.clock.advanceSeconds(900);
+      await world.expireAll();
+    },
+  };
+
+  test.each(Object.keys(ends))('answers after the hold was %s, and takes no second hold', async (how) => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await ends[how]?.(orgId, hold.id);
+    const settled = how === 'settled' ? '1' : '0';
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(answerOf(hold));
+    const many = await times(20, () => world.hold(orgId, '4', { key: key('a') }));
+    expect(verdicts(many)).toEqual({ replayed: 20 });
+    expect(await counterOf(orgId, 'cap')).toBe(at(settled));
+    await world.restart();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+    // Another org's key of the same name is another key.
+    expect(verdictOf(await world.hold(await world.orgWith(), '5', { key: key('b') }))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('answers for 72 hours from the decision, then it is a new one', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a'), holdSeconds: 86_400 });
+    world.clock.advanceSeconds(86_400);
+    await world.expireAll();
+    world.clock.advanceSeconds(2 * 86_400 - 1);
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    world.clock.advanceSeconds(1);
+    const second = await world.held(orgId, '5', { key: key('b') });
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(answerOf(second));
+    await world.ledger.void(orgId, second.id);
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(answerOf(second));
+    await expectSoundBooks(orgId);
+  });
+
+  test('answers as long as the retention policy of the org says', async () => {
+    const orgId = await world.orgWith();
+    await world.db.query(
+      `INSERT INTO retention_policies (org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold,
+                                       next_run_at, created_at, updated_at)
+       VALUES ($1, 1, 1, 1, 1, 9, false, $2, $2, $2)`,
+      [orgId, world.clock.now()],
+    );
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await world.ledger.void(orgId, hold.id);
+    world.clock.advanceSeconds(9 * 86_400 - 1);
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    world.clock.advanceSeconds(1);
+    expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('held');
+  });
+
+  test('holds once while its hold ends in the same moment', async () => {
+    for (const gap of [0, 1, 2, 3, 4, 6, 9]) {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4', { key: key('a') });
+      const settle = world.booked(orgId, '3', { decisionId: hold.id });
+      for (let turn = 0; turn < gap; turn += 1) {
+        await new Promise(setImmediate);
+      }
+      const results = await times(5, () => world.hold(orgId, '4', { key: key('a') }));
+      expect(results).toEqual(results.map(() => answerOf(hold)));
+      await settle;
+      expect(await counterOf(orgId, 'cap')).toBe(at('3'));
+    }
+  });
+
+  test('is stored encrypted at the end of its hold, and nothing is stored for a hold without a key', async () => {
+    const orgId = await world.orgWith();
+    const plain = await world.held(orgId, '1');
+    const keyed = await world.held(orgId, '1', { key: key('a') });
+    await world.ledger.void(orgId, plain.id);
+    await world.ledger.void(orgId, keyed.id);
+    const rows = await world.db.query<{ key_digest: string; text: string }>(
+      'SELECT key_digest, k::text AS text FROM idempotency_keys k WHERE tenant_id = $1',
+      [orgId],
+    );
+    expect(rows.map(({ key_digest }) => key_digest)).toEqual(['hold:digest']);
+    const ended = await findEnds(world.db, [orgId], [plain.id, keyed.id]);
+    expect(ended).toHaveLength(2);
+    expect(JSON.stringify(ended)).not.toContain('idempotency');
+    expect(JSON.stringify([rows, ended])).not.toContain('answer of');
+  });
+
+  test('of an erased customer stays used, and its response is gone, also after the end of the hold', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const scope = scopeOf({ customer_id: 'acme' });
+    const hold = await world.held(orgId, '4', { key: key('a'), scope });
+    await world.ledger.renameCustomer(orgId, { from: 'acme', to: 'erased-1' }, async (tx) => {
+      await announceLimits(tx, orgId);
+    });
+    const erased = { kind: 'answer_erased' };
+    expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
+    expect(await world.hold(orgId, '5', { key: key('b'), scope })).toEqual({ kind: 'key_conflict' });
+    await world.restart();
+    expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
+    await world.ledger.void(orgId, hold.id);
+    expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
+    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(erased);
+  });
+
+  test('of a decision that was given without asking is kept with the hold, unless it was used before', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const given = async (name: string, digest: string): Promise<Hold> => ({
+      ...(await templateHold(orgId)),
+      id: world.ids.next('dec'),
+      idempotency: holdKeyOf(requestKey('a', digest), name),
+    });
+    const fresh = await given('fresh', 'one');
+    await world.ledger.adopt(fresh);
+    await world.ledger.adopt(fresh);
+    expect(await world.hold(orgId, '4', { key: key('a', 'one') })).toEqual({
+      kind: 'replayed',
+      answer: 'fresh',
+    });
+    const open = await world.held(orgId, '1', { key: key('a', 'two') });
+    await world.ledger.adopt(await given('second', 'two'));
+    expect(await world.hold(orgId, '1', { key: key('a', 'two') })).toEqual(answerOf(open));
+    const ended = await world.held(orgId, '1', { key: key('a', 'three') });
+    await world.ledger.void(orgId, ended.id);
+    const late = await given('third', 'three');
+    await world.ledger.adopt(late);
+    await world.ledger.void(orgId, late.id);
+    expect(await world.hold(orgId, '1', { key: key('a', 'three') })).toEqual(answerOf(ended));
+    await expectSoundBooks(orgId);
+  });
+
+  /** A hold of the edge that is not in the ledger any more. */
+  async function templateHold(orgId: string): Promise<Hold> {
+    const hold = await world.held(orgId, '1');
+    await world.ledger.void(orgId, hold.id);
+    return hold;
+  }
+
+  test('that an earlier release has kept in the clear answers as long as its hold is open', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const legacy: Hold = {
+      ...(await templateHold(orgId)),
+      id: world.ids.next('dec'),
+      idempotency: { digest: 'old', fingerprint: 'a', answer: 'as it was' },
+    };
+    await world.ledger.adopt(legacy);
+    await world.restart();
+    expect(await world.hold(orgId, '1', { key: key('a', 'old') })).toEqual({
+      kind: 'replayed',
+      answer: 'as it was',
+    });
+    await world.ledger.void(orgId, legacy.id);
+    const rows = await world.db.query('SELECT 1 FROM idempotency_keys WHERE tenant_id = $1', [orgId]);
+    expect(rows).toEqual([]);
+  });
+
+  test.runIf(engine === 'embedded')(
+    'is answered, and replayed, only once its hold is in the log',
+    async () => {
+      const orgId = await world.orgWith(cap('10'));
+      await world.held(orgId, '1');
+      const directory = join(world.place.dataDir, 'holds');
+      const logged = () =>
+        readdirSync(directory).some((file) =>
+          readFileSync(join(directory, file), 'utf8').includes('"waiting"'),
+        );
+      const seen: [string, boolean][] = [];
+      const ask = async () => {
+        const { kind } = await world.hold(orgId, '4', { key: key('a', 'waiting') });
+        seen.push([kind, logged()]);
+      };
+      const replay = async () => {
+        const found = await world.ledger.replay(orgId, requestKey('a', 'waiting'));
+        seen.push([found?.kind ?? 'none', logged()]);
+      };
+      await Promise.all([ask(), ask(), replay()]);
+      expect(seen).toEqual([
+        ['held', true],
+        ['replayed', true],
+        ['replayed', true],
+      ]);
+    },
+  );
+
+  test.runIf(engine === 'embedded')('survives a process that dies, before and after the end', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { key: key('a') });
+    await world.crash();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    await world.booked(orgId, '1', { decisionId: hold.id });
+    await world.crash();
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+  });
+
+  test.runIf(engine === 'postgres')(
+    'holds once from two processes, while open and after the end',
+    async () => {
+      const orgId = await world.orgWith(cap('10'));
+      const db = await openPlace(world.place);
+      const other = await openLedgerOn(db, world.place, world.clock, world.ids);
+      try {
+        const request = world.requestOf(orgId, '4', { key: key('a') });
+        const both = [world.ledger, other];
+        const results = await times(20, (index) => (both[index % 2] as Ledger).hold(request));
+        expect(verdicts(results)).toEqual({ held: 1, replayed: 19 });
+        const { hold } = heldOf(results.find(({ kind }) => kind === 'held') as HoldResult);
+        const racing = await Promise.all([
+          other.void(orgId, hold.id),
+          ...Array.from({ length: 20 }, (_, index) => (both[index % 2] as Ledger).hold(request)),
+        ]);
+        expect(racing.slice(1)).toEqual(Array.from({ length: 20 }, () => answerOf(hold)));
+        expect(await other.replay(orgId, requestKey('a'))).toEqual(answerOf(hold));
+        expect(await counterOf(orgId, 'cap')).toBe(at('0'));
+      } finally {
+        await other.close();
+        await db.close();
+      }
+    },
+  );
+});
+
+describe('time', () => {
+  test('a hold of yesterday that is settled today counts yesterday', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4', { holdSeconds: 86_400 });
+    world.clock.advanceSeconds(20 * 3_600);
+    expect(new Date(hold.admittedAtMs).getUTCDate()).not.toBe(world.clock.now().getUTCDate());
+    // A new day has the whole cap.
+    expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
+    const booked = await world.booked(orgId, '5', { decisionId: hold.id });
+    expect(booked.chargedAtMs).toBe(hold.admittedAtMs);
+    expect(await counterOf(orgId, 'cap', hold.admittedAtMs)).toBe(at('5'));
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '10'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('also one that expired before, settled late', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    world.clock.advanceSeconds(24 * 3_600);
+    await world.expireAll();
+    await world.booked(orgId, '1');
+    expect(await world.booked(orgId, '5', { decisionId: hold.id })).toMatchObject({
+      chargedAtMs: hold.admittedAtMs,
+      marks: ['late'],
+    });
+    expect(await counterOf(orgId, 'cap')).toBe(at('1'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('history counts at its own instant, past every gate, and burns no credits or prepaid', async () => {
+    const orgId = await world.orgWith(
+      budget('bud', '20', { span: { kind: 'calendar', period: 'month', timezone: null } }),
+      limitOf({ id: 'ppd', kind: 'prepaid', capacity: usd('5'), span: lifetime }),
+      pack('crp', '5'),
+    );
+    const customer = scopeOf({ customer_id: 'c' });
+    await world.booked(orgId, '1', { scope: customer });
+    const hourAgo = world.nowMs - 3_600_000;
+    const booked = await world.booked(orgId, '50', { kind: 'record', atMs: hourAgo, scope: customer });
+    expect(booked).toMatchObject({ chargedAtMs: hourAgo, marks: ['backfill'] });
+    expect(booked.charged).toMatchObject({ prepaid: 0n, burned: [], uncovered: 0n });
+    expect(await counterOf(orgId, 'ppd')).toBe(at('1'));
+    expect(await counterOf(orgId, 'crp')).toBe(at('1'));
+    expect(verdictOf(await world.hold(orgId, '0.01'))).toBe('budget_exceeded');
+    await expectSoundBooks(orgId);
+  });
+
+  test('history of a few minutes ahead counts in the window that it opens', async () => {
+    const orgId = await world.orgWith();
+    const day = 86_400_000;
+    const midnight = Math.ceil((world.nowMs + 1) / day) * day;
+    world.clock.advanceSeconds((midnight - world.nowMs) / 1_000 - 60);
+    // So that the org's book is open.
+    await world.held(orgId, '0');
+    await world.booked(orgId, '4', { kind: 'record', atMs: midnight + 60_000 });
+    await world.insertLimit(orgId, cap('10'));
+    await world.held(orgId, '1');
+    world.clock.advanceSeconds(180);
+    expect(verdictOf(await world.hold(orgId, '6.000000001'))).toBe('spend_cap_exceeded');
+    expect(verdictOf(await world.hold(orgId, '6'))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('a chain that rests is forgotten by its counters and goes on with all that it had used', async () => {
+    const orgId = await world.orgWith(
+      limitOf({
+        id: 'chain',
+        kind: 'chain_cost',
+        match: { chain_id: each },
+        capacity: usd('10'),
+        span: lifetime,
+      }),
+    );
+    const resting = scopeOf({ chain_id: 'resting' });
+    const busy = scopeOf({ chain_id: 'busy' });
+    await world.booked(orgId, '6', { scope: resting });
+    await world.booked(orgId, '1', { scope: busy });
+    await world.booked(orgId, '3', {
+      kind: 'open',
+      scope: scopeOf({ chain_id: 'open' }),
+      holdSeconds: 86_400,
+    });
+    world.clock.advanceSeconds(3_000);
+    await world.booked(orgId, '1', { scope: busy });
+    world.clock.advanceSeconds(3_000);
+    expect(await world.ledger.tidy()).toBe(false);
+    const { 'chain@0:resting': forgotten, ...kept } = await world.counters(orgId);
+    expect(kept).toEqual({ 'chain@0:busy': at('2'), 'chain@0:open': at('0', '3') });
+    // In memory a counter may stay; there, only their number is bounded.
+    expect(forgotten).toBe(engine === 'postgres' ? undefined : at('6'));
+    const goingOn = { kind: 'open', scope: resting } as const;
+    expect(verdictOf(await world.book(orgId, '4.000000001', goingOn))).toBe('chain_budget_exceeded');
+    await world.booked(orgId, '4', goingOn);
+    await expectSoundBooks(orgId);
+  });
+
+  test('a clock that is set back does not take the books back', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const before = world.nowMs;
+    await world.booked(orgId, '1');
+    world.clock.advanceSeconds(-3_600);
+    expect((await world.held(orgId, '1')).admittedAtMs).toBe(before);
+    await world.restart();
+    expect((await world.held(orgId, '1')).admittedAtMs).toBe(before);
+    world.clock.advanceSeconds(3_600);
+  });
+});
+
+describe('a change of limits', () => {
+  test('a budget made in the middle of its period counts what was spent and what is held', async () => {
+    const orgId = await world.orgWith();
+    const scope = scopeOf({ department: 'd' });
+    await world.booked(orgId, '3', { scope });
+    await world.booked(orgId, '5');
+    const hold = await world.held(orgId, '2', { scope });
+    await world.booked(orgId, '1.5', { kind: 'open', scope });
+    await world.insertLimit(orgId, budget('bud', '7', { match: { department: 'd' } }));
+    expect(verdictOf(await world.hold(orgId, '0.500000001', { scope }))).toBe('budget_exceeded');
+    expect(verdictOf(await world.hold(orgId, '0.5', { scope }))).toBe('held');
+    expect(await counterOf(orgId, 'bud')).toBe(at('3', '4'));
+    await world.booked(orgId, '1', { decisionId: hold.id });
+    expect(await counterOf(orgId, 'bud')).toBe(at('4', '2'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('also from a single booking that nobody waited for', async () => {
+    const orgId = await world.orgWith();
+    await world.booked(orgId, '3');
+    const hold = await world.held(orgId, '2');
+    await world.insertLimit(orgId, cap('6'));
+    expect(verdictOf(await world.book(orgId, '1.000000001'))).toBe('spend_cap_exceeded');
+    await world.booked(orgId, '1');
+    await world.ledger.void(orgId, hold.id);
+    expect(await counterOf(orgId, 'cap')).toBe(at('4'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('a limit lowered below what is spent refuses more, and nothing else breaks', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    await world.booked(orgId, '4');
+    const holds = [await world.held(orgId, '3'), await world.held(orgId, '2')] as const;
+    await world.updateLimit(orgId, cap('1'));
+    expect(verdictOf(await world.hold(orgId, '0.000000001'))).toBe('spend_cap_exceeded');
+    const free = heldOf(await world.hold(orgId, '0'));
+    expect(free.left).toEqual([0n]);
+    await world.booked(orgId, '3.5', { decisionId: holds[0].id });
+    expect((await world.ledger.extend(orgId, holds[1].id, 60)).kind).toBe('changed');
+    await world.ledger.void(orgId, holds[1].id);
+    expect(await counterOf(orgId, 'cap')).toBe(at('7.5'));
+    await world.updateLimit(orgId, cap('8'));
+    expect(verdictOf(await world.hold(orgId, '0.5'))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('takes effect on the next decision, in either direction', async () => {
+    const orgId = await world.orgWith(cap('5'));
+    await world.held(orgId, '5');
+    await world.updateLimit(orgId, cap('6'));
+    expect(verdictOf(await world.hold(orgId, '1'))).toBe('held');
+    await world.updateLimit(orgId, cap('6', { enforcement: 'alert' }));
+    expect(verdictOf(await world.hold(orgId, '1'))).toBe('held');
+    await world.updateLimit(orgId, cap('6'));
+    expect(verdictOf(await world.hold(orgId, '1'))).toBe('spend_cap_exceeded');
+    await world.endLimit(orgId, cap('6'));
+    expect(verdictOf(await world.hold(orgId, '1'))).toBe('held');
+  });
+
+  test('of its period and back finds what was spent meanwhile', async () => {
+    const orgId = await world.orgWith(budget('bud', '10'));
+    await world.booked(orgId, '1');
+    await world.updateLimit(
+      orgId,
+      budget('bud', '10', { span: { kind: 'calendar', period: 'month', timezone: null } }),
+    );
+    await world.booked(orgId, '4');
+    const hold = await world.held(orgId, '2');
+    await world.updateLimit(orgId, budget('bud', '10'));
+    expect(verdictOf(await world.hold(orgId, '3.000000001'))).toBe('budget_exceeded');
+    expect(verdictOf(await world.hold(orgId, '3'))).toBe('held');
+    await world.booked(orgId, '2', { decisionId: hold.id });
+    await expectSoundBooks(orgId);
+  });
+
+  test('of the org’s time zone and back as well', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    await world.booked(orgId, '1');
+    await world.changeTimezone(orgId, 'Asia/Tokyo');
+    expect(verdictOf(await world.hold(orgId, '9.000000001'))).toBe('spend_cap_exceeded');
+    await world.booked(orgId, '4');
+    await world.changeTimezone(orgId, 'UTC');
+    expect(verdictOf(await world.hold(orgId, '5.000000001'))).toBe('spend_cap_exceeded');
+    expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('that gives a customer a limit of its own and takes it again finds what was spent meanwhile', async () => {
+    const scope = scopeOf({ customer_id: 'a' });
+    const forEach = limitOf({
+      id: 'all',
+      kind: 'customer',
+      match: { customer_id: each },
+      capacity: usd('10'),
+    });
+    const own = limitOf({ id: 'own', kind: 'customer', match: { customer_id: 'a' }, capacity: usd('100') });
+    const orgId = await world.orgWith(forEach);
+    await world.booked(orgId, '1', { scope });
+    const hold = await world.held(orgId, '1', { scope });
+    await world.insertLimit(orgId, own);
+    await world.booked(orgId, '5', { scope });
+    await world.booked(orgId, '1', { scope, decisionId: hold.id });
+    await world.held(orgId, '1', { scope });
+    await world.endLimit(orgId, own);
+    expect(verdictOf(await world.hold(orgId, '2.000000001', { scope }))).toBe('budget_exceeded');
+    expect(verdictOf(await world.hold(orgId, '2', { scope }))).toBe('held');
+    await expectSoundBooks(orgId);
+  });
+
+  test('survives a restart, whatever is open', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    await world.booked(orgId, '1');
+    const hold = await world.held(orgId, '2');
+    await world.insertLimit(orgId, budget('bud', '5'));
+    await world.held(orgId, '1');
+    await world.restart();
+    expect(verdictOf(await world.hold(orgId, '1.000000001'))).toBe('budget_exceeded');
+    expect(verdictOf(await world.hold(orgId, '1'))).toBe('held');
+    await world.booked(orgId, '3', { decisionId: hold.id });
+    expect(await counterOf(orgId, 'bud')).toBe(at('4', '2'));
+    await expectSoundBooks(orgId);
+  });
+});
+
+describe('credits', () => {
+  const customer = scopeOf({ customer_id: 'c' });
+
+  test('of parallel runs are burned once', async () => {
+    const orgId = await world.orgWith(
+      pack('one', '3', { expiresAtMs: world.nowMs + 60_000 }),
+      pack('two', '4'),
+    );
+    const results = await times(50, (index) =>
+      world.book(orgId, '1', { scope: customer, kind: index % 2 === 0 ? 'charge' : 'open' }),
+    );
+    expect(verdicts(results)).toEqual({ done: 7, credits_exhausted: 43 });
+    await expectSoundBooks(orgId);
+  });
+
+  test('that were held outlive their pack; the rest comes from other packs, then from nobody', async () => {
+    const soon = pack('soon', '3', { expiresAtMs: world.nowMs + 30_000 });
+    const orgId = await world.orgWith(soon);
+    const opened = await world.booked(orgId, '2', { scope: customer, kind: 'open' });
+    expect(opened.hold?.packs).toEqual([{ key: 'soon@0', amount: usd('2') }]);
+    await world.insertLimit(orgId, pack('late', '1'));
+    world.clock.advanceSeconds(31);
+    const done = await world.booked(orgId, '6', {
+      scope: customer,
+      kind: 'complete',
+      runId: opened.booking.runId,
+      decisionId: opened.hold?.id ?? '',
+    });
+    // The charge belongs to an instant at which the pack was live.
+    expect(done.charged).toMatchObject({
+      burned: [
+        { key: 'soon@0', amount: usd('3') },
+        { key: 'late@0', amount: usd('1') },
+      ],
+      uncovered: usd('2'),
+    });
+    expect((await entriesOf(orgId)).map(({ uncovered_nanos }) => uncovered_nanos)).toEqual([usd('2')]);
+    await expectSoundBooks(orgId);
+  });
+
+  test('of a hold that is due stay held until it has ended, and then are there to burn', async () => {
+    const orgId = await world.orgWith(pack('soon', '4', { expiresAtMs: world.nowMs + 86_400_000 }));
+    await world.insertLimit(orgId, pack('later', '5'));
+    await world.held(orgId, '2', { surface: 'run', scope: customer, holdSeconds: 60 });
+    world.clock.advanceSeconds(61);
+    const settle = async () => {
+      const hold = await world.held(orgId, '1', { surface: 'run', scope: customer });
+      const { charged } = await world.booked(orgId, '2.5', { scope: customer, decisionId: hold.id });
+      return charged?.burned.map(({ key, amount }) => `${key} ${amount}`);
+    };
+    expect(await settle()).toEqual([`soon@0 ${usd('2')}`, `later@0 ${usd('0.5')}`]);
+    await world.expireAll();
+    expect(await settle()).toEqual([`soon@0 ${usd('2')}`, `later@0 ${usd('0.5')}`]);
+    await expectSoundBooks(orgId);
+  });
+
+  test('follow corrections up and down', async () => {
+    const orgId = await world.orgWith(cap('100'), pack('one', '3'), pack('two', '4', { createdAtMs: 5 }));
+    const hold = await world.held(orgId, '1', { scope: customer });
+    const booked = await world.booked(orgId, '9', { scope: customer, decisionId: hold.id });
+    expect(booked.charged).toMatchObject({ uncovered: usd('2') });
+    const adjust = async (delta: string) => {
+      world.clock.advanceSeconds(1);
+      const { charged } = await world.booked(orgId, delta, {
+        kind: 'adjust',
+        runId: booked.booking.runId,
+        scope: customer,
+        amounts: amountsOf(delta, 0n, 0n),
+        atMs: booked.chargedAtMs,
+      });
+      await expectSoundBooks(orgId);
+      return [charged?.burned.map(({ key, amount }) => `${key} ${amount}`), charged?.uncovered];
+    };
+    expect(await adjust('1')).toEqual([[], usd('1')]);
+    expect(await adjust('-4')).toEqual([[`two@0 ${usd('-1')}`], usd('-3')]);
+    expect(await adjust('-5')).toEqual([[`one@0 ${usd('-2')}`, `two@0 ${usd('-3')}`], 0n]);
+    expect(await adjust('2.5')).toEqual([[`one@0 ${usd('2')}`, `two@0 ${usd('0.5')}`], 0n]);
+    expect(await adjust('-3.5')).toEqual([[`one@0 ${usd('-3')}`, `two@0 ${usd('-0.5')}`], 0n]);
+    expect(await counterOf(orgId, 'cap')).toBe(at('0'));
+  });
+
+  test('and the balance are given back once by corrections of one run that come at once', async () => {
+    const orgId = await world.orgWith(pack('one', '3'));
+    const hold = await world.held(orgId, '1', { scope: customer });
+    const { booking, chargedAtMs } = await world.booked(orgId, '5', { scope: customer, decisionId: hold.id });
+    await world.insertLimit(
+      orgId,
+      limitOf({ id: 'balance', kind: 'prepaid', capacity: usd('100'), span: lifetime }),
+    );
+    const adjust = (delta: string) =>
+      world.booked(orgId, delta, {
+        kind: 'adjust',
+        runId: booking.runId,
+        scope: customer,
+        amounts: amountsOf(delta, 0n, 0n),
+        atMs: chargedAtMs,
+      });
+    expect((await adjust('1')).charged).toMatchObject({ uncovered: usd('1'), prepaid: usd('1') });
+    const back = await times(6, () => adjust('-1'));
+    expect(back.reduce((sum, { charged }) => sum + (charged?.uncovered ?? 0n), 0n)).toBe(usd('-3'));
+    expect(await counterOf(orgId, 'one')).toBe(at('0'));
+    expect(await counterOf(orgId, 'balance')).toBe(at('0'));
+    await expectSoundBooks(orgId);
+  });
+});
+
+describe('a booking', () => {
+  test('that names an unknown decision is refused', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    expect(await world.book(orgId, '1', { decisionId: 'dec_unknown' })).toEqual({
+      kind: 'unknown_decision',
+      index: 0,
+    });
+    expect(verdictOf(await world.book(orgId, '1', { kind: 'adopt', decisionId: 'dec_unknown' }))).toBe(
+      'unknown_decision',
+    );
+    expect(await entriesOf(orgId)).toEqual([]);
+  });
+
+  test('of a run whose hold nobody remembers is a late fact', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const booked = await world.booked(orgId, '1', {
+      kind: 'complete',
+      decisionId: 'dec_forgotten',
+      atMs: world.nowMs - 1_000,
+    });
+    expect(booked).toMatchObject({ marks: ['late'], chargedAtMs: world.nowMs - 1_000 });
+    await expectSoundBooks(orgId);
+  });
+
+  test.each<[string, Partial<Booking['scope']>, Partial<Booking['scope']>, string | undefined]>([
+    ['another model', {}, { model: 'n' }, 'model'],
+    ['a workflow where none was', {}, { workflow: 'w' }, 'workflow'],
+    ['another customer', { customer_id: 'a' }, { customer_id: 'b' }, 'customer_id'],
+    ['another team', { team: 'a' }, { team: 'b' }, 'team'],
+    ['another chain', { chain_id: 'a' }, { chain_id: 'b' }, 'chain_id'],
+    ['less than the decision', { workflow: 'w', customer_id: 'a' }, {}, undefined],
+    ['a team where none was', {}, { team: 'b' }, undefined],
+    ['a chain where none was', {}, { chain_id: 'b' }, undefined],
+  ])('that says %s', async (_, held, said, field) => {
+    const orgId = await world.orgWith(cap('10'));
+    const settle = async (holdId: string) =>
+      world.book(orgId, '1', { scope: scopeOf(said), decisionId: holdId });
+    const hold = await world.held(orgId, '2', { scope: scopeOf(held) });
+    const result = await settle(hold.id);
+    const ended = await world.held(orgId, '2', { scope: scopeOf(held) });
+    await world.ledger.void(orgId, ended.id);
+    const late = await settle(ended.id);
+    if (field === undefined) {
+      const both = { ...scopeOf(held), ...said };
+      expect(bookedOf(result).scope).toEqual(both);
+      expect(bookedOf(late).scope).toEqual(both);
+    } else {
+      expect([result, late]).toEqual([
+        { kind: 'contradiction', index: 0, field },
+        { kind: 'contradiction', index: 0, field },
+      ]);
+      expect(await world.ledger.findHold(orgId, hold.id)).toBeDefined();
+      expect(await counterOf(orgId, 'cap')).toBe(at('0', '2'));
+    }
+    await expectSoundBooks(orgId);
+  });
+
+  test('of a bulk group is booked with all the others or not at all', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '4');
+    const group = (...costs: string[]) => [
+      world.bookingOf('5', { decisionId: hold.id }),
+      ...costs.map((cost) => world.bookingOf(cost, { externalId: `x${cost}` })),
+    ];
+    const refused = await world.ledger.book({ orgId, bookings: group('2', '3', '1') });
+    expect(refused).toMatchObject({ kind: 'denied', index: 3, denial: { code: 'spend_cap_exceeded' } });
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    expect(await world.ledger.findHold(orgId, hold.id)).toBeDefined();
+    expect(await entriesOf(orgId)).toEqual([]);
+    const done = await world.ledger.book({ orgId, bookings: group('2', '3') });
+    expect(done.kind).toBe('done');
+    expect(await counterOf(orgId, 'cap')).toBe(at('10'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('of a bulk group that is refused is as if it had not been for those beside it', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '2');
+    const results = await Promise.all([
+      world.ledger.book({
+        orgId,
+        bookings: [
+          world.bookingOf('3', { externalId: 'x' }),
+          world.bookingOf('2', { decisionId: hold.id }),
+          world.bookingOf('20'),
+        ],
+      }),
+      world.book(orgId, '8', { externalId: 'x' }),
+      world.book(orgId, '1', { decisionId: hold.id }),
+    ]);
+    expect(results.map(({ kind }) => kind)).toEqual(['denied', 'done', 'done']);
+    expect(await counterOf(orgId, 'cap')).toBe(at('9'));
+    await expectSoundBooks(orgId);
+  });
+
+  test('with an external id that is known is that run', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const first = await world.booked(orgId, '1', { externalId: 'x' });
+    const again = await world.book(orgId, '5', { externalId: 'x' });
+    expect(again).toMatchObject({
+      kind: 'done',
+      outcomes: [{ kind: 'known', runId: first.booking.runId }],
+    });
+    const opened = await world.booked(orgId, '1', { kind: 'open', externalId: 'y' });
+    expect(await world.book(orgId, '1', { kind: 'open', externalId: 'y' })).toMatchObject({
+      outcomes: [{ kind: 'known', runId: opened.booking.runId }],
+    });
+    expect(await counterOf(orgId, 'cap')).toBe(at('1', '1'));
+    // Another org's id of the same name is another's.
+    const otherOrg = await world.orgWith();
+    await world.booked(otherOrg, '1', { externalId: 'x' });
+  });
+
+  test('with an external id and other content is refused, now, in the same group and after a restart', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const x = (contentDigest: string | null, cost = '1') =>
+      world.bookingOf(cost, { externalId: 'x', contentDigest });
+    const book = (...bookings: Booking[]) => world.ledger.book({ orgId, bookings });
+    expect(await book(world.bookingOf('1'), x('a'), x('b'))).toEqual({
+      kind: 'external_id_conflict',
+      index: 2,
+    });
+    // Nothing of that group was booked.
+    const first = bookedOf(await book(x('c')));
+    const known = { kind: 'done', outcomes: [{ kind: 'known', runId: first.booking.runId }] };
+    for (const restart of [async () => undefined, () => world.restart()]) {
+      await restart();
+      expect(await book(x('c', '5'))).toMatchObject(known);
+      expect(await book(x('b'))).toEqual({ kind: 'external_id_conflict', index: 0 });
+      // Where one of the two has no digest there is nothing to compare.
+      expect(await book(x(null))).toMatchObject(known);
+    }
+    await world.db.query('UPDATE run_identities SET content_digest = NULL WHERE org_id = $1', [orgId]);
+    expect(await book(x('b'))).toMatchObject(known);
+    expect(await counterOf(orgId, 'cap')).toBeOneOf([undefined, at('1')]);
+    await expectSoundBooks(orgId);
+  });
+
+  test('with an external id that comes twice in a group is one run', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const bookings = ['1', '1'].map((cost) => world.bookingOf(cost, { externalId: 'x' }));
+    expect(await world.ledger.book({ orgId, bookings })).toMatchObject({
+      kind: 'done',
+      outcomes: [{ kind: 'booked' }, { kind: 'known', runId: bookings[0]?.runId }],
+    });
+    expect(await counterOf(orgId, 'cap')).toBe(at('1'));
+  });
+
+  test('with an external id that comes many times at once is one run', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const results: GroupResult[] = [];
+    const ask = async () => {
+      results.push(await world.book(orgId, '1', { externalId: 'x' }));
+    };
+    const first = times(10, ask);
+    // While the first batch is in its transaction.
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    await Promise.all([first, times(10, ask)]);
+    const outcomes = results.flatMap((result) => (result.kind === 'done' ? result.outcomes : []));
+    expect(outcomes).toHaveLength(20);
+    expect(outcomes.filter(({ kind }) => kind === 'booked')).toHaveLength(1);
+    expect(await counterOf(orgId, 'cap')).toBe(at('1'));
+    expect(await entriesOf(orgId)).toHaveLength(1);
+  });
+
+  test('whose seal throws fails alone', async () => {
+    const orgId = await world.orgWith(cap('10', { thresholds: [20] }));
+    const hold = await world.held(orgId, '2');
+    const sealed: string[] = [];
+    const seal = (name: string) => async () => {
+      sealed.push(name);
+    };
+    const results = await Promise.allSettled([
+      world.ledger.book({ orgId, bookings: [world.bookingOf('1')], seal: seal('first') }),
+      world.ledger.book({
+        orgId,
+        bookings: [
+          world.bookingOf('5', { decisionId: hold.id, externalId: 'x' }),
+          world.bookingOf('1', { kind: 'open' }),
+        ],
+        seal: async () => {
+          throw new Error('the key was taken over');
+        },
+      }),
+      world.ledger.book({ orgId, bookings: [world.bookingOf('1')], seal: seal('last') }),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ message: 'the key was taken over' });
+    expect(sealed).toEqual(expect.arrayContaining(['first', 'last']));
+    expect(await counterOf(orgId, 'cap')).toBe(at('2', '2'));
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(1);
+    expect(await alertsOf(orgId)).toEqual([20]);
+    // It can be tried again as if nothing had been.
+    await world.booked(orgId, '5', { decisionId: hold.id, externalId: 'x' });
+    await expectSoundBooks(orgId);
+  });
+
+  test('sees its answer sealed in its own transaction, also when nothing new was booked', async () => {
+    const orgId = await world.orgWith();
+    const seen: unknown[] = [];
+    const group = () => ({
+      orgId,
+      bookings: [world.bookingOf('1', { externalId: 'x' })],
+      seal: async (tx: { query: typeof world.db.query }, outcomes: readonly { kind: string }[]) => {
+        const [row] = await tx.query<{ count: bigint }>(
+          'SELECT count(*) AS count FROM ledger_entries WHERE org_id = $1',
+          [orgId],
+        );
+        seen.push([row?.count, ...outcomes.map(({ kind }) => kind)]);
+      },
+    });
+    await world.ledger.book(group());
+    await world.ledger.book(group());
+    expect(seen).toEqual([
+      [1n, 'booked'],
+      [1n, 'known'],
+    ]);
+  });
+});
+
+async function alertsOf(orgId: string): Promise<number[]> {
+  const rows = await world.db.query<{ threshold: number }>(
+    'SELECT threshold FROM limit_alerts WHERE org_id = $1 ORDER BY threshold',
+    [orgId],
+  );
+  const [events] = await world.db.query<{ count: bigint }>(
+    `SELECT count(*) AS count FROM outbox WHERE tenant_id = $1 AND type = 'limit.threshold_reached'`,
+    [orgId],
+  );
+  expect(events?.count).toBe(BigInt(rows.length));
+  return rows.map(({ threshold }) => threshold);
+}
+
+describe('thresholds', () => {
+  test('fire once each, also with parallel bookings and after a restart', async () => {
+    const orgId = await world.orgWith(cap('100', { thresholds: [50, 80, 100] }));
+    await times(49, () => world.book(orgId, '1'));
+    expect(await alertsOf(orgId)).toEqual([]);
+    await world.held(orgId, '40');
+    expect(await alertsOf(orgId)).toEqual([]);
+    await times(5, () => world.book(orgId, '1'));
+    expect(await alertsOf(orgId)).toEqual([50]);
+    await world.restart();
+    await times(6, () => world.book(orgId, '1'));
+    expect(await alertsOf(orgId)).toEqual([50]);
+    await world.booked(orgId, '30', { kind: 'record' });
+    expect(await alertsOf(orgId)).toEqual([50, 80]);
+    await world.booked(orgId, '100', { kind: 'record' });
+    expect(await alertsOf(orgId)).toEqual([50, 80, 100]);
+    world.clock.advanceSeconds(86_400);
+    await times(60, () => world.book(orgId, '1'));
+    expect(await alertsOf(orgId)).toEqual([50, 50, 80, 100]);
+  });
+});
+
+describe('as many holds as there may be', () => {
+  test.runIf(engine === 'embedded')('are open: one more is not now, and never an allow', async () => {
+    const small = await LedgerWorld.open({ holdsMax: 3 });
+    const orgId = await small.orgWith(cap('10'));
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => small.hold(orgId, '1')));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    const refused = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
+    expect(refused.reason).toMatchObject({ name: 'DatabaseUnavailable' });
+    const [hold] = await small.ledger.holds(orgId, { limit: 1, after: undefined });
+    await small.ledger.void(orgId, hold?.id ?? '');
+    expect(verdictOf(await small.hold(orgId, '1'))).toBe('held');
+    expect(await small.audit(orgId)).toEqual([]);
+    await small.close();
+  });
+});
+
+describe.runIf(engine === 'postgres')('two processes on one database', () => {
+  test.each([1, 7, 150])('let exactly %d of 200 through', async (fits) => {
+    const orgId = await world.orgWith(cap(String(fits)));
+    const db = await openPlace(world.place);
+    const other = await openLedgerOn(db, world.place, world.clock, world.ids);
+    const results = await times(200, (index) =>
+      (index % 2 === 0 ? world.ledger : other).hold(world.requestOf(orgId, '1')),
+    );
+    expect(verdicts(results)).toEqual({ held: fits, spend_cap_exceeded: 200 - fits });
+    await expectSoundBooks(orgId);
+    // What one has held the other can settle, and a change of one is seen by the other at once.
+    const hold = heldOf(results.find(({ kind }) => kind === 'held') as HoldResult).hold;
+    const settles = await Promise.all(
+      [world.ledger, other].map((ledger) =>
+        ledger.book({ orgId, bookings: [world.bookingOf('0.5', { decisionId: hold.id })] }),
+      ),
+    );
+    expect(verdicts(settles)).toEqual({ done: 1, settled_already: 1 });
+    await world.updateLimit(orgId, cap('0'));
+    expect(verdictOf(await other.hold(world.requestOf(orgId, '0.5')))).toBe('spend_cap_exceeded');
+    await eventually(() => expect(db.noticesAreCurrent()).toBe(true));
+    await expectSoundBooks(orgId);
+    await other.close();
+    await db.close();
+  });
+
+  test('make one run of one external id, and end each hold once', async () => {
+    const orgId = await world.orgWith(cap('1000'));
+    const db = await openPlace(world.place);
+    const other = await openLedgerOn(db, world.place, world.clock, world.ids);
+    const bookings = await times(40, (index) =>
+      (index % 2 === 0 ? world.ledger : other).book({
+        orgId,
+        bookings: [world.bookingOf('1', { externalId: `x${index % 5}` })],
+      }),
+    );
+    const outcomes = bookings.flatMap((result) => (result.kind === 'done' ? result.outcomes : []));
+    expect(outcomes.filter(({ kind }) => kind === 'booked')).toHaveLength(5);
+    const holds = await times(30, () => world.held(orgId, '1', { holdSeconds: 60 }));
+    world.clock.advanceSeconds(61);
+    const ended = await Promise.all([
+      world.ledger.expireDue(),
+      other.expireDue(),
+      ...holds.map((hold, index) =>
+        (index % 2 === 0 ? world.ledger : other).book({
+          orgId,
+          bookings: [world.bookingOf('1', { decisionId: hold.id })],
+        }),
+      ),
+      ...holds.map(({ id }) => other.void(orgId, id)),
+    ]);
+    expect(ended.filter((one) => typeof one === 'object' && one.kind === 'done')).toHaveLength(30);
+    expect(await counterOf(orgId, 'cap')).toBe(at('35'));
+    await expectSoundBooks(orgId);
+    await other.close();
+    await db.close();
+  });
+});

@@ -1,0 +1,411 @@
+/** The holds of the embedded engine through ends, crashes and backups. */
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
+import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
+import { engine } from '../../../test/support/test-database.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { type Hold, restoredHold, storedHold } from '../holds/hold.ts';
+import { findEnds } from '../postings/ledger-writes.ts';
+import { beginGeneration, HoldLogMismatch } from './hold-generation.ts';
+import { DamagedHoldLog, type HoldLog, type HoldLogOptions, type LogPlace, openHoldLog } from './hold-log.ts';
+
+const hourMs = 3_600_000;
+
+function holdOf(id: string, fields: Partial<Hold> = {}): Hold {
+  return {
+    id,
+    orgId: 'org_1',
+    runId: null,
+    surface: 'edge',
+    scope: scopeOf(),
+    amounts: amountsOf('1.5', 20n),
+    admittedAtMs: 1_000,
+    expiresAtMs: 901_000,
+    shares: [{ key: 'cap_1@0', unit: 'usd' }],
+    packs: [],
+    priceVersion: null,
+    idempotency: null,
+    ...fields,
+  };
+}
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'purser-holds-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A log whose holds are forgotten by id: it remembers their places, as the books do. */
+function openTracked(options: HoldLogOptions = {}) {
+  const log = openHoldLog(directory, options);
+  const places = new Map<string, LogPlace>();
+  const forget = (ids: readonly string[]) => {
+    const left = ids.map((id) => places.get(id));
+    for (const id of ids) {
+      places.delete(id);
+    }
+    log.forget(left);
+  };
+  return {
+    append(holds: readonly Hold[]) {
+      const place = log.append(holds);
+      forget(holds.map(({ id }) => id));
+      for (const { id } of holds) {
+        places.set(id, place);
+      }
+    },
+    forget,
+    restore(): Hold[] {
+      const logged = log.restore();
+      for (const { hold, place } of logged) {
+        places.set(hold.id, place);
+      }
+      return logged.map(({ hold }) => hold);
+    },
+    close: () => log.close(),
+  };
+}
+
+const logFiles = (of = directory) => readdirSync(of).filter((name) => name.endsWith('.log'));
+
+/** What a process that starts now would find. */
+function restored(): Hold[] {
+  const log = openHoldLog(directory);
+  const holds = log.restore().map(({ hold }) => hold);
+  log.close();
+  return holds;
+}
+const restoredIds = () =>
+  restored()
+    .map(({ id }) => id)
+    .sort();
+
+describe.runIf(engine === 'embedded')('the log of holds', () => {
+  test('gives back what was appended, to the last digit', async () => {
+    const log = openTracked();
+    const odd = holdOf('dec_odd', {
+      runId: 'run_1',
+      surface: 'run',
+      scope: scopeOf({ customer_id: 'a "quoted"\n\\ \u2028 \ud83d\ude00 \ud800', workflow: '' }),
+      amounts: { usd: 8_999_999_999_999_999_999n, tokens: 9_007_199_254_740_993n, requests: 0n },
+      shares: [
+        { key: 'clm_1@1:a:b@c', unit: 'usd' },
+        { key: 'b@0', unit: 'tokens' },
+      ],
+      packs: [{ key: 'crp_1@0', amount: 3n }],
+      priceVersion: 'prc "1"',
+      idempotency: { digest: 'd', fingerprint: 'f', encrypted: 'YQ==', customerDigest: 'c' },
+    });
+    log.append([odd, holdOf('dec_plain')]);
+    log.close();
+    expect(restored()).toEqual([odd, holdOf('dec_plain')]);
+    expect(restoredHold(JSON.parse(JSON.stringify(storedHold(odd))))).toEqual(odd);
+  });
+
+  test('has them as soon as the append resolves, without being closed', async () => {
+    const log = openTracked();
+    for (let i = 0; i < 50; i += 1) {
+      log.append([holdOf(`dec_${i}`)]);
+    }
+    const copy = await mkdtemp(join(tmpdir(), 'purser-holds-'));
+    cpSync(directory, copy, { recursive: true });
+    const other = openHoldLog(copy);
+    expect(other.restore()).toHaveLength(50);
+    await other.close();
+    rmSync(copy, { recursive: true });
+    log.close();
+    log.close();
+    expect(() => log.append([holdOf('dec_late')])).toThrow('closed');
+    log.forget(Array.from({ length: 50 }, (_, i) => `dec_${i}`));
+  });
+
+  test('replaces a hold that is there', async () => {
+    const log = openTracked();
+    log.append([holdOf('dec_1'), holdOf('dec_2')]);
+    log.append([holdOf('dec_1', { expiresAtMs: 5_000_000 })]);
+    log.close();
+    const again = openTracked();
+    expect(again.restore().sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
+      holdOf('dec_1', { expiresAtMs: 5_000_000 }),
+      holdOf('dec_2'),
+    ]);
+    again.append([holdOf('dec_2', { expiresAtMs: 6_000_000 })]);
+    again.close();
+    expect(restored().find(({ id }) => id === 'dec_2')?.expiresAtMs).toBe(6_000_000);
+  });
+
+  test('forgets, and keeps nothing once all are forgotten', async () => {
+    const log = openTracked();
+    log.append([holdOf('dec_1'), holdOf('dec_2')]);
+    log.append([holdOf('dec_3')]);
+    log.forget(['dec_2', 'dec_unknown']);
+    log.forget(['dec_1']);
+    log.forget(['dec_3']);
+    log.forget(['dec_3']);
+    log.append([holdOf('dec_4')]);
+    log.close();
+    expect(restoredIds()).toEqual(['dec_4']);
+  });
+
+  test('takes what comes while others are forgotten', async () => {
+    const log = openTracked();
+    const kept: string[] = [];
+    for (let i = 0; i < 200; i += 1) {
+      log.append([holdOf(`dec_${i}`)]);
+      log.forget([`dec_${i - 1}`]);
+      if (i % 50 === 0) {
+        kept.push(`keep_${i}`);
+        log.append([holdOf(`keep_${i}`)]);
+      }
+    }
+    log.close();
+    expect(restoredIds()).toEqual(expect.arrayContaining([...kept, 'dec_199']));
+  });
+
+  test('drops a file when the last hold in it has ended, also one of an earlier start', async () => {
+    const log = openTracked({ fileBytesMax: 1_000 });
+    for (let i = 0; i < 20; i += 1) {
+      log.append([holdOf(`dec_${i}`)]);
+    }
+    expect(logFiles().length).toBeGreaterThan(3);
+    log.close();
+    const again = openTracked({ fileBytesMax: 1_000 });
+    expect(again.restore()).toHaveLength(20);
+    again.forget(Array.from({ length: 19 }, (_, i) => `dec_${i}`));
+    again.close();
+    expect(logFiles().length).toBeLessThanOrEqual(2);
+    // The others of the last file may come back: their ends are known.
+    expect(restoredIds()).toContain('dec_19');
+  });
+
+  test('keeps nothing of holds that ended long ago, however few there are', async () => {
+    const log = openTracked();
+    log.append([holdOf('dec_old')]);
+    log.forget(['dec_old']);
+    log.close();
+    expect(restoredIds()).toEqual([]);
+
+    // There is always one open, and never enough to fill a file.
+    const busy = openTracked();
+    for (let hour = 0; hour < 72; hour += 1) {
+      busy.append([holdOf(`dec_${hour}`, { admittedAtMs: hour * hourMs })]);
+      busy.forget([`dec_${hour - 1}`]);
+    }
+    busy.close();
+    const admitted = restored().map(({ admittedAtMs }) => admittedAtMs);
+    expect(Math.min(...admitted)).toBeGreaterThanOrEqual((72 - 31) * hourMs);
+  });
+
+  test('ignores a line that was cut short, wherever, and stops at a damaged one', async () => {
+    const log = openTracked();
+    log.append([holdOf('dec_1')]);
+    log.append([holdOf('dec_2')]);
+    log.close();
+    const [name = ''] = logFiles();
+    const path = join(directory, name);
+    const whole = readFileSync(path);
+    const firstLine = whole.indexOf('\n') + 1;
+    for (const length of [whole.length - 1, whole.length - 30, firstLine + 1, firstLine]) {
+      for (const other of logFiles()) {
+        rmSync(join(directory, other));
+      }
+      writeFileSync(path, whole.subarray(0, length));
+      expect(restoredIds()).toEqual(['dec_1']);
+    }
+    writeFileSync(path, Buffer.concat([whole.subarray(5), whole]));
+    expect(() => openHoldLog(directory).restore()).toThrow(DamagedHoldLog);
+  });
+
+  test('reads lines of before, which have each scope with its hold', async () => {
+    const log = openTracked();
+    log.append([holdOf('dec_1')]);
+    log.close();
+    const [name = ''] = logFiles();
+    const path = join(directory, name);
+    const { scopes, holds, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
+    const before = { ...rest, holds: holds.map((hold: object) => ({ ...hold, scope: scopes[0] })) };
+    writeFileSync(path, `${JSON.stringify(before)}\n`);
+    expect(restored()).toEqual([holdOf('dec_1')]);
+  });
+
+  test('is for nobody else to read', async () => {
+    const log = openHoldLog(join(directory, 'own'));
+    log.append([holdOf('dec_1')]);
+    expect(statSync(join(directory, 'own')).mode & 0o077).toBe(0);
+    for (const name of readdirSync(join(directory, 'own'))) {
+      expect(statSync(join(directory, 'own', name)).mode & 0o077).toBe(0);
+    }
+    log.close();
+  });
+});
+
+describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
+  let world: LedgerWorld;
+  let orgId: string;
+  const holdsDirectory = () => join(world.place.dataDir, 'holds');
+  const databaseDirectory = () => join(world.place.dataDir, 'database');
+
+  beforeAll(async () => {
+    world = await LedgerWorld.open();
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') }));
+  });
+
+  /** As the message of a mismatch says: without the holds it starts. */
+  async function giveUpHolds(): Promise<void> {
+    rmSync(holdsDirectory(), { recursive: true });
+    await world.reopen();
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+  }
+
+  function copyOf(path: string): string {
+    const copy = join(directory, 'copy');
+    cpSync(path, copy, { recursive: true });
+    return copy;
+  }
+
+  function putBack(copy: string, path: string): void {
+    rmSync(path, { recursive: true });
+    cpSync(copy, path, { recursive: true });
+  }
+
+  test('drops a hold whose end is in the database but not yet in the log', async () => {
+    const [settled, voided, open] = [
+      await world.held(orgId, '1'),
+      await world.held(orgId, '2'),
+      await world.held(orgId, '4'),
+    ];
+    const copy = copyOf(holdsDirectory());
+    await world.booked(orgId, '1', { decisionId: settled.id });
+    await world.ledger.void(orgId, voided.id);
+    await world.ledger.close();
+    putBack(copy, holdsDirectory());
+    await world.reopen();
+    expect((await world.ledger.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id)).toEqual([
+      open.id,
+    ]);
+    expect(verdictOf(await world.hold(orgId, '5.000000001'))).toBe('spend_cap_exceeded');
+    expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
+    expect(verdictOf(await world.book(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
+    expect(await world.audit(orgId)).toEqual([]);
+    // And they are not found at the start after that.
+    await world.reopen();
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
+  });
+
+  test('has every hold that was told of, also of a process that died', async () => {
+    const held = await Promise.all(Array.from({ length: 10 }, () => world.held(orgId, '0.5')));
+    const opened = await world.booked(orgId, '1', { kind: 'open' });
+    await world.ledger.extend(orgId, held[0]?.id ?? '', 2_000);
+    await world.crash();
+    const found = await world.ledger.holds(orgId, { limit: 100, after: undefined });
+    expect(found.map(({ id }) => id).sort()).toEqual(
+      [...held.map(({ id }) => id), opened.hold?.id ?? ''].sort(),
+    );
+    expect(found.find(({ id }) => id === held[0]?.id)?.expiresAtMs).toBe(world.nowMs + 2_000_000);
+    expect(verdictOf(await world.hold(orgId, '4.000000001'))).toBe('spend_cap_exceeded');
+    world.clock.advanceSeconds(900);
+    await world.expireAll();
+    expect(await world.ledger.holds(orgId, { limit: 100, after: undefined })).toHaveLength(1);
+    expect(await findEnds(world.db, [orgId], [opened.hold?.id ?? ''])).toMatchObject([
+      { ended_as: 'expired' },
+    ]);
+  });
+
+  test('stops where the database is older than the holds', async () => {
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.close();
+    const copy = copyOf(databaseDirectory());
+    await world.restartFromDisk();
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.close();
+    putBack(copy, databaseDirectory());
+    await expect(world.restartFromDisk()).rejects.toThrow(HoldLogMismatch);
+    rmSync(holdsDirectory(), { recursive: true });
+    await world.restartFromDisk();
+    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+  });
+
+  test('stops where the holds are older than the database', async () => {
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    const copy = copyOf(holdsDirectory());
+    await world.reopen();
+    await world.ledger.close();
+    putBack(copy, holdsDirectory());
+    await expect(world.reopen()).rejects.toThrow(HoldLogMismatch);
+    await expect(world.reopen()).rejects.toThrow(/restore both together/);
+    await giveUpHolds();
+  });
+
+  test('stops where the database is a new one beside old holds', async () => {
+    await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.query('DELETE FROM hold_log_generation', []);
+    await expect(world.reopen()).rejects.toThrow(HoldLogMismatch);
+    await expect(world.reopen()).rejects.toThrow(/restore both together/);
+    await giveUpHolds();
+  });
+
+  test('starts where both were restored together', async () => {
+    const hold = await world.held(orgId, '1');
+    await world.ledger.close();
+    await world.db.close();
+    const copy = copyOf(world.place.dataDir);
+    await world.restartFromDisk();
+    await world.ledger.void(orgId, hold.id);
+    await world.ledger.close();
+    await world.db.close();
+    putBack(copy, world.place.dataDir);
+    await world.restartFromDisk();
+    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
+  });
+
+  test.each([1, 2, 3])('starts after a crash before step %d of its generation', async (step) => {
+    for (const isFirst of [false, true]) {
+      await world.ledger.close();
+      if (isFirst) {
+        rmSync(holdsDirectory(), { recursive: true });
+        await world.db.query('DELETE FROM hold_log_generation', []);
+      }
+      const log = openHoldLog(holdsDirectory());
+      let written = 0;
+      const dies = () => {
+        written += 1;
+        if (written === step) {
+          throw new Error('killed');
+        }
+      };
+      const dying: HoldLog = {
+        ...log,
+        writeGeneration: (generation) => {
+          dies();
+          return log.writeGeneration(generation);
+        },
+      };
+      const dyingDb: Database = {
+        ...world.db,
+        query: async (sql, params) => {
+          if (sql.startsWith('INSERT')) {
+            dies();
+          }
+          return world.db.query(sql, params);
+        },
+      };
+      await expect(beginGeneration(dyingDb, dying)).rejects.toThrow('killed');
+      log.close();
+      await world.reopen();
+      await world.held(orgId, '1');
+      // And again, in good order.
+      await world.reopen();
+    }
+  });
+});

@@ -1,0 +1,187 @@
+/**
+ * The `Idempotency-Key` of a decision. While its hold is open the key is kept with the hold, so that both become durable
+ * together; the end of the hold stores it among the other idempotent responses, in the transaction that ends the hold. A key
+ * answers as long as its hold is open, and for the days that the org's retention policy says (three by default) in any case.
+ *
+ * The response is encrypted under a key that is derived from the `Idempotency-Key`, of which only a digest is kept.
+ */
+import { createHash, hkdfSync } from 'node:crypto';
+import { canonicalJson } from '../../platform/canonical-json.ts';
+import type { Queryable } from '../../platform/db/database.ts';
+import { type CustomerDigest, erasedStatus, storedForDays } from '../../platform/http/idempotency.ts';
+import { seal, unseal } from '../../platform/sealing.ts';
+import type { Hold, HoldKey } from './hold.ts';
+
+/** The key of a request, as the ledger needs it. */
+export interface RequestKey {
+  readonly digest: string;
+  /** Of everything that makes another request another one. */
+  readonly fingerprint: string;
+  readonly cipherKey: Buffer;
+  /** Finds the response when the customer of the request is erased; null where the request names none. */
+  readonly customerDigest: string | null;
+}
+
+/** The key was used before: for the same request, or for another one. */
+export type Replay =
+  | { readonly kind: 'replayed'; readonly answer: string }
+  /** The response was removed together with the customer that it belongs to. */
+  | { readonly kind: 'answer_erased' }
+  | { readonly kind: 'key_conflict' };
+
+export interface KeyedRequest {
+  /** A key belongs to its route: the same one may be used on another. */
+  readonly route: 'edge' | 'routing';
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly idempotencyKey: string;
+  readonly body: { readonly customer_id?: string };
+}
+
+export function requestKeyOf(
+  { route, orgId, keyId, idempotencyKey, body }: KeyedRequest,
+  customerDigest: CustomerDigest,
+): RequestKey {
+  const { customer_id } = body;
+  return {
+    digest: sha256(route === 'edge' ? idempotencyKey : `${route} ${idempotencyKey}`),
+    fingerprint: sha256(canonicalJson({ body, keyId })),
+    cipherKey: Buffer.from(
+      hkdfSync('sha256', idempotencyKey, canonicalJson([orgId, route]), 'response of a decision', 32),
+    ),
+    customerDigest: customer_id === undefined ? null : customerDigest(orgId, customer_id),
+  };
+}
+
+/** The key as it is kept with its response. */
+export function holdKeyOf(
+  { digest, fingerprint, cipherKey, customerDigest }: RequestKey,
+  answer: string,
+): HoldKey {
+  return { digest, fingerprint, encrypted: seal(answer, cipherKey).toString('base64'), customerDigest };
+}
+
+/** The key of a hold whose customer was erased: it stays used, and its response is gone. */
+export function erasedKey({ digest, fingerprint }: HoldKey): HoldKey {
+  return { digest, fingerprint, encrypted: null, customerDigest: null };
+}
+
+/** The response to a request whose key was used before; undefined where it was not. */
+export function replayOf(
+  used: HoldKey | null | undefined,
+  { fingerprint, cipherKey }: RequestKey,
+): Replay | undefined {
+  if (used == null) {
+    return undefined;
+  }
+  if (used.fingerprint !== fingerprint) {
+    return { kind: 'key_conflict' };
+  }
+  if (used.answer !== undefined) {
+    return { kind: 'replayed', answer: used.answer };
+  }
+  return used.encrypted === null
+    ? { kind: 'answer_erased' }
+    : { kind: 'replayed', answer: unseal(Buffer.from(used.encrypted, 'base64'), cipherKey) };
+}
+
+/** A key and the instant of its decision. */
+interface StoredKey {
+  readonly orgId: string;
+  readonly key: HoldKey;
+  readonly decidedAtMs: number;
+}
+
+/** The keys of holds that end. One that an earlier release took has its response in the clear, which is not stored. */
+export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<void> {
+  await upsertKeys(
+    tx,
+    ended.flatMap(({ orgId, idempotency: key, admittedAtMs }) =>
+      key === null || key.answer !== undefined ? [] : [{ orgId, key, decidedAtMs: admittedAtMs }],
+    ),
+    'true',
+  );
+}
+
+/**
+ * Stores the response of a decision that has no hold, and so no effect: of several at once the first one stands. Returns
+ * undefined where this one does.
+ */
+export async function storeAnswer(
+  db: Queryable,
+  orgId: string,
+  key: RequestKey,
+  answer: string,
+  nowMs: number,
+): Promise<Replay | undefined> {
+  const stored = await upsertKeys(
+    db,
+    [{ orgId, key: holdKeyOf(key, answer), decidedAtMs: nowMs }],
+    'there.expires_at <= excluded.reserved_at',
+  );
+  if (stored > 0) {
+    return undefined;
+  }
+  const [used] = await findStoredKeys(db, orgId, [key.digest], nowMs);
+  return replayOf(used, key);
+}
+
+/** Digests of other surfaces are made otherwise; the prefix keeps the two apart whatever a caller chooses. */
+const prefix = 'hold:';
+
+/** `replaces`: which keys of the same name give way. */
+async function upsertKeys(db: Queryable, keys: readonly StoredKey[], replaces: string): Promise<number> {
+  if (keys.length === 0) {
+    return 0;
+  }
+  const rows = await db.query(
+    `INSERT INTO idempotency_keys AS there
+            (tenant_id, key_digest, fingerprint, owner, reserved_at, expires_at, status, body, customer_digest)
+     SELECT k.org_id, $8 || k.digest, k.fingerprint, '', k.decided_at,
+            k.decided_at + make_interval(days => coalesce(
+              (SELECT idempotency_days FROM retention_policies p WHERE p.org_id = k.org_id), $7)),
+            CASE WHEN k.encrypted IS NULL THEN ${erasedStatus} ELSE 200 END, decode(k.encrypted, 'base64'), k.customer_digest
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
+              AS k(org_id, digest, fingerprint, decided_at, encrypted, customer_digest)
+     ON CONFLICT (tenant_id, key_digest) DO UPDATE
+       SET fingerprint = excluded.fingerprint, owner = excluded.owner, reserved_at = excluded.reserved_at,
+           expires_at = excluded.expires_at, status = excluded.status, body = excluded.body,
+           customer_digest = excluded.customer_digest
+       WHERE ${replaces}
+     RETURNING 1 AS one`,
+    [
+      keys.map(({ orgId }) => orgId),
+      keys.map(({ key }) => key.digest),
+      keys.map(({ key }) => key.fingerprint),
+      keys.map(({ decidedAtMs }) => new Date(decidedAtMs)),
+      keys.map(({ key }) => key.encrypted ?? null),
+      keys.map(({ key }) => key.customerDigest ?? null),
+      storedForDays,
+      prefix,
+    ],
+  );
+  return rows.length;
+}
+
+/** The keys among these whose hold has ended, or never was, and that are not forgotten yet. */
+export async function findStoredKeys(
+  db: Queryable,
+  orgId: string,
+  digests: readonly string[],
+  nowMs: number,
+): Promise<HoldKey[]> {
+  const rows = await db.query<{ digest: string; fingerprint: string; body: Uint8Array | null }>(
+    `SELECT substr(key_digest, ${prefix.length + 1}) AS digest, fingerprint, body FROM idempotency_keys
+      WHERE tenant_id = $1 AND key_digest = ANY($2) AND expires_at > $3`,
+    [orgId, digests.map((digest) => prefix + digest), new Date(nowMs)],
+  );
+  return rows.map(({ digest, fingerprint, body }) => ({
+    digest,
+    fingerprint,
+    encrypted: body === null ? null : Buffer.from(body).toString('base64'),
+  }));
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

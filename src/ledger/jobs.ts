@@ -1,0 +1,39 @@
+/** What the books do by themselves from time to time. */
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Job } from '../platform/jobs.ts';
+import type { Ledger } from './ledger.ts';
+import { ensureMonths } from './partitions.ts';
+import { deleteOldEnds } from './postings/ledger-writes.ts';
+
+export interface LedgerJobsDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly ledger: Pick<Ledger, 'expireDue' | 'tidy'>;
+}
+
+const endsPerBatch = 500;
+
+export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[] {
+  return [
+    { id: 'expire-holds', everyMs: 500, runOnce: () => ledger.expireDue() },
+    {
+      id: 'evict-unused-counters',
+      everyMs: 600_000,
+      runOnce: () => ledger.tidy(),
+    },
+    {
+      id: 'delete-old-hold-ends',
+      everyMs: 60_000,
+      runOnce: async () => (await deleteOldEnds(db, endsPerBatch)) === endsPerBatch,
+    },
+    {
+      id: 'create-partitions',
+      everyMs: 3_600_000,
+      async runOnce() {
+        await ensureMonths(db, clock.now());
+        return false;
+      },
+    },
+  ];
+}

@@ -1,0 +1,79 @@
+/** What is settled of a limit in a window, summed from the books for a counter that does not exist yet. */
+import type { Met } from '../../kernel/admission.ts';
+import { each, type MatchField, type Scope, type Unit } from '../../kernel/limits.ts';
+import { bucketMs, rollupParts, type TimeRange } from '../../kernel/rollup-parts.ts';
+import type { Queryable } from '../../platform/db/database.ts';
+
+const rollupSum: Record<Unit, string> = {
+  usd: 'usd_nanos',
+  tokens: 'input_tokens + output_tokens',
+  requests: 'requests',
+};
+const rollups = {
+  day: { table: 'usage_days', column: 'day' },
+  quarter: { table: 'usage_rollups', column: 'bucket' },
+} as const;
+const entrySum: Record<Unit, string> = { usd: 'usd_nanos', tokens: 'tokens', requests: 'requests' };
+
+export interface Settled {
+  readonly settled: bigint;
+  /** The highest threshold whose event is out. */
+  readonly alerted: number;
+}
+
+export async function readSettled(db: Queryable, orgId: string, met: Met, scope: Scope): Promise<Settled> {
+  const source = sourceOf(met, scope);
+  const params = [orgId, met.key, ...source.params];
+  const [row] = await db.query<Settled>(
+    `SELECT coalesce((${source.sql}), 0)::int8 AS settled,
+            coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
+    params,
+  );
+  return row ?? { settled: 0n, alerted: 0 };
+}
+
+interface Source {
+  readonly sql: string;
+  /** From $3 on. */
+  readonly params: readonly unknown[];
+}
+
+function sourceOf({ limit, window }: Met, scope: Scope): Source {
+  if (limit.kind === 'prepaid' || limit.kind === 'credits') {
+    return {
+      sql: 'SELECT settled FROM limit_tallies WHERE org_id = $1 AND limit_id = $3',
+      params: [limit.id],
+    };
+  }
+  if (limit.span.kind === 'lifetime') {
+    // Of entries that were deleted, their sum is left.
+    const sum = (table: string) =>
+      `coalesce((SELECT sum(${entrySum[limit.unit]}) FROM ${table} WHERE org_id = $1 AND chain_id = $3), 0)`;
+    return { sql: `SELECT ${sum('ledger_entries')} + ${sum('closed_chains')}`, params: [scope.chain_id] };
+  }
+  const params: unknown[] = [];
+  const add = (value: unknown) => `$${params.push(value) + 2}`;
+  const conditions = (Object.entries(limit.match) as [Exclude<MatchField, 'route_class'>, string][]).map(
+    ([field, wanted]) => ` AND ${field} = ${add(wanted === each ? scope[field] : wanted)}`,
+  );
+  const sumOf = ({ sum, table, column }: Summed, { fromMs, toMs }: TimeRange) =>
+    `coalesce((SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= ${add(new Date(fromMs))}
+        AND ${column} < ${add(new Date(toMs))}${conditions.join('')}), 0)`;
+  const range = { fromMs: window.startMs, toMs: window.endMs };
+  if (range.fromMs % bucketMs !== 0 || range.toMs % bucketMs !== 0) {
+    const entries = { sum: entrySum[limit.unit], table: 'ledger_entries', column: 'charged_at' };
+    return { sql: `SELECT ${sumOf(entries, range)}`, params };
+  }
+  const sum = rollupSum[limit.unit];
+  const parts = rollupParts(range).map(
+    (part) => `${part.sign < 0 ? '-' : '+'} ${sumOf({ sum, ...rollups[part.unit] }, part)}`,
+  );
+  return { sql: `SELECT ${parts.join(' ')}`, params };
+}
+
+interface Summed {
+  readonly sum: string;
+  readonly table: string;
+  /** When. */
+  readonly column: string;
+}

@@ -1,0 +1,214 @@
+/**
+ * How often an org may call: its reads per minute, and those of its rate policies that need not look into the request.
+ * Policies that look at a model or a customer, or count tokens or money, stand with the gates.
+ *
+ * Every request that got this far counts, also one that is refused further on for what it asks; one that is refused here
+ * does not. Operators are not limited: they are the ones who set the limits.
+ */
+import { refuseWith } from '../../contract/refusal.ts';
+import { each, type Limit, type MatchField, type OrgLimits } from '../../kernel/limits.ts';
+import { DatabaseUnavailable } from '../../platform/db/database.ts';
+import { type Caller, platformTenant } from '../../platform/http/access.ts';
+import type { Route } from '../../platform/http/route.ts';
+import {
+  allowed,
+  type RateLimiter,
+  type RateTake,
+  type RateVerdict,
+} from '../../platform/rates/rate-limiter.ts';
+import type { Exhaustions, ToldLimit } from './limit-events.ts';
+import type { OrgLimitsCache } from './org-limits.ts';
+
+/** What a policy's `route_class` may name. */
+export const routeClasses = ['read', 'write', 'runs', 'edge'] as const;
+export type RouteClass = (typeof routeClasses)[number];
+
+export type RoutePlace = Pick<Route, 'kind' | 'path'>;
+
+/** A value wherever it can be, so that the usual request need not wait. Undefined: there is nothing to ask. */
+export type TakeRequest = (
+  caller: Caller,
+  route: RoutePlace,
+  nowMs: number,
+) => RateVerdict | Promise<RateVerdict> | undefined;
+
+export interface RequestRateDependencies {
+  readonly limiter: RateLimiter;
+  readonly exhaustions: Pick<Exhaustions, 'rateRefused'>;
+  readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
+  /** For orgs without a limit of their own; undefined: none. */
+  readonly readLimitPerMinute: number | undefined;
+}
+
+export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
+  const { limiter, orgLimits, readLimitPerMinute, exhaustions } = deps;
+  /** Picked out once for as long as an org's limits are the same: there may be thousands of other kinds. */
+  const picked = new WeakMap<OrgLimits, readonly RequestRate[]>();
+
+  function ratesOf(limits: OrgLimits): readonly RequestRate[] {
+    let rates = picked.get(limits);
+    if (rates === undefined) {
+      rates = requestRates(limits, readLimitPerMinute);
+      picked.set(limits, rates);
+    }
+    return rates;
+  }
+
+  function take(
+    limits: OrgLimits,
+    { keyId }: Caller,
+    route: RoutePlace,
+    nowMs: number,
+  ): RateVerdict | Promise<RateVerdict> | undefined {
+    const rates = ratesOf(limits);
+    if (rates.length === 0) {
+      return undefined;
+    }
+    const request = { key_id: keyId, route_class: routeClass(route) };
+    const takes: RateTake[] = [];
+    const taken: ToldLimit[] = [];
+    for (const rate of rates) {
+      const key = counted(rate, request, nowMs);
+      if (key !== undefined) {
+        takes.push({ ...rate.take, key });
+        taken.push(rate.limit);
+      }
+    }
+    if (takes.length === 0) {
+      return undefined;
+    }
+    const told = (verdict: RateVerdict): RateVerdict => {
+      const refused = verdict.allowed ? undefined : taken[verdict.index];
+      const take = verdict.allowed ? undefined : takes[verdict.index];
+      if (refused !== undefined && take !== undefined) {
+        exhaustions.rateRefused(limits.orgId, { key_id: keyId }, refused, take.key, 'rate_limited');
+      }
+      return verdict;
+    };
+    const verdict = limiter.take(takes, nowMs);
+    return verdict instanceof Promise ? verdict.then(told) : told(verdict);
+  }
+
+  return (caller, route, nowMs) => {
+    if (caller.tenantId === platformTenant) {
+      return undefined;
+    }
+    const known = orgLimits.peek(caller.tenantId);
+    return known === undefined
+      ? orgLimits
+          .get(caller.tenantId)
+          .then((limits) => take(limits, caller, route, nowMs) ?? allowed)
+          .catch(whoeverCannotBeAsked)
+      : take(known, caller, route, nowMs);
+  };
+}
+
+/** A rate protects the service; while its limits cannot be read, what the request is for will tell that itself. */
+function whoeverCannotBeAsked(error: unknown): RateVerdict {
+  if (error instanceof DatabaseUnavailable) {
+    return allowed;
+  }
+  throw error;
+}
+
+/** Throws what is not allowed. */
+export function checkRequestRate(verdict: RateVerdict | undefined): void {
+  if (verdict?.allowed === false) {
+    throw refuseWith(
+      'rate_limited',
+      { retry_after_seconds: verdict.retryAfterSeconds },
+      'Too many requests; see Retry-After.',
+    );
+  }
+}
+
+export function routeClass({ kind, path }: RoutePlace): RouteClass {
+  if (kind === 'read') {
+    return 'read';
+  }
+  if (path.startsWith('/v1/runs')) {
+    return 'runs';
+  }
+  return path.startsWith('/v1/edge/') ? 'edge' : 'write';
+}
+
+/** What can be known of a request before its body is read. */
+type Request = Readonly<Record<'key_id' | 'route_class', string>>;
+
+const knownFields: readonly MatchField[] = ['key_id', 'route_class'];
+
+/** Whether a limit is applied here; the other rates are the gates'. */
+export function isRequestRate({ kind, unit, match }: Limit): boolean {
+  return (
+    kind === 'rate' &&
+    unit === 'requests' &&
+    (Object.keys(match) as MatchField[]).every((field) => knownFields.includes(field))
+  );
+}
+
+interface RequestRate {
+  readonly limit: ToldLimit;
+  readonly match: Limit['match'];
+  readonly expiresAtMs: number | null;
+  readonly take: RateTake;
+}
+
+const minuteSeconds = 60;
+
+function requestRates(
+  { orgId, readRpm, all }: OrgLimits,
+  readLimitPerMinute: number | undefined,
+): RequestRate[] {
+  const rates: RequestRate[] = [];
+  const readsPerMinute = readRpm ?? readLimitPerMinute;
+  if (readsPerMinute !== undefined) {
+    const limit = BigInt(readsPerMinute);
+    const match = { route_class: 'read' };
+    rates.push({
+      limit: { id: 'read_rpm', kind: 'rate', unit: 'requests', match, capacity: limit },
+      match,
+      expiresAtMs: null,
+      take: {
+        key: `${orgId}:reads`,
+        limit,
+        windowSeconds: minuteSeconds,
+        burst: limit,
+        amount: 1n,
+        rolling: true,
+      },
+    });
+  }
+  for (const policy of all) {
+    const { id, span, capacity, burst, match, expiresAtMs, enforcement } = policy;
+    if (isRequestRate(policy) && enforcement === 'block' && span.kind === 'fixed') {
+      rates.push({
+        limit: policy,
+        match,
+        expiresAtMs,
+        take: { key: `${orgId}:${id}`, limit: capacity, windowSeconds: span.seconds, burst, amount: 1n },
+      });
+    }
+  }
+  return rates;
+}
+
+/** The key under which a request counts; undefined when the rate is not about it. */
+function counted(
+  { match, expiresAtMs, take }: RequestRate,
+  request: Request,
+  nowMs: number,
+): string | undefined {
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) {
+    return undefined;
+  }
+  let { key } = take;
+  for (const field of ['key_id', 'route_class'] as const) {
+    const wanted = match[field];
+    if (wanted === each) {
+      key += `:${request[field]}`;
+    } else if (wanted !== undefined && wanted !== request[field]) {
+      return undefined;
+    }
+  }
+  return key;
+}

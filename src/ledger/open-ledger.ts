@@ -1,0 +1,26 @@
+/** Opens the ledger of the engine that the database is. */
+import { join } from 'node:path';
+import type { SharedClock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Log } from '../platform/log.ts';
+import { EmbeddedLedger } from './embedded/embedded-ledger.ts';
+import type { Ledger } from './ledger.ts';
+import type { OrgLimitsCache } from './limits/org-limits.ts';
+import { PostgresLedger } from './postgres/postgres-ledger.ts';
+import type { BatchDependencies } from './postings/posting-batch.ts';
+
+export interface LedgerOptions<Run> extends BatchDependencies<Run> {
+  readonly db: Database;
+  readonly clock: SharedClock;
+  readonly log: Log;
+  readonly orgLimits: OrgLimitsCache;
+  readonly dataDir: string;
+  /** How many holds may be open at once in a process that keeps them in memory. */
+  readonly holdsMax: number;
+}
+
+export async function openLedger<Run>(options: LedgerOptions<Run>): Promise<Ledger<Run>> {
+  return options.db.engine === 'embedded'
+    ? EmbeddedLedger.open({ ...options, directory: join(options.dataDir, 'holds') })
+    : new PostgresLedger(options);
+}

@@ -1,0 +1,88 @@
+/**
+ * Runs and ledger entries are stored by month, so that an old month can be dropped as a whole. Months are made ahead of
+ * time; what belongs to none lands in a rest that is there from the start, so nothing ever waits for a month.
+ */
+import { type Database, DatabaseUnavailable, type Queryable } from '../platform/db/database.ts';
+
+const tables = ['runs', 'ledger_entries'] as const;
+const monthsAhead = 3;
+
+export async function ensureMonths(db: Database, now: Date): Promise<void> {
+  for (let ahead = 0; ahead <= monthsAhead; ahead += 1) {
+    const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
+    const end = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
+    for (const table of tables) {
+      await ensureMonth(db, table, start, end);
+    }
+  }
+}
+
+async function ensureMonth(db: Database, table: string, start: Date, end: Date): Promise<void> {
+  const name = `${table}_${start.toISOString().slice(0, 7).replace('-', '_')}`;
+  if (await exists(db, name)) {
+    return;
+  }
+  await db.transaction(async (tx) => {
+    // Two processes may find it missing at once, and what is in the rest already must stay there.
+    await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    const [early] = await tx.query(
+      `SELECT 1 AS one FROM ${table}_rest WHERE charged_at >= $1 AND charged_at < $2 LIMIT 1`,
+      [start, end],
+    );
+    if (early === undefined && !(await exists(tx, name))) {
+      await tx.query(
+        `CREATE TABLE ${name} PARTITION OF ${table} FOR VALUES FROM ('${start.toISOString()}') TO ('${end.toISOString()}')`,
+      );
+    }
+  });
+}
+
+async function exists(db: Queryable, name: string): Promise<boolean> {
+  const [row] = await db.query<{ table: string | null }>('SELECT to_regclass($1)::text AS table', [name]);
+  return row?.table != null;
+}
+
+/** Drops past months that hold nothing any more. Where somebody is busy with the table it is left for the next time. */
+export async function dropEmptyMonths(db: Database, now: Date): Promise<string[]> {
+  const current = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
+    .toISOString()
+    .slice(0, 7);
+  const dropped: string[] = [];
+  for (const table of tables) {
+    const months = await db.query<{ name: string }>(
+      'SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = to_regclass($1) ORDER BY 1',
+      [table],
+    );
+    for (const { name } of months) {
+      const month = /_(\d{4})_(\d\d)$/.exec(name);
+      if (month !== null && `${month[1]}-${month[2]}` < current && (await dropIfEmpty(db, table, name))) {
+        dropped.push(name);
+      }
+    }
+  }
+  return dropped;
+}
+
+async function dropIfEmpty(db: Database, table: string, name: string): Promise<boolean> {
+  const isEmpty = async (on: Queryable) =>
+    (await on.query(`SELECT 1 AS one FROM ${name} LIMIT 1`)).length === 0;
+  if (!(await isEmpty(db))) {
+    return false;
+  }
+  try {
+    return await db.transaction(async (tx) => {
+      // Bookings wait behind whoever waits for this lock, so nobody does.
+      await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE NOWAIT`);
+      const empty = (await exists(tx, name)) && (await isEmpty(tx));
+      if (empty) {
+        await tx.query(`DROP TABLE ${name}`);
+      }
+      return empty;
+    });
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) {
+      return false;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,138 @@
+/** Open holds as rows of PostgreSQL. A hold is kept as text, which nobody but us has to understand. */
+import { insertMany, type Queryable } from '../../platform/db/database.ts';
+import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
+import type { MissingCounter } from '../holds/org-ledger-state.ts';
+import type { HoldQuery } from '../ledger.ts';
+
+interface HoldRow {
+  readonly record: string;
+}
+
+function holdsOf(rows: readonly HoldRow[]): Hold[] {
+  return rows.map(({ record }) => holdOfRecord(record));
+}
+
+/** Those with these ids, and those that were asked for under these keys. */
+export async function selectHolds(
+  db: Queryable,
+  orgId: string,
+  ids: readonly string[],
+  digests: readonly string[] = [],
+): Promise<Hold[]> {
+  if (ids.length === 0 && digests.length === 0) {
+    return [];
+  }
+  return holdsOf(
+    await db.query<HoldRow>(
+      digests.length === 0
+        ? 'SELECT record FROM holds WHERE org_id = $1 AND id = ANY($2)'
+        : `SELECT record FROM holds WHERE org_id = $1 AND id = ANY($2)
+           UNION SELECT record FROM holds WHERE org_id = $1 AND idempotency_digest = ANY($3) AND idempotency_digest IS NOT NULL`,
+      digests.length === 0 ? [orgId, ids] : [orgId, ids, digests],
+    ),
+  );
+}
+
+/** The open holds that new counters may have to count: of their chain, or admitted since their windows began. */
+export async function selectHoldsSince(
+  db: Queryable,
+  orgId: string,
+  missing: readonly MissingCounter[],
+): Promise<Hold[]> {
+  const chains = missing.filter(({ met }) => met.limit.match.chain_id !== undefined);
+  const others = missing.filter((one) => !chains.includes(one));
+  const since =
+    others.length === 0 ? 'infinity' : new Date(Math.min(...others.map(({ met }) => met.window.startMs)));
+  return holdsOf(
+    await db.query<HoldRow>(
+      `SELECT record FROM holds WHERE org_id = $1 AND chain_id = ANY($2) AND chain_id IS NOT NULL
+       UNION SELECT record FROM holds WHERE org_id = $1 AND admitted_at >= $3`,
+      [orgId, chains.map(({ scope }) => scope.chain_id), since],
+    ),
+  );
+}
+
+export async function selectAllHolds(db: Queryable, orgId: string): Promise<Hold[]> {
+  return holdsOf(await db.query<HoldRow>('SELECT record FROM holds WHERE org_id = $1', [orgId]));
+}
+
+/** In the order of their ids. */
+export async function selectHoldsPage(
+  db: Queryable,
+  orgId: string,
+  { after, limit, newestFirst = false }: HoldQuery,
+): Promise<Hold[]> {
+  const [comparison, direction] = newestFirst ? ['<', 'DESC'] : ['>', 'ASC'];
+  return holdsOf(
+    await db.query<HoldRow>(
+      `SELECT record FROM holds WHERE org_id = $1 AND ($2::text IS NULL OR id ${comparison} $2)
+        ORDER BY id ${direction} LIMIT $3`,
+      [orgId, after ?? null, limit],
+    ),
+  );
+}
+
+export async function selectHoldsOfCustomer(
+  db: Queryable,
+  orgId: string,
+  customerId: string,
+): Promise<Hold[]> {
+  return holdsOf(
+    await db.query<HoldRow>(
+      `SELECT record FROM holds WHERE org_id = $1 AND record::json #>> '{scope,customer_id}' = $2`,
+      [orgId, customerId],
+    ),
+  );
+}
+
+export async function insertHolds(tx: Queryable, holds: readonly Hold[]): Promise<void> {
+  await insertMany(
+    tx,
+    'holds',
+    {
+      org_id: 'text',
+      id: 'text',
+      admitted_at: 'timestamptz',
+      expires_at: 'timestamptz',
+      idempotency_digest: 'text',
+      chain_id: 'text',
+      record: 'text',
+    },
+    holds.map((hold) => ({
+      org_id: hold.orgId,
+      id: hold.id,
+      admitted_at: new Date(hold.admittedAtMs),
+      expires_at: new Date(hold.expiresAtMs),
+      idempotency_digest: hold.idempotency?.digest ?? null,
+      chain_id: hold.scope.chain_id,
+      record: holdRecord(hold),
+    })),
+  );
+}
+
+/** A new limit may have to be named by every open hold of the org. */
+const holdsPerUpdate = 1_000;
+
+export async function updateHolds(tx: Queryable, orgId: string, holds: readonly Hold[]): Promise<void> {
+  for (let at = 0; at < holds.length; at += holdsPerUpdate) {
+    const some = holds.slice(at, at + holdsPerUpdate);
+    await tx.query(
+      `UPDATE holds h SET record = u.record, expires_at = u.expires_at, chain_id = u.chain_id
+         FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS u(id, record, expires_at, chain_id)
+        WHERE h.org_id = $1 AND h.id = u.id`,
+      [
+        orgId,
+        some.map(({ id }) => id),
+        some.map(holdRecord),
+        some.map(({ expiresAtMs }) => new Date(expiresAtMs)),
+        some.map(({ scope }) => scope.chain_id),
+      ],
+    );
+  }
+}
+
+export async function deleteHolds(tx: Queryable, orgId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) {
+    await tx.query('DELETE FROM holds WHERE org_id = $1 AND id = ANY($2)', [orgId, ids]);
+  }
+}

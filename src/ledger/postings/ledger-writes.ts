@@ -1,0 +1,274 @@
+/** Writes what was booked: identities, entries, tallies, the ends of holds, alerts. A few statements, whatever the number. */
+import type { Take } from '../../kernel/credits.ts';
+import { inUnit } from '../../kernel/denial.ts';
+import type { Alert } from '../../kernel/settlement.ts';
+import {
+  insertEach,
+  insertMany,
+  jsonText,
+  type Queryable,
+  senderOf,
+  type Transaction,
+} from '../../platform/db/database.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { enqueueEvent } from '../../platform/outbox.ts';
+import { type Hold, storedHold } from '../holds/hold.ts';
+import { storeKeys } from '../holds/hold-keys.ts';
+import type { Booked } from '../posting.ts';
+
+export async function insertIdentities(tx: Transaction, booked: readonly Booked[]): Promise<void> {
+  const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+  await insertEach(
+    senderOf(tx, fresh),
+    'run_identities',
+    {
+      org_id: 'text',
+      run_id: 'text',
+      external_id: 'text',
+      charged_at: 'timestamptz',
+      content_digest: 'text',
+    },
+    fresh,
+    (one) => ({
+      org_id: one.orgId,
+      run_id: one.booking.runId,
+      external_id: one.booking.externalId,
+      charged_at: new Date(one.chargedAtMs),
+      content_digest: one.booking.contentDigest ?? null,
+    }),
+  );
+}
+
+const entryColumns = {
+  org_id: 'text',
+  charged_at: 'timestamptz',
+  id: 'text',
+  run_id: 'text',
+  kind: 'text',
+  booked_at: 'timestamptz',
+  usd_nanos: 'int8',
+  tokens: 'int8',
+  requests: 'int8',
+  key_id: 'text',
+  model: 'text',
+  workflow: 'text',
+  deployment: 'text',
+  department: 'text',
+  customer_id: 'text',
+  chain_id: 'text',
+  prepaid_nanos: 'int8',
+  uncovered_nanos: 'int8',
+  packs: 'jsonb',
+  marks: 'text[]',
+  note: 'text',
+} as const;
+
+export async function insertEntries(tx: Transaction, booked: readonly Booked[]): Promise<void> {
+  const charges = booked.filter(({ charged }) => charged !== null);
+  await insertEach(senderOf(tx, charges), 'ledger_entries', entryColumns, charges, entryRow);
+}
+
+function entryRow(one: Booked): Record<keyof typeof entryColumns, unknown> {
+  const { booking, scope, charged } = one;
+  const burned = charged?.burned ?? [];
+  return {
+    org_id: one.orgId,
+    charged_at: new Date(one.chargedAtMs),
+    id: booking.entryId,
+    run_id: booking.runId,
+    kind: booking.kind === 'record' ? 'record' : booking.kind === 'adjust' ? 'adjustment' : 'charge',
+    booked_at: new Date(one.bookedAtMs),
+    usd_nanos: booking.amounts.usd,
+    tokens: booking.amounts.tokens,
+    requests: booking.amounts.requests,
+    key_id: scope.key_id,
+    model: scope.model,
+    workflow: scope.workflow,
+    deployment: scope.deployment,
+    department: scope.department,
+    customer_id: scope.customer_id,
+    chain_id: scope.chain_id,
+    prepaid_nanos: charged?.prepaid ?? 0n,
+    uncovered_nanos: charged?.uncovered ?? 0n,
+    packs: burned.length === 0 ? null : burned.map(({ key, amount }) => [packId(key), amount]),
+    marks: one.marks,
+    note: booking.note ?? null,
+  };
+}
+
+/** The id of the limit that a counter belongs to. */
+export function packId(counterKey: string): string {
+  return counterKey.slice(0, counterKey.indexOf('@'));
+}
+
+/** What was burned of packs and of the prepaid balance. */
+export async function addToTallies(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+  const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
+  for (const one of booked) {
+    const prepaid = one.charged?.met.find(({ limit }) => limit.kind === 'prepaid');
+    const burned: Take[] = [...(one.charged?.burned ?? [])];
+    if (prepaid !== undefined) {
+      burned.push({ key: prepaid.key, amount: one.charged?.prepaid ?? 0n });
+    }
+    for (const { key, amount } of burned) {
+      const tally = { org_id: one.orgId, limit_id: packId(key), settled: amount };
+      const name = `${tally.org_id} ${tally.limit_id}`;
+      tallies.set(name, { ...tally, settled: amount + (tallies.get(name)?.settled ?? 0n) });
+    }
+  }
+  if (tallies.size > 0) {
+    await tx.query(
+      `INSERT INTO limit_tallies AS there (org_id, limit_id, settled)
+       SELECT org_id, limit_id, settled FROM jsonb_to_recordset($1::jsonb) AS r(org_id text, limit_id text, settled int8)
+       ON CONFLICT (org_id, limit_id) DO UPDATE SET settled = there.settled + excluded.settled`,
+      [jsonText([...tallies.values()])],
+    );
+  }
+}
+
+export interface HoldEnd {
+  readonly hold: Hold;
+  readonly endedAs: 'settled' | 'voided' | 'expired';
+  readonly runId: string | null;
+}
+
+/** A hold ends once: a second end is a violation of the primary key, and undoes whatever came with it. Its key stays used. */
+export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: number): Promise<void> {
+  await insertMany(
+    tx,
+    'hold_ends',
+    {
+      org_id: 'text',
+      hold_id: 'text',
+      ended_as: 'text',
+      ended_at: 'timestamptz',
+      run_id: 'text',
+      body: 'jsonb',
+    },
+    ends.map(({ hold, endedAs, runId }) => ({
+      org_id: hold.orgId,
+      hold_id: hold.id,
+      ended_as: endedAs,
+      ended_at: new Date(atMs),
+      run_id: runId,
+      body: storedHold(hold.idempotency === null ? hold : { ...hold, idempotency: null }),
+    })),
+  );
+  const keyed = ends.flatMap(({ hold }) => (hold.idempotency === null ? [] : [hold]));
+  if (keyed.length > 0) {
+    await storeKeys(tx, keyed);
+  }
+}
+
+export interface HoldEndRow {
+  readonly org_id: string;
+  readonly hold_id: string;
+  readonly ended_as: HoldEnd['endedAs'];
+  readonly ended_at: Date;
+  readonly run_id: string | null;
+  readonly body: unknown;
+}
+
+export async function findEnds(
+  db: Queryable,
+  orgIds: readonly string[],
+  holdIds: readonly string[],
+): Promise<HoldEndRow[]> {
+  return holdIds.length === 0
+    ? []
+    : db.query<HoldEndRow>(
+        'SELECT org_id, hold_id, ended_as, ended_at, run_id, body FROM hold_ends WHERE org_id = ANY($1) AND hold_id = ANY($2)',
+        [orgIds, holdIds],
+      );
+}
+
+/** A hold that ended without a run is settled late by this one. One that another run settled stays that run's. */
+export async function claimEnded(tx: Queryable, orgId: string, holdId: string, runId: string): Promise<void> {
+  await tx.query('UPDATE hold_ends SET run_id = $3 WHERE org_id = $1 AND hold_id = $2 AND run_id IS NULL', [
+    orgId,
+    holdId,
+    runId,
+  ]);
+}
+
+/** Ends are kept for seven days. */
+export async function deleteOldEnds(db: Queryable, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM hold_ends WHERE (org_id, hold_id) IN (
+       SELECT org_id, hold_id FROM hold_ends WHERE ended_at < now() - interval '7 days' LIMIT $1
+     ) RETURNING 1 AS one`,
+    [limit],
+  );
+  return deleted.length;
+}
+
+export interface KnownRun {
+  readonly org_id: string;
+  readonly external_id: string;
+  readonly run_id: string;
+  readonly content_digest: string | null;
+}
+
+/** Each is looked up by itself: one plan for all, made while the table was small, would read all of it for good. */
+export async function findKnown(
+  db: Queryable,
+  wanted: readonly { readonly orgId: string; readonly externalId: string }[],
+): Promise<KnownRun[]> {
+  return wanted.length === 0
+    ? []
+    : db.query<KnownRun>(
+        `SELECT wanted.org_id, wanted.external_id, known.run_id, known.content_digest
+           FROM unnest($1::text[], $2::text[]) AS wanted(org_id, external_id)
+          CROSS JOIN LATERAL (
+            SELECT run_id, content_digest FROM run_identities there
+             WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id LIMIT 1
+          ) AS known`,
+        [wanted.map(({ orgId }) => orgId), wanted.map(({ externalId }) => externalId)],
+      );
+}
+
+/** One event per threshold and window, whoever finds out first. */
+export async function raiseAlerts(
+  tx: Queryable,
+  ids: Ids,
+  orgId: string,
+  alerts: readonly Alert[],
+  atMs: number,
+): Promise<void> {
+  for (const { met, percent, settled } of alerts) {
+    const { limit, window, key } = met;
+    const fresh = await tx.query(
+      `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) VALUES ($1, $2, $3, $4)
+       ON CONFLICT DO NOTHING RETURNING 1 AS one`,
+      [orgId, key, percent, new Date(atMs)],
+    );
+    if (fresh.length > 0) {
+      await enqueueEvent(tx, {
+        id: ids.next('evt'),
+        tenantId: orgId,
+        type: 'limit.threshold_reached',
+        createdAt: new Date(atMs),
+        data: {
+          limit_id: limit.id,
+          kind: limit.kind,
+          match: limit.match,
+          threshold_percent: percent,
+          unit: limit.unit,
+          limit: inUnit(limit, limit.capacity),
+          settled: inUnit(limit, settled),
+          window_start: new Date(window.startMs).toISOString(),
+          window_end: limit.span.kind === 'lifetime' ? null : new Date(window.endMs).toISOString(),
+        },
+      });
+    }
+  }
+}
+
+/** The clock of an org's books never runs backwards, whoever keeps it next. */
+export async function advanceClock(tx: Queryable, orgIds: readonly string[], atMs: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO ledger_orgs AS there (org_id, last_at) SELECT unnest($1::text[]), $2
+     ON CONFLICT (org_id) DO UPDATE SET last_at = greatest(there.last_at, excluded.last_at)`,
+    [orgIds, new Date(atMs)],
+  );
+}

@@ -1,0 +1,155 @@
+/**
+ * The answer to COMMIT is lost: it may have happened or not, and the ledger that asked cannot know. On both engines what
+ * is in doubt stays taken until the database says what became of it, and a retry has one effect.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { limitOf, usd } from '../../test/support/ledger-values.ts';
+import { LedgerWorld, verdictOf } from '../../test/support/ledger-world.ts';
+import { type Database, DatabaseUnavailable } from '../platform/db/database.ts';
+import { findEnds } from './postings/ledger-writes.ts';
+
+type Fault = 'after the commit' | 'before the commit';
+
+let world: LedgerWorld;
+/** What goes wrong with the next transaction of the ledger. */
+let fault: Fault | undefined;
+
+function losesAnswers(db: Database): Database {
+  return {
+    ...db,
+    async transaction(work, options) {
+      const now = fault;
+      fault = undefined;
+      const result = await db.transaction(async (tx) => {
+        const done = await work(tx);
+        if (now === 'before the commit') {
+          throw new DatabaseUnavailable('the connection was lost before the commit');
+        }
+        return done;
+      }, options);
+      if (now === 'after the commit') {
+        throw new DatabaseUnavailable('the connection was lost after the commit');
+      }
+      return result;
+    },
+  };
+}
+
+beforeAll(async () => {
+  world = await LedgerWorld.open({ wrap: losesAnswers });
+});
+afterAll(() => world.close());
+
+const newOrg = () =>
+  world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10'), thresholds: [20] }));
+/** One that nobody has made yet is at nothing. */
+const counter = async (orgId: string) => {
+  const counters = Object.values(await world.counters(orgId));
+  return counters.length === 0 ? at('0') : counters;
+};
+const at = (settled: string, held = '0') => [`${usd(settled)}+${usd(held)}`];
+const runsOf = async (orgId: string) =>
+  world.db.query('SELECT run_id FROM run_identities WHERE org_id = $1', [orgId]);
+
+describe.each<[Fault, boolean]>([
+  ['after the commit', true],
+  ['before the commit', false],
+])('a connection that is lost %s', (when, happened) => {
+  test('of a settle: it is booked once, at the latest by the retry', async () => {
+    const orgId = await newOrg();
+    const hold = await world.held(orgId, '4');
+    const settle = () => world.book(orgId, '3', { decisionId: hold.id, externalId: 'x' });
+    fault = when;
+    await expect(settle()).rejects.toThrow(DatabaseUnavailable);
+    // Nobody gets what is in doubt.
+    expect(verdictOf(await world.hold(orgId, '7.000000001'))).toBe('spend_cap_exceeded');
+    await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0', '4')));
+    expect(await settle()).toMatchObject({
+      kind: 'done',
+      outcomes: [{ kind: happened ? 'known' : 'booked' }],
+    });
+    expect(await counter(orgId)).toEqual(at('3'));
+    expect(await findEnds(world.db, [orgId], [hold.id])).toMatchObject([{ ended_as: 'settled' }]);
+    expect(await runsOf(orgId)).toHaveLength(1);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('of a settle that is tried again at once', async () => {
+    const orgId = await newOrg();
+    const hold = await world.held(orgId, '4');
+    const settle = () => world.book(orgId, '3', { decisionId: hold.id, externalId: 'x' });
+    fault = when;
+    await settle().catch(() => undefined);
+    expect(await settle()).toMatchObject({
+      kind: 'done',
+      outcomes: [{ kind: happened ? 'known' : 'booked' }],
+    });
+    expect(await counter(orgId)).toEqual(at('3'));
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('of a charge: its alert is out once', async () => {
+    const orgId = await newOrg();
+    fault = when;
+    await expect(world.book(orgId, '3', { externalId: 'x' })).rejects.toThrow(DatabaseUnavailable);
+    await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0')));
+    await world.book(orgId, '3', { externalId: 'x' });
+    await world.booked(orgId, '1');
+    expect(await counter(orgId)).toEqual(at('4'));
+    const alerts = await world.db.query('SELECT 1 AS one FROM limit_alerts WHERE org_id = $1', [orgId]);
+    expect(alerts).toHaveLength(1);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('of a run that opens: its hold is there if it is', async () => {
+    const orgId = await newOrg();
+    fault = when;
+    const opening = world.book(orgId, '3', { kind: 'open', decisionId: 'dec_1' });
+    await expect(opening).rejects.toThrow(DatabaseUnavailable);
+    await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('0', '3') : at('0')));
+    await eventually(async () =>
+      expect((await world.ledger.findHold(orgId, 'dec_1')) !== undefined).toBe(happened),
+    );
+    expect(await runsOf(orgId)).toHaveLength(happened ? 1 : 0);
+    expect(await world.audit(orgId)).toEqual([]);
+    world.clock.advanceSeconds(900);
+    await world.expireAll();
+    expect(await world.ledger.findHold(orgId, 'dec_1')).toBeUndefined();
+  });
+
+  test('of a void: the hold ends once', async () => {
+    const orgId = await newOrg();
+    const hold = await world.held(orgId, '4');
+    fault = when;
+    await expect(world.ledger.void(orgId, hold.id)).rejects.toThrow(DatabaseUnavailable);
+    await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('0') : at('0', '4')));
+    await eventually(async () =>
+      expect((await world.ledger.void(orgId, hold.id)).kind).toBe(happened ? 'ended' : 'changed'),
+    );
+    expect(await counter(orgId)).toEqual(at('0'));
+    expect(await findEnds(world.db, [orgId], [hold.id])).toMatchObject([{ ended_as: 'voided' }]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('of an expiry: all that is due expires all the same', async () => {
+    const orgId = await newOrg();
+    const holds = [await world.held(orgId, '1'), await world.held(orgId, '2')];
+    world.clock.advanceSeconds(900);
+    fault = when;
+    await expect(world.ledger.expireDue()).rejects.toThrow(DatabaseUnavailable);
+    await eventually(async () => {
+      world.clock.advanceSeconds(2);
+      await world.expireAll();
+      expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+    });
+    expect(await counter(orgId)).toEqual(at('0'));
+    const ends = await findEnds(
+      world.db,
+      [orgId],
+      holds.map(({ id }) => id),
+    );
+    expect(ends.map(({ ended_as }) => ended_as)).toEqual(['expired', 'expired']);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * Writes usage: sums by what runs were about, of each quarter of an hour and of each day in UTC, and sums of everything
+ * of each quarter.
+ */
+import { createHash } from 'node:crypto';
+import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
+import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
+import { jsonText, type Queryable } from '../../platform/db/database.ts';
+import type { Booked } from '../posting.ts';
+import { TagMemory, type Tags } from './usage-tags.ts';
+
+const rollupDimensions = [
+  'key_id',
+  'model',
+  'provider',
+  'workflow',
+  'deployment',
+  'department',
+  'team',
+  'customer_id',
+  'status',
+] as const;
+const rollupMeasures = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'usd_nanos',
+  'value_nanos',
+  'latency_ms',
+] as const;
+
+type Rollup = { org_id: string; bucket: Date; digest: string; tags: Tags; histogram: Histogram } & Record<
+  (typeof rollupDimensions)[number],
+  string
+> &
+  Record<(typeof rollupMeasures)[number], bigint>;
+
+export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+  const rollups = new Map<string, Rollup>();
+  for (const one of booked) {
+    if (one.charged !== null) {
+      addTo(rollups, rollupOf(one));
+    }
+  }
+  if (rollups.size === 0) {
+    return;
+  }
+  const rows = [...rollups.values()].map(({ histogram, ...row }) => ({
+    ...row,
+    latencies: writeHistogram(histogram),
+  }));
+  await tx.query(addRollups, [jsonText(rows)]);
+}
+
+const tagMemory = new TagMemory();
+const noTags: Tags = {};
+
+const dimensions = rollupDimensions.join(', ');
+const record = [
+  'org_id text',
+  'bucket timestamptz',
+  'digest text',
+  'tags jsonb',
+  'latencies text',
+  ...rollupDimensions.map((name) => `${name} text`),
+  ...rollupMeasures.map((name) => `${name} int8`),
+].join(', ');
+const measures = rollupMeasures.join(', ');
+const summed = rollupMeasures.map((name) => `sum(${name})::int8`).join(', ');
+/** Beyond as many bytes the pairs of a row are gathered; below, one list behind the other is quicker to write. */
+const latenciesBytesMax = 1_024;
+const bothLatencies = 'there.latencies || excluded.latencies';
+const added = [
+  ...rollupMeasures.map((name) => `${name} = there.${name} + excluded.${name}`),
+  `latencies = CASE WHEN octet_length(${bothLatencies}) > ${latenciesBytesMax}
+     THEN gathered_latencies(${bothLatencies}) ELSE ${bothLatencies} END`,
+].join(', ');
+
+/** All in one statement, so that one is never without the others. Of a day, a batch may have several quarters. */
+const addRollups = `
+  WITH booked AS (
+    SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
+      FROM jsonb_to_recordset($1::jsonb) AS r(${record})
+  ), quarters AS (
+    INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies)
+    SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM booked
+    ON CONFLICT (org_id, bucket, digest) DO UPDATE SET ${added}
+  ), totals AS (
+    INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies)
+    SELECT org_id, bucket, coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::int8, ${summed},
+           string_agg(latencies, ''::bytea)
+      FROM booked GROUP BY org_id, bucket
+    ON CONFLICT (org_id, bucket) DO UPDATE SET failed = there.failed + excluded.failed, ${added}
+  )
+  INSERT INTO usage_days AS there (org_id, day, digest, ${dimensions}, tags, ${measures}, latencies)
+  SELECT org_id, date_trunc('day', bucket, 'UTC') AS day, digest, ${dimensions}, tags, ${summed},
+         string_agg(latencies, ''::bytea)
+    FROM booked GROUP BY org_id, day, digest, ${dimensions}, tags
+  ON CONFLICT (org_id, day, digest) DO UPDATE SET ${added}`;
+
+function rollupOf({ orgId, booking, scope, chargedAtMs }: Booked): Rollup {
+  const dimensions = {
+    key_id: scope.key_id,
+    model: scope.model ?? '',
+    provider: scope.provider ?? '',
+    workflow: scope.workflow ?? '',
+    deployment: scope.deployment ?? '',
+    department: scope.department ?? '',
+    team: scope.team ?? '',
+    customer_id: scope.customer_id ?? '',
+    status: booking.usage.status,
+  };
+  const { usage, amounts } = booking;
+  const tags =
+    usage.tags === null ? noTags : tagMemory.keep(orgId, Math.floor(chargedAtMs / dayMs), usage.tags);
+  const histogram: Histogram = new Map();
+  if (usage.latencyMs !== null) {
+    count(histogram, stepOf(Number(usage.latencyMs)), 1);
+  }
+  return {
+    org_id: orgId,
+    bucket: new Date(Math.floor(chargedAtMs / bucketMs) * bucketMs),
+    // Without tags as it was before there were any: rows that exist go on.
+    digest: Object.values(dimensions).join('\u0001') + (tags === noTags ? '' : JSON.stringify(tags)),
+    tags,
+    histogram,
+    ...dimensions,
+    requests: amounts.requests,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    usd_nanos: amounts.usd,
+    value_nanos: usage.valueNanos ?? 0n,
+    latency_ms: usage.latencyMs ?? 0n,
+  };
+}
+
+function addTo(rollups: Map<string, Rollup>, rollup: Rollup): void {
+  const key = `${rollup.org_id} ${rollup.bucket.getTime()} ${rollup.digest}`;
+  const there = rollups.get(key);
+  if (there === undefined) {
+    // The text itself may be long; the row's key must not be.
+    rollups.set(key, { ...rollup, digest: createHash('sha1').update(rollup.digest).digest('base64url') });
+    return;
+  }
+  for (const name of rollupMeasures) {
+    there[name] += rollup[name];
+  }
+  mergeInto(there.histogram, rollup.histogram);
+}
