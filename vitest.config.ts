@@ -47,7 +47,7 @@ const sameOnEitherEngine = [
 const neverOnPostgres = [
   'test/e2e/console*.test.ts',
   'test/contract/http-edges.*.test.ts',
-  'src/capabilities/safety/built-in.test.ts',
+  'src/capabilities/governance/safety/built-in.test.ts',
 ];
 const soakEnv = { PURSER_TEST_SOAK: '1' };
 

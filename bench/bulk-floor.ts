@@ -3,8 +3,8 @@
  * the service. The statements are the service's; what it would have decided is prepared outside of the timed part.
  */
 import { performance } from 'node:perf_hooks';
-import { draftRun, isFaulty } from '../src/capabilities/runs/drafts.ts';
-import { type RunDraft, writeRuns } from '../src/capabilities/runs/index.ts';
+import { draftRun, isFaulty } from '../src/capabilities/spend/runs/drafts.ts';
+import { type RunDraft, writeRuns } from '../src/capabilities/spend/runs/index.ts';
 import { nothingTaken } from '../src/kernel/settlement.ts';
 import { ensureMonths } from '../src/ledger/partitions.ts';
 import type { Booked } from '../src/ledger/posting.ts';

@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS closed_chains (
   CONSTRAINT closed_chains_pkey PRIMARY KEY (org_id, chain_id)
 );
 
--- Content that is kept is encrypted, see `src/capabilities/retention/contents.ts`.
+-- Content that is kept is encrypted, see `src/capabilities/compliance/retention/contents.ts`.
 CREATE INDEX IF NOT EXISTS runs_content ON runs (org_id, charged_at, id) WHERE content IS NOT NULL;
 
 -- Customers who were erased, or are being erased. The id is encrypted, and gone when it is done.

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS benchmark_weeks (
   week timestamptz(3) PRIMARY KEY
 );
 
--- The orgs of a week's release. A block stands or falls together, see `src/capabilities/benchmarks/blocks.ts`.
+-- The orgs of a week's release. A block stands or falls together, see `src/capabilities/insight/benchmarks/blocks.ts`.
 CREATE TABLE IF NOT EXISTS benchmark_members (
   org_id text NOT NULL,
   week timestamptz(3) NOT NULL,

@@ -1,7 +1,7 @@
 -- The end of each audit chain, authenticated with a key that is not in the database, and slugs that orgs gave up. Each statement may
 -- be run twice without harm.
 
--- HMAC of tenant, seq and hash, see `src/capabilities/audit/chain-heads.ts`. Null: not authenticated.
+-- HMAC of tenant, seq and hash, see `src/capabilities/compliance/audit/chain-heads.ts`. Null: not authenticated.
 ALTER TABLE audit_chains ADD COLUMN IF NOT EXISTS mac bytea;
 
 -- Holds a row once the ends from before were authenticated, which happens at the first start.

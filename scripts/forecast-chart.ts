@@ -1,9 +1,9 @@
 /**
  * The chart of docs/guides/forecasts.md: the linear and the capacity forecast on the same half year, drawn from what the
- * two routes answer (`src/capabilities/forecasts/capacity-scenarios.test.ts` asks them for it).
+ * two routes answer (`src/capabilities/insight/forecasts/capacity-scenarios.test.ts` asks them for it).
  */
-import { projectLinearly } from '../src/capabilities/forecasts/linear.ts';
-import { returnsOf, viewTeamReturns } from '../src/capabilities/forecasts/team-returns.ts';
+import { projectLinearly } from '../src/capabilities/insight/forecasts/linear.ts';
+import { returnsOf, viewTeamReturns } from '../src/capabilities/insight/forecasts/team-returns.ts';
 import { type ExampleWeek, exampleWeeks } from '../test/support/forecast-example.ts';
 
 export const chartDays = 30;

@@ -3,7 +3,7 @@
  * They are committed, so that a change of the API shows in its diff.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { errorsMarkdown, operationGroups } from '../src/capabilities/meta/index.ts';
+import { errorsMarkdown, operationGroups } from '../src/capabilities/integration/meta/index.ts';
 import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/openapi.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { trace } from '@opentelemetry/api';
 import inject from 'light-my-request';
-import { bootstrapOperator } from '../src/capabilities/keys/index.ts';
+import { bootstrapOperator } from '../src/capabilities/access/keys/index.ts';
 import { type Config, loadConfig } from '../src/config/settings.ts';
 import type { SharedClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';

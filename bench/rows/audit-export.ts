@@ -1,8 +1,8 @@
 /** The audit log into a SIEM: how fast, and that memory does not grow with it. */
 import { performance } from 'node:perf_hooks';
-import { appendDated } from '../../src/capabilities/audit/audit.ts';
-import type { DatedDraft } from '../../src/capabilities/audit/chain.ts';
-import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
+import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
+import type { DatedDraft } from '../../src/capabilities/compliance/audit/chain.ts';
+import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { BenchOrg } from '../bench-org.ts';
 import { type Downloaded, download } from '../download.ts';

@@ -1,10 +1,10 @@
 /** How good the built-in detectors are on the labelled texts, and what each detector costs for 10 KB of ordinary content. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { builtIns } from '../../src/capabilities/safety/built-in.ts';
-import { Breather, matchesOf } from '../../src/capabilities/safety/inspection.ts';
-import { compilePattern } from '../../src/capabilities/safety/own-pattern.ts';
-import type { Finder } from '../../src/capabilities/safety/scanning.ts';
-import { compileWords } from '../../src/capabilities/safety/word-list.ts';
+import { builtIns } from '../../src/capabilities/governance/safety/built-in.ts';
+import { Breather, matchesOf } from '../../src/capabilities/governance/safety/inspection.ts';
+import { compilePattern } from '../../src/capabilities/governance/safety/own-pattern.ts';
+import type { Finder } from '../../src/capabilities/governance/safety/scanning.ts';
+import { compileWords } from '../../src/capabilities/governance/safety/word-list.ts';
 import { judge, safetyCases } from '../../test/support/safety-cases.ts';
 import { type Bar, median, type SingleRow } from '../measure.ts';
 

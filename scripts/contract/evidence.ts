@@ -1,8 +1,8 @@
 /** What the code says today: the facts that the rules compare with the contract and with what was published. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import inject from 'light-my-request';
-import { messageOf } from '../../src/capabilities/webhooks/message.ts';
-import type { Receiver } from '../../src/capabilities/webhooks/receivers.ts';
+import { messageOf } from '../../src/capabilities/integration/webhooks/message.ts';
+import type { Receiver } from '../../src/capabilities/integration/webhooks/receivers.ts';
 import { deprecatedSettings, describeSettings } from '../../src/config/settings.ts';
 import type { Announcement } from '../../src/contract/deprecation-headers.ts';
 import { announcedDeprecations, type Deprecation } from '../../src/contract/deprecations.ts';

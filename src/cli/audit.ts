@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import { checkExport, type TrustedKey } from '../capabilities/audit/index.ts';
+import { checkExport, type TrustedKey } from '../capabilities/compliance/audit/index.ts';
 import { print } from './with-database.ts';
 
 export function auditCommand(): Command {

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
-import { type Appending, openChainHeads, recordChange } from '../capabilities/audit/index.ts';
 import {
   listKeys,
   MintKey,
@@ -10,8 +9,9 @@ import {
   revoked,
   revokeKey,
   viewKey,
-} from '../capabilities/keys/index.ts';
-import { findOrg } from '../capabilities/orgs/index.ts';
+} from '../capabilities/access/keys/index.ts';
+import { findOrg } from '../capabilities/access/orgs/index.ts';
+import { type Appending, openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
 import { refuseFields } from '../contract/refusal.ts';
 import { systemClock } from '../platform/clock.ts';

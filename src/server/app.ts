@@ -1,55 +1,13 @@
 /** The wiring: every capability, page and job, in order. Nothing happens here; it only says what is there. */
 import type { Tracer } from '@opentelemetry/api';
-import { approvalExpiry, approvalRoutes, createApprovals } from '../capabilities/approvals/index.ts';
 import {
-  type Actor,
-  auditRoutes,
-  createAttempts,
-  dailyCheckpoints,
-  recordChange,
-  refusedAttempt,
-} from '../capabilities/audit/index.ts';
-import { benchmarkRoutes } from '../capabilities/benchmarks/index.ts';
-import { budgetRoutes } from '../capabilities/budgets/index.ts';
-import { chainRoutes } from '../capabilities/chains/index.ts';
-import { creditRoutes } from '../capabilities/credits/index.ts';
-import { customerRoutes } from '../capabilities/customers/index.ts';
-import {
-  createCallers,
-  createSignals,
-  deprecationRoutes,
-  deprecationsPage,
-} from '../capabilities/deprecations/index.ts';
-import { erasureJob, erasureRoutes } from '../capabilities/erasure/index.ts';
-import { exhaustionWatch, forecastRoutes } from '../capabilities/forecasts/index.ts';
-import { createCredentials, createKeyUses, expiringKeys, keyRoutes } from '../capabilities/keys/index.ts';
-import { driftWatch, ledgerRoutes } from '../capabilities/ledger/index.ts';
-import { createMemberLinks, memberPages, memberRoutes } from '../capabilities/members/index.ts';
-import { docsPage, metaRoutes, operationGroups, rootPage } from '../capabilities/meta/index.ts';
-import { createFacts, modelRoutes } from '../capabilities/models/index.ts';
-import { emptyRemovedOrgs, orgRemovalRoutes } from '../capabilities/org-removal/index.ts';
-import { orgRoutes } from '../capabilities/orgs/index.ts';
-import { planRoutes } from '../capabilities/plans/index.ts';
-import {
-  createBlockedEvents,
-  createPolicyGate,
-  createPolicyMemory,
-  policyRoutes,
-} from '../capabilities/policies/index.ts';
-import { prepaidRoutes } from '../capabilities/prepaid/index.ts';
-import { rateLimitRoutes } from '../capabilities/rate-limits/index.ts';
-import { createRefusals, refusalRoutes } from '../capabilities/refusals/index.ts';
-import { createRegions, createResidencyOf, residencyRoutes } from '../capabilities/residency/index.ts';
-import {
-  createContents,
-  emptyMonthsJob,
-  registerRetentionMetrics,
-  retentionJob,
-  retentionRoutes,
-} from '../capabilities/retention/index.ts';
-import { createRoutingMemory, routingRoutes } from '../capabilities/routing/index.ts';
-import { createLatencies, createRunDigest, lastRuns, runRoutes } from '../capabilities/runs/index.ts';
-import { createSafety, safetyRoutes } from '../capabilities/safety/index.ts';
+  createCredentials,
+  createKeyUses,
+  expiringKeys,
+  keyRoutes,
+} from '../capabilities/access/keys/index.ts';
+import { createMemberLinks, memberPages, memberRoutes } from '../capabilities/access/members/index.ts';
+import { orgRoutes } from '../capabilities/access/orgs/index.ts';
 import {
   consoleLinks,
   createSessions,
@@ -58,23 +16,78 @@ import {
   sessionTidying,
   signInPages,
   visitorOf,
-} from '../capabilities/sessions/index.ts';
-import { spendCapRoutes } from '../capabilities/spend-caps/index.ts';
-import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from '../capabilities/sso/index.ts';
+} from '../capabilities/access/sessions/index.ts';
+import { requiresSso, ssoPages, ssoRoutes, ssoTidying } from '../capabilities/access/sso/index.ts';
 import {
   admitsUnasked,
   createConsoleEntry,
   createImpersonation,
   supportRoutes,
-} from '../capabilities/support/index.ts';
-import { usageRoutes } from '../capabilities/usage/index.ts';
+} from '../capabilities/access/support/index.ts';
+import {
+  type Actor,
+  auditRoutes,
+  createAttempts,
+  dailyCheckpoints,
+  recordChange,
+  refusedAttempt,
+} from '../capabilities/compliance/audit/index.ts';
+import { erasureJob, erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
+import { emptyRemovedOrgs, orgRemovalRoutes } from '../capabilities/compliance/org-removal/index.ts';
+import {
+  createRegions,
+  createResidencyOf,
+  residencyRoutes,
+} from '../capabilities/compliance/residency/index.ts';
+import {
+  createContents,
+  emptyMonthsJob,
+  registerRetentionMetrics,
+  retentionJob,
+  retentionRoutes,
+} from '../capabilities/compliance/retention/index.ts';
+import {
+  approvalExpiry,
+  approvalRoutes,
+  createApprovals,
+} from '../capabilities/governance/approvals/index.ts';
+import {
+  createBlockedEvents,
+  createPolicyGate,
+  createPolicyMemory,
+  policyRoutes,
+} from '../capabilities/governance/policies/index.ts';
+import { createRefusals, refusalRoutes } from '../capabilities/governance/refusals/index.ts';
+import { createRoutingMemory, routingRoutes } from '../capabilities/governance/routing/index.ts';
+import { createSafety, safetyRoutes } from '../capabilities/governance/safety/index.ts';
+import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
+import { exhaustionWatch, forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
+import { driftWatch, ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
+import { usageRoutes } from '../capabilities/insight/usage/index.ts';
+import {
+  createCallers,
+  createSignals,
+  deprecationRoutes,
+  deprecationsPage,
+} from '../capabilities/integration/deprecations/index.ts';
+import { docsPage, metaRoutes, operationGroups, rootPage } from '../capabilities/integration/meta/index.ts';
 import {
   createDeliveryCounts,
   createSender,
   registerWebhookMetrics,
   webhookJobs,
   webhookRoutes,
-} from '../capabilities/webhooks/index.ts';
+} from '../capabilities/integration/webhooks/index.ts';
+import { budgetRoutes } from '../capabilities/spend/budgets/index.ts';
+import { chainRoutes } from '../capabilities/spend/chains/index.ts';
+import { creditRoutes } from '../capabilities/spend/credits/index.ts';
+import { customerRoutes } from '../capabilities/spend/customers/index.ts';
+import { createFacts, modelRoutes } from '../capabilities/spend/models/index.ts';
+import { planRoutes } from '../capabilities/spend/plans/index.ts';
+import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
+import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
+import { createLatencies, createRunDigest, lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
+import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { consolePages } from '../console/console.ts';

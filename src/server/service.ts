@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { bootstrapOperator } from '../capabilities/keys/index.ts';
+import { bootstrapOperator } from '../capabilities/access/keys/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { type SharedClock, systemClock } from '../platform/clock.ts';

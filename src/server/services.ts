@@ -1,9 +1,15 @@
 /** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
-import { createPermits } from '../capabilities/approvals/index.ts';
-import { type ChainHeads, openChainHeads, openSigner, type Signer } from '../capabilities/audit/index.ts';
-import { createPrices, type Prices, seedFacts, seedModels } from '../capabilities/models/index.ts';
-import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/runs/index.ts';
-import { openWantedEvents, type WantedEvents } from '../capabilities/webhooks/index.ts';
+
+import {
+  type ChainHeads,
+  openChainHeads,
+  openSigner,
+  type Signer,
+} from '../capabilities/compliance/audit/index.ts';
+import { createPermits } from '../capabilities/governance/approvals/index.ts';
+import { openWantedEvents, type WantedEvents } from '../capabilities/integration/webhooks/index.ts';
+import { createPrices, type Prices, seedFacts, seedModels } from '../capabilities/spend/models/index.ts';
+import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../ledger/limits/org-limits.ts';

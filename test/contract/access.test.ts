@@ -3,7 +3,7 @@
  * documented order, before the body is looked at.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { grantableScopes } from '../../src/capabilities/support/schema.ts';
+import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
 import { orgRoles, type Scope, scopes } from '../../src/platform/http/access.ts';
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import type { Route } from '../../src/platform/http/route.ts';

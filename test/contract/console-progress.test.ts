@@ -1,8 +1,8 @@
 /** Long work that a page asks for shows how far it is, to browsers without a script too, and never looks done when it is not. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { appendDated } from '../../src/capabilities/audit/audit.ts';
-import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
-import { type AuditRow, entryOfRow } from '../../src/capabilities/audit/queries.ts';
+import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
+import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
+import { type AuditRow, entryOfRow } from '../../src/capabilities/compliance/audit/queries.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { FaultPoint } from '../../src/platform/faults.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';

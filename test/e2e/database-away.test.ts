@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { appendDated } from '../../src/capabilities/audit/audit.ts';
-import { lockChain } from '../../src/capabilities/audit/head-queries.ts';
+import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
+import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { generateKey } from '../../src/platform/http/key-format.ts';
 import { endAllProcesses } from '../support/child-process.ts';

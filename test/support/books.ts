@@ -1,7 +1,7 @@
 /** Looks at what a service left in its database, from the rows alone. */
-import { chainStart } from '../../src/capabilities/audit/chain.ts';
-import { ChainCheck } from '../../src/capabilities/audit/chain-check.ts';
-import { type AuditRow, entryOfRow } from '../../src/capabilities/audit/queries.ts';
+import { chainStart } from '../../src/capabilities/compliance/audit/chain.ts';
+import { ChainCheck } from '../../src/capabilities/compliance/audit/chain-check.ts';
+import { type AuditRow, entryOfRow } from '../../src/capabilities/compliance/audit/queries.ts';
 import type { Queryable } from '../../src/platform/db/database.ts';
 import { openPlace, type Place } from './test-database.ts';
 

@@ -1,6 +1,6 @@
 /** The product as it is declared, without a database: for what holds for every route, and for what needs no data. */
 import { trace } from '@opentelemetry/api';
-import { createPrices } from '../../src/capabilities/models/index.ts';
+import { createPrices } from '../../src/capabilities/spend/models/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
 import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
 import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';

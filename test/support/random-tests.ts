@@ -108,7 +108,7 @@ export const randomTests = {
     regressions: [],
   },
   'linear-forecast': {
-    file: 'src/capabilities/forecasts/linear.test.ts',
+    file: 'src/capabilities/insight/forecasts/linear.test.ts',
     projects: embedded,
     seedsPerTurn: 200,
     seeds: cheap,

@@ -1,6 +1,6 @@
 /** The labelled texts that the built-in detectors are held to; see `test/data/safety/README.md`. */
 import { readFileSync } from 'node:fs';
-import type { Finder } from '../../src/capabilities/safety/scanning.ts';
+import type { Finder } from '../../src/capabilities/governance/safety/scanning.ts';
 
 export interface SafetyCase {
   readonly positive: boolean;

@@ -1,8 +1,11 @@
 /** Webhooks under a test's control: nothing is sent until it says so, and it knows when everything was. */
-import { createDispatcher, type DispatcherDependencies } from '../../src/capabilities/webhooks/dispatcher.ts';
-import { fanOut } from '../../src/capabilities/webhooks/fan-out.ts';
-import { createDeliveryCounts } from '../../src/capabilities/webhooks/metrics.ts';
-import { createSender, type SenderOptions } from '../../src/capabilities/webhooks/sender.ts';
+import {
+  createDispatcher,
+  type DispatcherDependencies,
+} from '../../src/capabilities/integration/webhooks/dispatcher.ts';
+import { fanOut } from '../../src/capabilities/integration/webhooks/fan-out.ts';
+import { createDeliveryCounts } from '../../src/capabilities/integration/webhooks/metrics.ts';
+import { createSender, type SenderOptions } from '../../src/capabilities/integration/webhooks/sender.ts';
 import { noFaults } from '../../src/platform/faults.ts';
 import { createIds } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -1,0 +1,66 @@
+/** The first operator key, without which nobody could create anything. */
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { generateKey, keyDigest } from '../../../platform/http/key-format.ts';
+import { type Appending, recordChange } from '../../compliance/audit/index.ts';
+import { type Minting, mintKey } from './keys.ts';
+import { minted } from './outcomes.ts';
+import { findKeyByDigest, operatorKeyExists } from './queries.ts';
+
+export interface BootstrapOptions extends Minting, Appending {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  /** The key that the operator chose, if any. */
+  readonly chosenKey: string | undefined;
+}
+
+export type Bootstrapped =
+  | { readonly kind: 'present' }
+  | { readonly kind: 'chosen' }
+  | { readonly kind: 'made'; readonly file: string };
+
+/** Any number of processes may start at once: the lock lets one of them make the key. */
+const lockId = 7_077_370_602;
+
+export async function bootstrapOperator(options: BootstrapOptions): Promise<Bootstrapped> {
+  const { db, clock, dataDir, chosenKey } = options;
+  return db.transaction(async (tx) => {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [lockId]);
+    const there =
+      chosenKey === undefined
+        ? await operatorKeyExists(tx)
+        : (await findKeyByDigest(tx, keyDigest(chosenKey))) !== undefined;
+    if (there) {
+      return { kind: 'present' };
+    }
+    const secret = chosenKey ?? generateKey(options.environment);
+    const draft = { orgId: null, name: 'bootstrap', role: 'operator', scopes: [] } as const;
+    const now = clock.now();
+    const { changes } = minted(await mintKey(tx, options, now, draft, secret), now);
+    for (const change of changes) {
+      await recordChange(
+        tx,
+        options,
+        { kind: 'service', id: 'bootstrap', at: now },
+        'operator_keys.mint',
+        change,
+      );
+    }
+    if (chosenKey !== undefined) {
+      return { kind: 'chosen' };
+    }
+    // Before the commit: a key in the database that nobody was told would lock everyone out for good.
+    return { kind: 'made', file: await writeSecretFile(dataDir, secret) };
+  });
+}
+
+async function writeSecretFile(dataDir: string, secret: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const file = join(dataDir, 'operator-key');
+  await writeFile(`${file}.new`, `${secret}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return file;
+}

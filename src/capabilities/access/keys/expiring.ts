@@ -1,0 +1,47 @@
+/** Tells, by an event, of keys that expire soon: a week before and a day before, once each. */
+
+import type { SharedClock } from '../../../platform/clock.ts';
+import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { enqueueEvents } from '../../../platform/outbox.ts';
+import { viewKey } from './keys.ts';
+import { markExpiring } from './queries.ts';
+
+export interface ExpiringDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly clock: SharedClock;
+}
+
+/** The nearest first: a key that is found late is told of once, not twice at the same time. */
+const noticeDays = [1, 7] as const;
+const keysPerBatch = 500;
+
+export function expiringKeys({ db, ids, clock }: ExpiringDependencies): Job {
+  return {
+    id: 'emit-key-expiring-events',
+    everyMs: 60_000,
+    runOnce: () =>
+      db.transaction(async (tx) => {
+        const now = await agreedNow(tx, clock);
+        let more = false;
+        for (const days of noticeDays) {
+          const keys = await markExpiring(tx, now, days, keysPerBatch);
+          more ||= keys.length === keysPerBatch;
+          await enqueueEvents(
+            tx,
+            keys.map((key) => ({
+              id: ids.next('evt'),
+              tenantId: key.org_id as string,
+              type: 'key.expiring' as const,
+              createdAt: now,
+              data: { ...viewKey(key, now), days_left: days },
+            })),
+          );
+        }
+        return more;
+      }),
+  };
+}

@@ -1,0 +1,203 @@
+/** The life of a key: minted, rotated, revoked. A caller gives a key at most its own role and scopes. */
+
+import type { FieldError } from '../../../contract/errors.ts';
+import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { type Caller, outranks, type Role } from '../../../platform/http/access.ts';
+import { checkMayGrant } from '../../../platform/http/granting.ts';
+import { generateKey, keyDigest, keyHint } from '../../../platform/http/key-format.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { touchDirectory } from '../orgs/index.ts';
+import { announceKeyChange } from './notices.ts';
+import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
+import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
+
+/** The last instant that a timestamp of the API can name. */
+const latestExpiryMs = Date.parse('2199-12-31T23:59:59.999Z');
+
+export interface Minting {
+  readonly ids: Ids;
+  /** The middle part of new keys. */
+  readonly environment: string;
+}
+
+export interface KeyDraft {
+  /** Null for an operator key. */
+  readonly orgId: string | null;
+  readonly name: string;
+  readonly role: Role;
+  readonly scopes: readonly string[];
+  readonly notBefore?: Date | undefined;
+  readonly expiresAt?: Date | undefined;
+  readonly rotatedFrom?: string;
+}
+
+export interface NewKey {
+  readonly key: KeyRow;
+  readonly secret: string;
+}
+
+export function keyStatus(key: KeyRow, now: Date): KeyStatus {
+  if (key.revoked_at !== null || (key.ends_at !== null && key.ends_at <= now)) {
+    return 'revoked';
+  }
+  if (key.expires_at !== null && key.expires_at <= now) {
+    return 'expired';
+  }
+  return key.not_before !== null && now < key.not_before ? 'not_yet_valid' : 'active';
+}
+
+export function viewKey(key: KeyRow, now: Date): KeyView {
+  return {
+    id: key.id,
+    org_id: key.org_id,
+    name: key.name,
+    role: key.role,
+    scopes: [...key.scopes],
+    hint: key.hint,
+    status: keyStatus(key, now),
+    not_before: key.not_before?.toISOString() ?? null,
+    expires_at: key.expires_at?.toISOString() ?? null,
+    revoked_at: (key.revoked_at ?? key.ends_at)?.toISOString() ?? null,
+    rotated_from: key.rotated_from,
+    created_at: key.created_at.toISOString(),
+    last_used_at: key.last_used_at?.toISOString() ?? null,
+  };
+}
+
+export function viewMinted({ key, secret }: NewKey, now: Date): MintedKey {
+  return { ...viewKey(key, now), secret };
+}
+
+/** Stores a new key. `checkMayGrant` decides if the caller may mint it. */
+export async function mintKey(
+  tx: Transaction,
+  { ids, environment }: Minting,
+  now: Date,
+  draft: KeyDraft,
+  secret = generateKey(environment),
+): Promise<NewKey> {
+  checkValidity(draft, now);
+  const key: KeyRow = {
+    org_id: draft.orgId,
+    id: ids.next('key'),
+    digest: keyDigest(secret),
+    hint: keyHint(secret),
+    name: draft.name,
+    role: draft.role,
+    scopes: draft.scopes,
+    not_before: draft.notBefore ?? null,
+    expires_at: draft.expiresAt ?? null,
+    revoked_at: null,
+    ends_at: null,
+    rotated_from: draft.rotatedFrom ?? null,
+    created_at: now,
+    last_used_at: null,
+  };
+  await insertKey(tx, key);
+  if (key.org_id !== null) {
+    await touchDirectory(tx, key.org_id);
+  }
+  return { key, secret };
+}
+
+export interface Rotation extends NewKey {
+  readonly before: KeyRow;
+  readonly old: KeyRow;
+}
+
+/** Makes a successor with the same name, role and scopes; the old key ends after the overlap. */
+export async function rotateKey(
+  tx: Transaction,
+  minting: Minting,
+  now: Date,
+  caller: Caller,
+  { orgId, keyId, request }: { orgId: string | null; keyId: string; request: RotateKey },
+): Promise<Rotation> {
+  const before = await requireLockedKey(tx, orgId, keyId);
+  checkMayGrant(caller, before.role, before.scopes);
+  if (before.revoked_at !== null || before.ends_at !== null) {
+    throw refuse('conflict', 'The key was revoked or rotated already.');
+  }
+  const { notBefore, expiresAt } = inheritedValidity(before, now);
+  const created = await mintKey(tx, minting, now, {
+    orgId,
+    name: before.name,
+    role: before.role,
+    scopes: before.scopes,
+    notBefore,
+    expiresAt: request.expires_at === undefined ? expiresAt : new Date(request.expires_at),
+    rotatedFrom: before.id,
+  });
+  const overlapMs = (request.overlap_seconds ?? 0) * 1_000;
+  const end = overlapMs === 0 ? { revoked_at: now } : { ends_at: new Date(now.getTime() + overlapMs) };
+  const old = await endKey(tx, before, end);
+  return { ...created, before, old };
+}
+
+/** A key that is not valid yet passes its time on; one that is in use passes on how long it was meant to last. */
+function inheritedValidity(key: KeyRow, now: Date): Pick<KeyDraft, 'notBefore' | 'expiresAt'> {
+  if (key.not_before !== null && key.not_before > now) {
+    return { notBefore: key.not_before, expiresAt: key.expires_at ?? undefined };
+  }
+  if (key.expires_at === null) {
+    return {};
+  }
+  const validFrom = key.not_before ?? key.created_at;
+  const lifetimeMs = key.expires_at.getTime() - validFrom.getTime();
+  return { expiresAt: new Date(Math.min(now.getTime() + lifetimeMs, latestExpiryMs)) };
+}
+
+export interface Revocation {
+  readonly before: KeyRow;
+  readonly after: KeyRow;
+}
+
+/** Revoking a revoked key changes nothing, so it can be repeated. */
+export async function revokeKey(
+  tx: Transaction,
+  now: Date,
+  caller: Caller,
+  { orgId, keyId }: { orgId: string | null; keyId: string },
+): Promise<Revocation> {
+  const before = await requireLockedKey(tx, orgId, keyId);
+  if (outranks(before.role, caller.role)) {
+    throw refuse('forbidden', `A key of role ${caller.role} cannot revoke one of role ${before.role}.`);
+  }
+  const after = keyStatus(before, now) === 'revoked' ? before : await endKey(tx, before, { revoked_at: now });
+  return { before, after };
+}
+
+async function endKey(
+  tx: Transaction,
+  key: KeyRow,
+  end: Partial<Pick<KeyRow, 'revoked_at' | 'ends_at'>>,
+): Promise<KeyRow> {
+  const ended = { ...key, ...end };
+  await updateEnd(tx, ended);
+  await announceKeyChange(tx, key.digest);
+  if (key.org_id !== null) {
+    await touchDirectory(tx, key.org_id);
+  }
+  return ended;
+}
+
+async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: string): Promise<KeyRow> {
+  const key = await lockKey(tx, orgId, keyId);
+  if (key === undefined) {
+    throw refuse('not_found');
+  }
+  return key;
+}
+
+function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {
+  const faults: FieldError[] = [];
+  if (expiresAt !== undefined && expiresAt <= now) {
+    faults.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be in the future.' });
+  } else if (expiresAt !== undefined && notBefore !== undefined && expiresAt <= notBefore) {
+    faults.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be after not_before.' });
+  }
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+}

@@ -1,0 +1,200 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { checkMayGrant } from '../../../platform/http/granting.ts';
+import { type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import { lockOrg } from '../orgs/index.ts';
+import { type Minting, mintKey, revokeKey, rotateKey, viewKey } from './keys.ts';
+import { minted, revoked, rotated } from './outcomes.ts';
+import { findKey, listKeys } from './queries.ts';
+import { KeyFilters, KeyView, MintedKey, MintKey, MintOperatorKey, RotateKey } from './schema.ts';
+
+export interface KeyDependencies extends Minting {
+  readonly db: Database;
+}
+
+const operator = { kind: 'operator' } as const;
+const reader = { kind: 'org', scope: 'keys:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'keys:write', role: 'admin' } as const;
+const nothing = closed({});
+
+export function keyRoutes(deps: KeyDependencies): Route[] {
+  return [...orgKeyRoutes(deps), ...operatorKeyRoutes(deps)];
+}
+
+function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
+  return [
+    write({
+      id: 'orgs.keys.mint',
+      method: 'POST',
+      path: '/v1/admin/orgs/{org_id}/keys',
+      summary: 'Mint a key in an organization as an operator',
+      description: "An org's first owner key comes from here.",
+      access: operator,
+      body: MintKey,
+      success: 201,
+      response: MintedKey,
+      async handler({ params, body, now }, tx) {
+        if ((await lockOrg(tx, params.org_id)) === undefined) {
+          throw refuse('not_found');
+        }
+        return minted(await mintKey(tx, minting, now, { orgId: params.org_id, ...draft(body) }), now);
+      },
+    }),
+    write({
+      id: 'keys.mint',
+      method: 'POST',
+      path: '/v1/orgs/{id}/keys',
+      summary: 'Mint a key',
+      description: 'Neither its role nor its scopes may exceed those of the key that mints it.',
+      access: admin,
+      body: MintKey,
+      success: 201,
+      response: MintedKey,
+      async handler({ params, body, caller, now }, tx) {
+        checkMayGrant(caller, body.role, body.scopes);
+        return minted(await mintKey(tx, minting, now, { orgId: params.id, ...draft(body) }), now);
+      },
+    }),
+    read({
+      id: 'keys.list',
+      path: '/v1/orgs/{id}/keys',
+      summary: 'List keys',
+      access: reader,
+      query: KeyFilters,
+      response: page(KeyView),
+      handler: ({ params, query, now }) => keyPage(db, params.id, query, now),
+    }),
+    read({
+      id: 'keys.read',
+      path: '/v1/orgs/{id}/keys/{key_id}',
+      summary: 'Read a key',
+      access: reader,
+      response: KeyView,
+      handler: ({ params, now }) => keyView(db, params.id, params.key_id, now),
+    }),
+    write({
+      id: 'keys.revoke',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/keys/{key_id}',
+      summary: 'Revoke a key',
+      description: 'Calls with it answer 410 `gone` from then on. Revoking it again changes nothing.',
+      access: admin,
+      success: 204,
+      response: nothing,
+      async handler({ params, caller, now }, tx) {
+        return revoked(await revokeKey(tx, now, caller, { orgId: params.id, keyId: params.key_id }), now);
+      },
+    }),
+    write({
+      id: 'keys.rotate',
+      method: 'POST',
+      path: '/v1/orgs/{id}/keys/{key_id}/rotate',
+      summary: 'Rotate a key',
+      description:
+        'Answers a new key with the same role and scopes, which may not exceed those of the caller; the old one ends after ' +
+        '`overlap_seconds`.',
+      access: admin,
+      body: RotateKey,
+      bodyOptional: true,
+      success: 200,
+      response: MintedKey,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        const request = { orgId: params.id, keyId: params.key_id, request: body };
+        return rotated(await rotateKey(tx, minting, now, caller, request), now);
+      },
+    }),
+  ];
+}
+
+function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
+  return [
+    write({
+      id: 'operator_keys.mint',
+      method: 'POST',
+      path: '/v1/admin/keys',
+      summary: 'Mint an operator key',
+      access: operator,
+      body: MintOperatorKey,
+      success: 201,
+      response: MintedKey,
+      async handler({ body, now }, tx) {
+        const operatorDraft = { ...draft(body), orgId: null, role: 'operator', scopes: [] } as const;
+        return minted(await mintKey(tx, minting, now, operatorDraft), now);
+      },
+    }),
+    read({
+      id: 'operator_keys.list',
+      path: '/v1/admin/keys',
+      summary: 'List operator keys',
+      access: operator,
+      query: KeyFilters,
+      response: page(KeyView),
+      handler: ({ query, now }) => keyPage(db, null, query, now),
+    }),
+    read({
+      id: 'operator_keys.read',
+      path: '/v1/admin/keys/{key_id}',
+      summary: 'Read an operator key',
+      access: operator,
+      response: KeyView,
+      handler: ({ params, now }) => keyView(db, null, params.key_id, now),
+    }),
+    write({
+      id: 'operator_keys.revoke',
+      method: 'DELETE',
+      path: '/v1/admin/keys/{key_id}',
+      summary: 'Revoke an operator key',
+      access: operator,
+      success: 204,
+      response: nothing,
+      async handler({ params, caller, now }, tx) {
+        return revoked(await revokeKey(tx, now, caller, { orgId: null, keyId: params.key_id }), now);
+      },
+    }),
+    write({
+      id: 'operator_keys.rotate',
+      method: 'POST',
+      path: '/v1/admin/keys/{key_id}/rotate',
+      summary: 'Rotate an operator key',
+      access: operator,
+      body: RotateKey,
+      bodyOptional: true,
+      success: 200,
+      response: MintedKey,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        const request = { orgId: null, keyId: params.key_id, request: body };
+        return rotated(await rotateKey(tx, minting, now, caller, request), now);
+      },
+    }),
+  ];
+}
+
+async function keyPage(db: Database, orgId: string | null, query: KeyFilters, now: Date) {
+  const { data, next_cursor } = await listKeys(db, orgId, query, now);
+  return { data: data.map((key) => viewKey(key, now)), next_cursor };
+}
+
+async function keyView(db: Database, orgId: string | null, keyId: string, now: Date): Promise<KeyView> {
+  const key = await findKey(db, orgId, keyId);
+  if (key === undefined) {
+    throw refuse('not_found');
+  }
+  return viewKey(key, now);
+}
+
+interface Validity {
+  readonly not_before?: string;
+  readonly expires_at?: string;
+}
+
+/** From the wire's names and texts to the draft's. */
+function draft<Rest extends object>({ not_before, expires_at, ...rest }: Rest & Validity) {
+  return {
+    ...rest,
+    notBefore: not_before === undefined ? undefined : new Date(not_before),
+    expiresAt: expires_at === undefined ? undefined : new Date(expires_at),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * When keys were last used, to about a minute: noted in memory while requests are answered, written by a job. What a process
+ * had not written when it was killed is lost.
+ */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { updateLastUse } from './queries.ts';
+
+export interface KeyUses {
+  /** On the way of every request, so it is no more than a look into a set. */
+  used(keyId: string): void;
+  readonly job: Job;
+}
+
+const writeEveryMs = 60_000;
+const waitingMax = 100_000;
+const perBatch = 1_000;
+
+export function createKeyUses({ db, clock }: { readonly db: Database; readonly clock: Clock }): KeyUses {
+  const waiting = new Set<string>();
+
+  async function writeSome(): Promise<boolean> {
+    const batch = [...waiting].slice(0, perBatch);
+    if (batch.length > 0) {
+      await updateLastUse(db, batch, clock.now());
+      for (const keyId of batch) {
+        waiting.delete(keyId);
+      }
+    }
+    return waiting.size > 0;
+  }
+
+  return {
+    used(keyId) {
+      if (waiting.size < waitingMax) {
+        waiting.add(keyId);
+      }
+    },
+    job: {
+      id: 'record-key-uses',
+      everyMs: writeEveryMs,
+      runOnce: writeSome,
+      async stop() {
+        while (await writeSome()) {
+          // The next batch.
+        }
+      },
+    },
+  };
+}

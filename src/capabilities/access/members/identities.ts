@@ -1,0 +1,138 @@
+/**
+ * Whom an identity provider's word stands for. A person is known by issuer and subject. An e-mail address that the
+ * provider vouches for leads once to a member who was invited, or who signed in at another provider before the org moved
+ * to this one; never to somebody who is known by another subject of the same provider.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { OrgRole } from '../../../platform/http/access.ts';
+import type { Change } from '../../../platform/http/route.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../orgs/index.ts';
+import { changeOf, isLastOwner, newMember } from './members.ts';
+import {
+  findByEmail,
+  findByIdentity,
+  insertMember,
+  type MemberRow,
+  updateMember,
+  wasRemoved,
+} from './queries.ts';
+
+export interface Identity {
+  readonly orgId: string;
+  readonly issuer: string;
+  readonly subject: string;
+  /** Only if the provider vouches for it. */
+  readonly email: string | undefined;
+  readonly name: string | undefined;
+}
+
+export interface IdentityRules {
+  /** The role that the provider's groups give; undefined where they have no say. */
+  readonly role: OrgRole | undefined;
+  /** The role of somebody who is not a member yet; undefined: then they stay outside. */
+  readonly newRole: OrgRole | undefined;
+}
+
+export interface RecognizedMember {
+  readonly member: MemberRow;
+  readonly changes: readonly Change[];
+}
+
+export async function recognizeMember(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  identity: Identity,
+  rules: IdentityRules,
+): Promise<RecognizedMember> {
+  const { orgId, issuer, subject, email } = identity;
+  // One after the other, so that two first sign-ins of one person make one member.
+  await lockOrg(tx, orgId);
+  const known = await findByIdentity(tx, orgId, issuer, subject);
+  const live = known?.removed_at === null ? known : await findInvited(tx, identity);
+  if (live !== undefined) {
+    return signedIn(tx, now, live, identity, rules);
+  }
+  // By the address too: with another provider the same person has another subject.
+  if (known !== undefined || (email !== undefined && (await wasRemoved(tx, orgId, email)))) {
+    throw refuse('forbidden', 'You were removed from this organization. An owner can invite you again.');
+  }
+  if (rules.newRole === undefined) {
+    throw refuse('forbidden', 'You are not a member of this organization. An owner can invite you.');
+  }
+  return join(tx, ids, now, identity, rules.newRole);
+}
+
+/** The member that a person signs in as, without signing in; undefined for everybody else. */
+export async function findMemberOf(
+  tx: Transaction,
+  { orgId, issuer, subject, email }: Identity,
+): Promise<MemberRow | undefined> {
+  const known = await findByIdentity(tx, orgId, issuer, subject);
+  if (known !== undefined) {
+    return known;
+  }
+  const invited = email === undefined ? undefined : await findByEmail(tx, orgId, email);
+  return invited?.issuer === issuer ? undefined : invited;
+}
+
+async function findInvited(tx: Transaction, identity: Identity): Promise<MemberRow | undefined> {
+  const { orgId, issuer, email } = identity;
+  const member = email === undefined ? undefined : await findByEmail(tx, orgId, email);
+  if (member?.issuer === issuer) {
+    throw refuse('forbidden', 'Your e-mail address belongs to another member of this organization.');
+  }
+  return member;
+}
+
+async function signedIn(
+  tx: Transaction,
+  now: Date,
+  before: MemberRow,
+  { issuer, subject, name }: Identity,
+  { role }: IdentityRules,
+): Promise<RecognizedMember> {
+  // Whatever the groups say, an org keeps its last owner.
+  const keepsRole = role === undefined || (role !== 'owner' && (await isLastOwner(tx, before)));
+  const after: MemberRow = {
+    ...before,
+    name: name ?? before.name,
+    role: keepsRole ? before.role : role,
+    issuer,
+    subject,
+    link_digest: null,
+    link_expires_at: null,
+    joined_at: before.joined_at ?? now,
+    last_sign_in_at: now,
+    updated_at: now,
+  };
+  await updateMember(tx, after);
+  if (before.joined_at === null) {
+    return { member: after, changes: [changeOf({ before, after }, 'member.joined')] };
+  }
+  const isChanged = before.role !== after.role || before.issuer !== issuer || before.subject !== subject;
+  return { member: after, changes: isChanged ? [changeOf({ before, after }, 'member.updated')] : [] };
+}
+
+async function join(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  { orgId, issuer, subject, email, name }: Identity,
+  role: OrgRole,
+): Promise<RecognizedMember> {
+  const person = { orgId, name: name ?? email ?? subject, email: email ?? null, role };
+  const member: MemberRow = {
+    ...newMember(ids, now, person),
+    issuer,
+    subject,
+    joined_at: now,
+    last_sign_in_at: now,
+  };
+  if (!(await insertMember(tx, member))) {
+    throw refuse('conflict', 'Somebody else signed in as the same person at the same time. Try again.');
+  }
+  return { member, changes: [changeOf({ after: member }, 'member.joined')] };
+}

@@ -1,0 +1,85 @@
+/**
+ * The link that signs a member in, once: the invitation, and later the way in for whoever has no identity provider. A new
+ * one replaces the old one.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { createTokens, tokenDigest } from '../sessions/index.ts';
+import { changeMember, type MemberChange, type MemberId } from './members.ts';
+import { findByLink, type MemberRow } from './queries.ts';
+
+const linkHours = 72;
+
+export interface LinkDependencies {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  baseUrl(): string;
+  /** Where SSO is required nobody is signed in by a link. */
+  requiresSso(db: Queryable, orgId: string): Promise<boolean>;
+}
+
+export interface MadeLink extends Required<MemberChange> {
+  /** Null where SSO is required. */
+  readonly url: string | null;
+}
+
+export interface MemberLinks {
+  make(tx: Transaction, now: Date, id: MemberId): Promise<MadeLink>;
+  /** Whose link it is, if it can be used. */
+  find(token: string, now: Date): Promise<MemberRow | undefined>;
+  /** Uses it up; undefined when somebody was faster. */
+  use(tx: Transaction, now: Date, token: string): Promise<Required<MemberChange> | undefined>;
+}
+
+export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDependencies): MemberLinks {
+  const tokens = createTokens(secrets, 'member link');
+
+  async function find(queryable: Queryable, token: string, now: Date): Promise<MemberRow | undefined> {
+    const member = tokens.isOurs(token) ? await findByLink(queryable, tokenDigest(token)) : undefined;
+    return isUsable(member, now) && !(await requiresSso(queryable, member.org_id)) ? member : undefined;
+  }
+
+  return {
+    find: (token, now) => find(db, token, now),
+    async make(tx, now, id) {
+      let token: string | undefined;
+      const change = await changeMember(tx, id, async () => {
+        token = (await requiresSso(tx, id.orgId)) ? undefined : tokens.issue();
+        return {
+          link_digest: token === undefined ? null : tokenDigest(token),
+          link_expires_at: token === undefined ? null : new Date(now.getTime() + linkHours * 3_600_000),
+          updated_at: now,
+        };
+      });
+      return {
+        ...change,
+        url: token === undefined ? null : `${baseUrl()}/console/invitations/${token}`,
+      };
+    },
+    async use(tx, now, token) {
+      const member = await find(tx, token, now);
+      if (member === undefined) {
+        return undefined;
+      }
+      const id = { orgId: member.org_id, memberId: member.id };
+      return changeMember(tx, id, async (current) => {
+        // Another request, or another link, may have come first while this one waited for the lock; so may the setting.
+        if (current.link_digest !== tokenDigest(token) || (await requiresSso(tx, member.org_id))) {
+          throw refuse('gone', 'This link was used already, or the organization requires single sign-on.');
+        }
+        return {
+          link_digest: null,
+          link_expires_at: null,
+          joined_at: current.joined_at ?? now,
+          last_sign_in_at: now,
+          updated_at: now,
+        };
+      });
+    },
+  };
+}
+
+function isUsable(member: MemberRow | undefined, now: Date): member is MemberRow {
+  return member?.link_expires_at != null && member.link_expires_at > now && member.removed_at === null;
+}

@@ -1,0 +1,77 @@
+/** The page behind a member's link. It asks before it uses the link up: programs that preview links open them too. */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { escapeHtml } from '../../../platform/http/html.ts';
+import { type Page, redirectTo } from '../../../platform/http/page.ts';
+import { type Appending, recordChange } from '../../compliance/audit/index.ts';
+import { findOrg } from '../orgs/index.ts';
+import { consoleHome, openSession, type Sessions, showRefusal, signInAnswer } from '../sessions/index.ts';
+import type { MemberLinks } from './links.ts';
+import { changeOf } from './members.ts';
+
+export interface MemberPageDependencies extends Appending {
+  readonly db: Database;
+  readonly sessions: Sessions;
+  readonly links: MemberLinks;
+}
+
+const path = '/console/invitations/{token}';
+
+export function memberPages({ db, ids, heads, sessions, links }: MemberPageDependencies): Page[] {
+  const over = () =>
+    refuse('gone', 'This link was used already or is over. Ask whoever gave it to you for a new one.');
+
+  return [
+    {
+      path,
+      async handler(visit) {
+        const { params, now } = visit;
+        const member = await links.find(params.token ?? '', now);
+        const org = member && (await findOrg(db, member.org_id));
+        if (member === undefined || org === undefined) {
+          throw over();
+        }
+        return signInAnswer(visit, {
+          title: `Join ${org.name}`,
+          main: `<p>You sign in as <strong>${escapeHtml(member.name)}</strong>, with the role ${member.role}.</p>
+<form method="post"><button>Sign in</button></form>
+<p class="soft">The link can be used once.</p>`,
+        });
+      },
+      refused: showRefusal,
+    },
+    {
+      method: 'POST',
+      path,
+      async handler(visit) {
+        const { params, now, address, headers, traceId } = visit;
+        const opened = await db.transaction(async (tx) => {
+          const used = await links.use(tx, now, params.token ?? '');
+          if (used === undefined) {
+            throw over();
+          }
+          const { before, after } = used;
+          if (before.joined_at === null) {
+            const actor = { kind: 'member', id: after.id, at: now, address, traceId } as const;
+            await recordChange(tx, { ids, heads }, actor, 'members.join', changeOf(used, 'member.joined'));
+          }
+          return openSession(
+            tx,
+            { ids, heads, sessions },
+            {
+              tenantId: after.org_id,
+              method: 'invitation',
+              holder: { memberId: after.id },
+              address,
+              userAgent: headers['user-agent'],
+              now,
+            },
+            visit,
+          );
+        });
+        return redirectTo(consoleHome, { 'set-cookie': opened.cookie });
+      },
+      refused: showRefusal,
+    },
+  ];
+}

@@ -1,0 +1,171 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { OrgRole } from '../../../platform/http/access.ts';
+import { type Condition, type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type MemberFilters, type MemberStatus, memberSorts } from './schema.ts';
+
+export interface MemberRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly role: OrgRole;
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly link_digest: string | null;
+  readonly link_expires_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  /** Null until the first sign-in. */
+  readonly joined_at: Date | null;
+  readonly last_sign_in_at: Date | null;
+  readonly removed_at: Date | null;
+}
+
+const columns = `org_id, id, name, email, role, issuer, subject, link_digest, link_expires_at, created_at, updated_at, joined_at, last_sign_in_at, removed_at`;
+
+function values(member: MemberRow): unknown[] {
+  return [
+    member.org_id,
+    member.id,
+    member.name,
+    member.email,
+    member.role,
+    member.issuer,
+    member.subject,
+    member.link_digest,
+    member.link_expires_at,
+    member.created_at,
+    member.updated_at,
+    member.joined_at,
+    member.last_sign_in_at,
+    member.removed_at,
+  ];
+}
+
+/** False when the address is a member's already. */
+export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {
+  const inserted = await tx.query(
+    `INSERT INTO members (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+     ON CONFLICT DO NOTHING RETURNING 1 AS one`,
+    values(member),
+  );
+  return inserted.length > 0;
+}
+
+export async function updateMember(tx: Queryable, member: MemberRow): Promise<void> {
+  await tx.query(
+    `UPDATE members SET name = $3, email = $4, role = $5, issuer = $6, subject = $7, link_digest = $8,
+                        link_expires_at = $9, created_at = $10, updated_at = $11, joined_at = $12,
+                        last_sign_in_at = $13, removed_at = $14
+      WHERE org_id = $1 AND id = $2`,
+    values(member),
+  );
+}
+
+export async function findMember(
+  db: Queryable,
+  orgId: string,
+  memberId: string,
+): Promise<MemberRow | undefined> {
+  const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM members WHERE org_id = $1 AND id = $2`, [
+    orgId,
+    memberId,
+  ]);
+  return row;
+}
+
+export async function lockMember(
+  tx: Queryable,
+  orgId: string,
+  memberId: string,
+): Promise<MemberRow | undefined> {
+  const [row] = await tx.query<MemberRow>(
+    `SELECT ${columns} FROM members WHERE org_id = $1 AND id = $2 FOR UPDATE`,
+    [orgId, memberId],
+  );
+  return row;
+}
+
+/** Crosses tenants: a link is how the tenant is found in the first place. */
+export async function findByLink(db: Queryable, digest: string): Promise<MemberRow | undefined> {
+  const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM members WHERE link_digest = $1`, [digest]);
+  return row;
+}
+
+/** The one who signs in as this, now or until they were removed; the latest first. */
+export async function findByIdentity(
+  db: Queryable,
+  orgId: string,
+  issuer: string,
+  subject: string,
+): Promise<MemberRow | undefined> {
+  const [row] = await db.query<MemberRow>(
+    `SELECT ${columns} FROM members WHERE org_id = $1 AND issuer = $2 AND subject = $3
+      ORDER BY removed_at DESC NULLS FIRST LIMIT 1`,
+    [orgId, issuer, subject],
+  );
+  return row;
+}
+
+export async function findByEmail(
+  db: Queryable,
+  orgId: string,
+  email: string,
+): Promise<MemberRow | undefined> {
+  const [row] = await db.query<MemberRow>(
+    `SELECT ${columns} FROM members WHERE org_id = $1 AND email = $2 AND removed_at IS NULL`,
+    [orgId, email],
+  );
+  return row;
+}
+
+/** Whether somebody with this address was removed. Asked when nobody has it now, so removal was the last word on it. */
+export async function wasRemoved(db: Queryable, orgId: string, email: string): Promise<boolean> {
+  const removed = await db.query(
+    'SELECT 1 AS one FROM members WHERE org_id = $1 AND email = $2 AND removed_at IS NOT NULL LIMIT 1',
+    [orgId, email],
+  );
+  return removed.length > 0;
+}
+
+/** Whether somebody else who has joined is an owner too. Asked under the org's lock. */
+export async function hasOtherOwner(tx: Queryable, { org_id, id }: MemberRow): Promise<boolean> {
+  const others = await tx.query(
+    `SELECT 1 AS one FROM members WHERE org_id = $1 AND id <> $2 AND role = 'owner' AND joined_at IS NOT NULL
+        AND removed_at IS NULL LIMIT 1`,
+    [org_id, id],
+  );
+  return others.length > 0;
+}
+
+export async function listMembers(
+  db: Queryable,
+  orgId: string,
+  query: MemberFilters,
+): Promise<PageOf<MemberRow>> {
+  return selectPage<MemberRow>(db, {
+    select: `SELECT ${columns} FROM members`,
+    where: [
+      ['org_id = ?', orgId],
+      ['role = ?', query.role],
+      ['email = ?', query.email?.toLowerCase()],
+      statusCondition(query.status),
+    ],
+    sorts: memberSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}
+
+function statusCondition(status: MemberStatus | undefined): Condition {
+  switch (status) {
+    case undefined:
+      return ['(removed_at IS NULL) = ?', true];
+    case 'removed':
+      return ['(removed_at IS NOT NULL) = ?', true];
+    case 'active':
+      return ['(joined_at IS NOT NULL AND removed_at IS NULL) = ?', true];
+    case 'invited':
+      return ['(joined_at IS NULL AND removed_at IS NULL) = ?', true];
+  }
+}

@@ -1,0 +1,136 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { checkMayGrantMembership } from '../../../platform/http/granting.ts';
+import { type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { MemberLinks } from './links.ts';
+import { changeOf, inviteMember, patchMember, removeMember, viewMember } from './members.ts';
+import { findMember, listMembers } from './queries.ts';
+import { InvitedMember, InviteMember, MemberFilters, MemberView, PatchMember } from './schema.ts';
+
+export interface MemberDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly links: MemberLinks;
+}
+
+const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
+const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+const needsEveryScope =
+  'The caller needs every scope (`forbidden`), because a member who is signed in has every scope.';
+
+export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
+  return [
+    write({
+      id: 'members.invite',
+      method: 'POST',
+      path: '/v1/orgs/{id}/members',
+      summary: 'Invite somebody',
+      description:
+        'Answers a link that signs the person in, once, within 72 hours. Somebody who signs in by SSO with this e-mail ' +
+        'address, vouched for by the identity provider, accepts the invitation too. ' +
+        needsEveryScope,
+      access: owner,
+      body: InviteMember,
+      success: 201,
+      response: InvitedMember,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        checkMayGrantMembership(caller, body.role);
+        const { id } = await inviteMember(tx, ids, now, params.id, body);
+        const { after, url } = await links.make(tx, now, { orgId: params.id, memberId: id });
+        return {
+          body: { ...viewMember(after), sign_in_url: url },
+          changes: [changeOf({ after }, 'member.invited')],
+        };
+      },
+    }),
+    read({
+      id: 'members.list',
+      path: '/v1/orgs/{id}/members',
+      summary: 'List members',
+      access: reader,
+      query: MemberFilters,
+      response: page(MemberView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listMembers(db, params.id, query);
+        return { data: data.map(viewMember), next_cursor };
+      },
+    }),
+    read({
+      id: 'members.read',
+      path: '/v1/orgs/{id}/members/{member_id}',
+      summary: 'Read a member',
+      access: reader,
+      response: MemberView,
+      async handler({ params }) {
+        const member = await findMember(db, params.id, params.member_id);
+        if (member === undefined) {
+          throw refuse('not_found');
+        }
+        return viewMember(member);
+      },
+    }),
+    write({
+      id: 'members.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/members/{member_id}',
+      summary: "Change a member's role or name",
+      description:
+        'The role holds at the next request. The last owner cannot be demoted (`conflict`). Where SSO maps groups to ' +
+        'roles, the next sign-in sets the role again. To change the role: ' +
+        needsEveryScope,
+      access: owner,
+      body: PatchMember,
+      success: 200,
+      response: MemberView,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        const id = { orgId: params.id, memberId: params.member_id };
+        const change = await patchMember(tx, now, caller, id, body);
+        return { body: viewMember(change.after), changes: [changeOf(change, 'member.updated')] };
+      },
+    }),
+    write({
+      id: 'members.remove',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/members/{member_id}',
+      summary: 'Remove a member, or withdraw an invitation',
+      description:
+        'Their sessions are over at once, and signing in by SSO does not bring them back; a new invitation does. The ' +
+        'last owner cannot be removed (`conflict`).',
+      access: owner,
+      success: 204,
+      response: closed({}),
+      errors: ['conflict'],
+      async handler({ params, now }, tx) {
+        const change = await removeMember(tx, now, { orgId: params.id, memberId: params.member_id });
+        return { body: {}, changes: [changeOf(change, 'member.removed')] };
+      },
+    }),
+    write({
+      id: 'members.sign_in_link',
+      method: 'POST',
+      path: '/v1/orgs/{id}/members/{member_id}/sign-in-link',
+      summary: 'Make a new link that signs a member in',
+      description:
+        'For an invitation that got lost, and for members without SSO. It can be used once, within 72 hours, and ' +
+        'replaces the one before. ' +
+        needsEveryScope,
+      access: owner,
+      success: 200,
+      response: InvitedMember,
+      async handler({ params, caller, now }, tx) {
+        const id = { orgId: params.id, memberId: params.member_id };
+        const { before, after, url } = await links.make(tx, now, id);
+        // With the role as it is under the lock; the refusal takes the link back.
+        checkMayGrantMembership(caller, before.role);
+        return {
+          body: { ...viewMember(after), sign_in_url: url },
+          changes: [changeOf({ before, after }, 'member.updated')],
+        };
+      },
+    }),
+  ];
+}

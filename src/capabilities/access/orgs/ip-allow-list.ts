@@ -1,0 +1,41 @@
+/** The addresses that an org's keys may be used from. */
+import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { addressList, isListed, parseCidr } from '../../../platform/http/address.ts';
+import { changeOrg, type OrgChange } from './orgs.ts';
+
+export interface AllowListRequest {
+  readonly orgId: string;
+  readonly cidrs: readonly string[];
+  readonly force: boolean;
+  readonly callerAddress: string;
+}
+
+export async function putAllowList(
+  tx: Transaction,
+  now: Date,
+  { orgId, cidrs, force, callerAddress }: AllowListRequest,
+): Promise<OrgChange> {
+  const faults = cidrs.flatMap((cidr, index) => (parseCidr(cidr) === undefined ? [index] : []));
+  if (faults.length > 0) {
+    throw refuseFields(
+      faults.map((index) => ({
+        field: `cidrs[${index}]`,
+        code: 'invalid_format',
+        message: 'This is neither an IP address nor a CIDR range.',
+      })),
+    );
+  }
+  if (cidrs.length > 0 && !force && !isListed(addressList(cidrs), callerAddress)) {
+    throw refuse(
+      'conflict',
+      `The list would lock out your own address, ${callerAddress}; set force to accept that.`,
+    );
+  }
+  return changeOrg(tx, orgId, now, () => ({ ip_allow_list: cidrs }));
+}
+
+/** The way back for an org that has locked itself out. */
+export async function clearAllowList(tx: Transaction, now: Date, orgId: string): Promise<OrgChange> {
+  return changeOrg(tx, orgId, now, () => ({ ip_allow_list: [] }));
+}

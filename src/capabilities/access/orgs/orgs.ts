@@ -1,0 +1,129 @@
+/** The life of an organization: created, changed, suspended, reinstated. */
+import { refuse } from '../../../contract/refusal.ts';
+import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
+import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { checkTimezone } from '../../../platform/time-zone.ts';
+import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
+import { announceOrgChange } from './notices.ts';
+import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
+import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
+
+export function viewOrg(org: OrgRow): OrgView {
+  const { ip_allow_list: _, created_at, updated_at, ...rest } = org;
+  return { ...rest, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+}
+
+export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: CreateOrg): Promise<OrgRow> {
+  const org: OrgRow = {
+    id: ids.next('org'),
+    name: body.name,
+    slug: body.slug ?? slugOf(body.name),
+    timezone: checkTimezone(body.timezone ?? 'UTC'),
+    home_region: body.home_region ?? null,
+    residency_mode: 'forward',
+    status: 'active',
+    suspension_reason: null,
+    ip_allow_list: [],
+    created_at: now,
+    updated_at: now,
+  };
+  // The end of an id is random: nobody else asks for this slug.
+  const other: OrgRow = { ...org, slug: `${org.slug}-${org.id.slice(-8)}` };
+  const isInserted = await insertOrg(tx, org);
+  if (isInserted && !(await isHeldForAnother(tx, org.slug, org.id, now))) {
+    return org;
+  }
+  if (body.slug !== undefined) {
+    throw isInserted ? refuseHeld() : refuse('conflict', 'The slug is taken.');
+  }
+  if (isInserted) {
+    await refusingTakenSlug(updateOrg(tx, other));
+  } else if (!(await insertOrg(tx, other))) {
+    throw refuse('conflict', 'The slug is taken.');
+  }
+  return other;
+}
+
+export interface OrgChange {
+  readonly before: OrgRow;
+  readonly after: OrgRow;
+}
+
+export async function patchOrg(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  patch: PatchOrg,
+): Promise<OrgChange> {
+  if (patch.timezone !== undefined) {
+    checkTimezone(patch.timezone);
+  }
+  return changeOrg(tx, orgId, now, () => patch);
+}
+
+export async function suspendOrg(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  reason?: string,
+): Promise<OrgChange> {
+  return changeOrg(tx, orgId, now, ({ status }) => {
+    if (status === 'suspended') {
+      throw refuse('conflict', 'The organization is suspended already.');
+    }
+    return { status: 'suspended', suspension_reason: reason ?? null };
+  });
+}
+
+export async function reinstateOrg(tx: Transaction, orgId: string, now: Date): Promise<OrgChange> {
+  return changeOrg(tx, orgId, now, ({ status }) => {
+    if (status === 'active') {
+      throw refuse('conflict', 'The organization is not suspended.');
+    }
+    return { status: 'active', suspension_reason: null };
+  });
+}
+
+/** Reads, decides and writes under the row's lock, and tells every process. */
+export async function changeOrg(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  decide: (org: OrgRow) => Partial<OrgRow>,
+): Promise<OrgChange> {
+  const before = await lockOrg(tx, orgId);
+  if (before === undefined) {
+    throw refuse('not_found');
+  }
+  const after: OrgRow = { ...before, ...decide(before), updated_at: now };
+  await refusingTakenSlug(updateOrg(tx, after));
+  if (before.slug !== after.slug) {
+    await changeSlug(tx, orgId, { from: before.slug, to: after.slug }, now);
+  }
+  await announceOrgChange(tx, orgId);
+  if (before.timezone !== after.timezone) {
+    // The windows of its limits begin and end elsewhere from now on.
+    await announceLimits(tx, orgId);
+  }
+  return { before, after };
+}
+
+function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 50)
+    .replace(/-+$/, '');
+  return slug === '' ? 'org' : slug;
+}
+
+async function refusingTakenSlug(statement: Promise<void>): Promise<void> {
+  try {
+    await statement;
+  } catch (error) {
+    throw isUniqueViolation(error, 'orgs_slug_unique') ? refuse('conflict', 'The slug is taken.') : error;
+  }
+}

@@ -1,0 +1,115 @@
+import type { Static } from 'typebox';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type OrgFilters, orgSorts } from './schema.ts';
+
+export type ResidencyMode = 'forward' | 'strict';
+
+export interface OrgRow {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly timezone: string;
+  readonly home_region: string | null;
+  /** What becomes of a request that arrives outside the home region. */
+  readonly residency_mode: ResidencyMode;
+  readonly status: 'active' | 'suspended';
+  readonly suspension_reason: string | null;
+  readonly ip_allow_list: readonly string[];
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at`;
+
+/** Other regions take what is later for what is newer, so it never stands still; asked under the row's lock. */
+const laterThanBefore = `greatest(clock_timestamp(), directory_changed_at + interval '1 microsecond')`;
+
+/** False when the slug is taken. */
+export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
+  const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN $5::text IS NOT NULL THEN clock_timestamp() END)
+                     ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
+  const inserted = await tx.query(statement, [
+    org.id,
+    org.name,
+    org.slug,
+    org.timezone,
+    org.home_region,
+    org.residency_mode,
+    org.status,
+    org.suspension_reason,
+    org.ip_allow_list,
+    org.created_at,
+    org.updated_at,
+  ]);
+  return inserted.length > 0;
+}
+
+export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | undefined> {
+  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL`, [
+    orgId,
+  ]);
+  return row;
+}
+
+export async function findOrgBySlug(db: Queryable, slug: string): Promise<OrgRow | undefined> {
+  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE slug = $1 AND removed_at IS NULL`, [
+    slug,
+  ]);
+  return row;
+}
+
+/** Locks the row, so that what was read is still true when it is changed. */
+export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | undefined> {
+  const [row] = await tx.query<OrgRow>(
+    `SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
+    [orgId],
+  );
+  return row;
+}
+
+export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
+  await tx.query(
+    `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, residency_mode = $6, status = $7,
+                     suspension_reason = $8, ip_allow_list = $9, updated_at = $10,
+                     directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN ${laterThanBefore}
+                                                 ELSE directory_changed_at END
+      WHERE id = $1`,
+    [
+      org.id,
+      org.name,
+      org.slug,
+      org.timezone,
+      org.home_region,
+      org.residency_mode,
+      org.status,
+      org.suspension_reason,
+      org.ip_allow_list,
+      org.updated_at,
+    ],
+  );
+}
+
+/** Something changed that other regions have to be told of, if the org has a home region. */
+export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
+  await tx.query(
+    `UPDATE orgs SET directory_changed_at = ${laterThanBefore} WHERE id = $1 AND directory_changed_at IS NOT NULL`,
+    [orgId],
+  );
+}
+
+export async function listOrgs(db: Queryable, query: Static<typeof OrgFilters>): Promise<PageOf<OrgRow>> {
+  return selectPage<OrgRow>(db, {
+    select: `SELECT ${columns} FROM orgs`,
+    where: [
+      ['(removed_at IS NULL) = ?', true],
+      ['status = ?', query.status],
+      ['slug = ?', query.slug],
+      ['name = ?', query.name],
+    ],
+    sorts: orgSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}

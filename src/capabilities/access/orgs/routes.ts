@@ -1,0 +1,211 @@
+import type { EventType } from '../../../contract/events.ts';
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { clearAllowList, putAllowList } from './ip-allow-list.ts';
+import { createOrg, type OrgChange, patchOrg, reinstateOrg, suspendOrg, viewOrg } from './orgs.ts';
+import { findOrg, listOrgs, type OrgRow } from './queries.ts';
+import {
+  CreateOrg,
+  IpAllowListView,
+  OrgFilters,
+  OrgView,
+  PatchOrg,
+  PatchOwnOrg,
+  PutIpAllowList,
+  SuspendOrg,
+} from './schema.ts';
+
+export interface OrgDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const operator = { kind: 'operator' } as const;
+const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
+const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+
+export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
+  async function requireOrg(orgId: string): Promise<OrgRow> {
+    const org = await findOrg(db, orgId);
+    if (org === undefined) {
+      throw refuse('not_found');
+    }
+    return org;
+  }
+
+  return [
+    write({
+      id: 'orgs.create',
+      method: 'POST',
+      path: '/v1/admin/orgs',
+      summary: 'Create an organization',
+      description: 'Without `slug` one is made from the name. Mint its first owner key next.',
+      access: operator,
+      body: CreateOrg,
+      success: 201,
+      response: OrgView,
+      errors: ['conflict'],
+      async handler({ body, now }, tx) {
+        const org = await createOrg(tx, ids, now, body);
+        const change: Change = {
+          tenantId: org.id,
+          target: { kind: 'org', id: org.id },
+          after: viewOrg(org),
+          event: 'org.created',
+        };
+        return { body: viewOrg(org), changes: [change] };
+      },
+    }),
+    read({
+      id: 'orgs.list',
+      path: '/v1/admin/orgs',
+      summary: 'List organizations',
+      access: operator,
+      query: OrgFilters,
+      response: page(OrgView),
+      async handler({ query }) {
+        const { data, next_cursor } = await listOrgs(db, query);
+        return { data: data.map(viewOrg), next_cursor };
+      },
+    }),
+    read({
+      id: 'orgs.read',
+      path: '/v1/admin/orgs/{org_id}',
+      summary: 'Read an organization as an operator',
+      access: operator,
+      response: OrgView,
+      handler: async ({ params }) => viewOrg(await requireOrg(params.org_id)),
+    }),
+    write({
+      id: 'orgs.change',
+      method: 'PATCH',
+      path: '/v1/admin/orgs/{org_id}',
+      summary: 'Change an organization as an operator',
+      access: operator,
+      body: PatchOrg,
+      success: 200,
+      response: OrgView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        return outcome(await patchOrg(tx, params.org_id, now, body), 'org.updated');
+      },
+    }),
+    write({
+      id: 'orgs.suspend',
+      method: 'POST',
+      path: '/v1/admin/orgs/{org_id}/suspend',
+      summary: 'Suspend an organization',
+      description: 'Its keys answer 403 `org_suspended` from then on.',
+      access: operator,
+      body: SuspendOrg,
+      bodyOptional: true,
+      success: 200,
+      response: OrgView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        return outcome(await suspendOrg(tx, params.org_id, now, body.reason), 'org.suspended');
+      },
+    }),
+    write({
+      id: 'orgs.reinstate',
+      method: 'POST',
+      path: '/v1/admin/orgs/{org_id}/reinstate',
+      summary: 'Reinstate a suspended organization',
+      access: operator,
+      success: 200,
+      response: OrgView,
+      errors: ['conflict'],
+      async handler({ params, now }, tx) {
+        return outcome(await reinstateOrg(tx, params.org_id, now), 'org.reinstated');
+      },
+    }),
+    read({
+      id: 'org.read',
+      path: '/v1/orgs/{id}',
+      summary: "Read the caller's organization",
+      access: reader,
+      response: OrgView,
+      handler: async ({ params }) => viewOrg(await requireOrg(params.id)),
+    }),
+    write({
+      id: 'org.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}',
+      summary: "Change the caller's organization",
+      access: owner,
+      body: PatchOwnOrg,
+      success: 200,
+      response: OrgView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        return outcome(await patchOrg(tx, params.id, now, body), 'org.updated');
+      },
+    }),
+    read({
+      id: 'org.ip_allow_list.read',
+      path: '/v1/orgs/{id}/ip-allow-list',
+      summary: 'Read the IP allow-list',
+      access: reader,
+      response: IpAllowListView,
+      handler: async ({ params }) => ({ cidrs: [...(await requireOrg(params.id)).ip_allow_list] }),
+    }),
+    write({
+      id: 'org.ip_allow_list.put',
+      method: 'PUT',
+      path: '/v1/orgs/{id}/ip-allow-list',
+      summary: 'Replace the IP allow-list',
+      description:
+        'Calls with a key of the org from any other address answer 403 `ip_not_allowed`. A list that would lock out ' +
+        'the caller is refused with `conflict` unless `force` is set.',
+      access: owner,
+      body: PutIpAllowList,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: IpAllowListView,
+      errors: ['conflict'],
+      async handler({ params, body, now, address }, tx) {
+        const request = {
+          orgId: params.id,
+          cidrs: body.cidrs,
+          force: body.force === true,
+          callerAddress: address,
+        };
+        const { before, after } = await putAllowList(tx, now, request);
+        return { body: { cidrs: [...after.ip_allow_list] }, changes: [allowListChange(before, after)] };
+      },
+    }),
+    write({
+      id: 'orgs.ip_allow_list.clear',
+      method: 'DELETE',
+      path: '/v1/admin/orgs/{org_id}/ip-allow-list',
+      summary: 'Clear the IP allow-list of an organization as an operator',
+      description: 'For an org that has locked itself out: afterwards any address may call.',
+      access: operator,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const { before, after } = await clearAllowList(tx, now, params.org_id);
+        return { body: {}, changes: [allowListChange(before, after)] };
+      },
+    }),
+  ];
+}
+
+function outcome({ before, after }: OrgChange, event: EventType): { body: OrgView; changes: Change[] } {
+  const target = { kind: 'org', id: after.id };
+  const body = viewOrg(after);
+  return { body, changes: [{ tenantId: after.id, target, before: viewOrg(before), after: body, event }] };
+}
+
+function allowListChange(before: OrgRow, after: OrgRow): Change {
+  return {
+    tenantId: after.id,
+    target: { kind: 'ip_allow_list', id: after.id },
+    before: { cidrs: before.ip_allow_list },
+    after: { cidrs: after.ip_allow_list },
+    event: 'org.ip_allow_list_updated',
+  };
+}

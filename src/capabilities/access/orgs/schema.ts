@@ -1,0 +1,78 @@
+import { type Static, Type } from 'typebox';
+import { listParameters } from '../../../platform/http/list.ts';
+import {
+  choice,
+  closed,
+  id,
+  name,
+  nullable,
+  partial,
+  reason,
+  timestamp,
+  timezone,
+} from '../../../platform/http/schemas.ts';
+
+const slug = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  description:
+    'Lowercase letters, digits and single hyphens; unique among all orgs. One that another org gave up is `conflict` for a year.',
+});
+export const region = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  description: 'The name of a region: lowercase letters, digits and single hyphens.',
+});
+const status = choice(['active', 'suspended']);
+
+export const OrgView = closed({
+  id,
+  name: Type.String(),
+  slug: Type.String(),
+  timezone: Type.String(),
+  home_region: nullable(Type.String()),
+  residency_mode: choice(['forward', 'strict']),
+  status,
+  suspension_reason: nullable(Type.String()),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+export type OrgView = Static<typeof OrgView>;
+
+export const CreateOrg = closed({
+  name,
+  slug: Type.Optional(slug),
+  timezone: Type.Optional(timezone),
+  home_region: Type.Optional(nullable(region)),
+});
+export type CreateOrg = Static<typeof CreateOrg>;
+
+/** What an operator may change. */
+export const PatchOrg = partial({ name, slug, timezone, home_region: nullable(region) });
+export type PatchOrg = Static<typeof PatchOrg>;
+
+/** What an org's owner may change; where the data live is for the operator to say. */
+export const PatchOwnOrg = partial({ name, slug, timezone });
+
+export const SuspendOrg = closed({ reason: Type.Optional(reason) });
+
+export const orgSorts = { created_at: 'timestamptz', name: 'text' } as const;
+export const OrgFilters = listParameters(orgSorts, {
+  status: Type.Optional(status),
+  slug: Type.Optional(Type.String({ minLength: 1, maxLength: 63 })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+});
+
+export const allowListMax = 1_000;
+export const IpAllowListView = closed({ cidrs: Type.Array(Type.String()) });
+export const PutIpAllowList = closed({
+  cidrs: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+    maxItems: allowListMax,
+    description: 'IPv4 or IPv6 addresses or CIDR ranges. Empty: any address may call.',
+  }),
+  force: Type.Optional(
+    Type.Boolean({ description: "Accept a list that the caller's own address is not on.", default: false }),
+  ),
+});

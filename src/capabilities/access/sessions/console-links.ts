@@ -1,0 +1,188 @@
+/**
+ * Links that sign an operator in to the console, once: for whoever has a shell on the machine and no wish to paste a key.
+ * An org that is named is entered with a role in it, unless it forbids that or wants to be asked; what is done there is written
+ * to that org's audit log as the operator's doing.
+ */
+import { type Static, Type } from 'typebox';
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
+import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/access.ts';
+import { type Page, redirectTo } from '../../../platform/http/page.ts';
+import { type Route, write } from '../../../platform/http/route.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import type { Appending } from '../../compliance/audit/index.ts';
+import { lockOrg } from '../orgs/index.ts';
+import { openSession, showRefusal } from './pages.ts';
+import { consoleHome } from './return-path.ts';
+import type { Sessions } from './sessions.ts';
+import { signInAnswer } from './sign-in-frame.ts';
+import { createTokens, tokenDigest } from './token.ts';
+
+const linkMinutes = 10;
+
+const MakeConsoleLink = closed({
+  org_id: Type.Optional(
+    Type.String({ ...id, description: 'Into this org, rather than the operator pages.' }),
+  ),
+  role: Type.Optional(choice(orgRoles, 'The role in that org. Default: `owner`.')),
+});
+
+const ConsoleLink = closed({
+  url: Type.String({ description: 'Signs in whoever opens it, once.' }),
+  org_id: nullable(Type.String()),
+  role: Type.Unsafe<OrgRole | null>({ type: ['string', 'null'], enum: [...orgRoles, null] }),
+  expires_at: timestamp,
+});
+
+export interface ConsoleLinkDependencies extends Appending {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  readonly sessions: Sessions;
+  /** Whether operators may enter the org without asking it. Whoever decides by it has locked the org. */
+  admitsUnasked(tx: Queryable, orgId: string): Promise<boolean>;
+  baseUrl(): string;
+}
+
+export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; pages: Page[] } {
+  const { db, ids, heads, sessions, admitsUnasked, baseUrl } = deps;
+  const tokens = createTokens(deps.secrets, 'console link');
+  const path = '/console/link/{token}';
+  const over = () =>
+    refuse('gone', 'This link was used already or is over. `purser console-link` prints a new one.');
+  const checkAdmitted = async (tx: Queryable, orgId: string) => {
+    if ((await lockOrg(tx, orgId)) === undefined) {
+      throw refuse('not_found');
+    }
+    if (!(await admitsUnasked(tx, orgId))) {
+      throw refuse(
+        'conflict',
+        'The organization forbids support access or wants to approve it. A support grant is the way to ask.',
+      );
+    }
+  };
+
+  const routes = [
+    write({
+      id: 'console_links.make',
+      method: 'POST',
+      path: '/v1/admin/console-links',
+      summary: 'Make a link that signs in to the console, once',
+      description: `It can be used within ${linkMinutes} minutes. The session ends with the operator key that made the link. An organization that forbids support access, or wants to approve it, is not entered by a link (409).`,
+      access: { kind: 'operator' },
+      body: MakeConsoleLink,
+      bodyOptional: true,
+      success: 201,
+      response: ConsoleLink,
+      errors: ['not_found', 'conflict'],
+      async handler({ body, caller, now }, tx) {
+        const { org_id, role } = body;
+        if (org_id !== undefined) {
+          await checkAdmitted(tx, org_id);
+        }
+        const token = tokens.issue();
+        const link: LinkRow = {
+          digest: tokenDigest(token),
+          tenant_id: org_id ?? platformTenant,
+          key_id: caller.keyId,
+          role: org_id === undefined ? null : (role ?? 'owner'),
+          created_at: now,
+          expires_at: new Date(now.getTime() + linkMinutes * 60_000),
+        };
+        await insertLink(tx, link);
+        const view: Omit<Static<typeof ConsoleLink>, 'url'> = {
+          org_id: org_id ?? null,
+          role: link.role,
+          expires_at: link.expires_at.toISOString(),
+        };
+        return {
+          body: { ...view, url: `${baseUrl()}/console/link/${token}` },
+          changes: [
+            { tenantId: link.tenant_id, target: { kind: 'console_link', id: link.tenant_id }, after: view },
+          ],
+        };
+      },
+    }),
+  ];
+
+  const pages: Page[] = [
+    {
+      path,
+      // It asks before it uses the link up: programs that preview links open them too.
+      async handler(visit) {
+        if (!tokens.isOurs(visit.params.token ?? '')) {
+          throw over();
+        }
+        return signInAnswer(visit, {
+          title: 'Sign in',
+          main: `<form method="post"><button autofocus>Sign in to Purser</button></form>
+<p class="soft">The link can be used once.</p>`,
+        });
+      },
+      refused: showRefusal,
+    },
+    {
+      method: 'POST',
+      path,
+      async handler(visit) {
+        const { params, now, address, headers } = visit;
+        const { cookie } = await db.transaction(async (tx) => {
+          const link = await takeLink(tx, tokenDigest(params.token ?? ''));
+          if (link === undefined || link.expires_at <= now) {
+            throw over();
+          }
+          if (link.tenant_id !== platformTenant) {
+            await checkAdmitted(tx, link.tenant_id);
+          }
+          return openSession(
+            tx,
+            { ids, heads, sessions },
+            {
+              tenantId: link.tenant_id,
+              method: 'link',
+              holder: { keyId: link.key_id, ...(link.role !== null && { role: link.role }) },
+              address,
+              userAgent: headers['user-agent'],
+              now,
+            },
+            visit,
+          );
+        });
+        return redirectTo(consoleHome, { 'set-cookie': cookie });
+      },
+      refused: showRefusal,
+    },
+  ];
+  return { routes, pages };
+}
+
+interface LinkRow {
+  readonly digest: string;
+  readonly tenant_id: string;
+  readonly key_id: string;
+  readonly role: OrgRole | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+async function insertLink(tx: Queryable, link: LinkRow): Promise<void> {
+  await tx.query(
+    'INSERT INTO console_links (digest, tenant_id, key_id, role, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)',
+    [link.digest, link.tenant_id, link.key_id, link.role, link.created_at, link.expires_at],
+  );
+}
+
+/** Whoever deletes the row has used the link. */
+async function takeLink(tx: Queryable, digest: string): Promise<LinkRow | undefined> {
+  const [row] = await tx.query<LinkRow>('DELETE FROM console_links WHERE digest = $1 RETURNING *', [digest]);
+  return row;
+}
+
+export async function deleteOldLinks(db: Queryable, now: Date, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM console_links WHERE digest IN (SELECT digest FROM console_links WHERE expires_at <= $1 LIMIT $2)
+     RETURNING 1 AS one`,
+    [now, limit],
+  );
+  return deleted.length;
+}

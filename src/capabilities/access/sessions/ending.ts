@@ -1,0 +1,97 @@
+/** Ending sessions: one's own, and as an admin those of others. */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { type Caller, outranks } from '../../../platform/http/access.ts';
+import type { Change } from '../../../platform/http/route.ts';
+import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
+import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
+
+/** Those below an admin see their own sessions alone. */
+export function ownOnly(caller: Caller): string | undefined {
+  return outranks('admin', caller.role) ? caller.keyId : undefined;
+}
+
+/** Ending one that is over changes nothing, so it can be repeated. */
+export async function revokeSession(
+  tx: Transaction,
+  { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
+  now: Date,
+  caller: Caller,
+  sessionId: string,
+): Promise<Change[]> {
+  const session = await lockSession(tx, idleSeconds, caller.tenantId, sessionId);
+  const own = ownOnly(caller);
+  if (session === undefined || (own !== undefined && holderOf(session) !== own)) {
+    throw refuse('not_found');
+  }
+  return sessionStatus(session, now) === 'active' ? [await end(tx, session, now)] : [];
+}
+
+export async function end(tx: Transaction, session: HeldSessionRow, now: Date): Promise<Change> {
+  await endSession(tx, session, now);
+  return {
+    tenantId: session.tenant_id,
+    target: { kind: 'session', id: session.id },
+    before: viewSession(session, now),
+    after: viewSession({ ...session, ended_at: now }, now),
+  };
+}
+
+/** Ends those of one member. */
+export async function endMemberSessions(
+  tx: Transaction,
+  { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
+  orgId: string,
+  memberId: string,
+  now: Date,
+): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (const session of await lockMemberSessions(tx, idleSeconds, orgId, memberId)) {
+    if (sessionStatus(session, now) === 'active') {
+      changes.push(await end(tx, session, now));
+    }
+  }
+  return changes;
+}
+
+export interface BulkEnd {
+  readonly orgId: string;
+  /** The session that asks for it stays. */
+  readonly exceptId: string | undefined;
+  readonly now: Date;
+}
+
+/** Ends what was opened in an org without its identity provider; returns how many. An operator who came by a link stays. */
+export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: BulkEnd): Promise<number> {
+  const ended = await tx.query(
+    `UPDATE sessions SET ended_at = $2
+      WHERE tenant_id = $1 AND ended_at IS NULL AND method IN ('key', 'invitation') AND id IS DISTINCT FROM $3
+      RETURNING 1 AS one`,
+    [orgId, now, exceptId ?? null],
+  );
+  return ended.length;
+}
+
+/** The identity provider whose sessions stay; undefined: none of them. */
+export interface FederatedBy {
+  readonly kind: string;
+  readonly issuer: string;
+}
+
+/** Ends what was opened in an org by another identity provider than `provider`; returns how many. */
+export async function endFederated(
+  tx: Transaction,
+  { orgId, exceptId, now }: BulkEnd,
+  provider: FederatedBy | undefined,
+): Promise<number> {
+  const ended = await tx.query(
+    `UPDATE sessions s SET ended_at = $2
+      WHERE tenant_id = $1 AND ended_at IS NULL AND method IN ('oidc', 'saml') AND id IS DISTINCT FROM $3
+        AND (method IS DISTINCT FROM $4 OR EXISTS (
+              SELECT 1 FROM members m
+               WHERE m.org_id = s.tenant_id AND m.id = s.member_id AND m.issuer IS DISTINCT FROM $5))
+      RETURNING 1 AS one`,
+    [orgId, now, exceptId ?? null, provider?.kind ?? null, provider?.issuer ?? null],
+  );
+  return ended.length;
+}

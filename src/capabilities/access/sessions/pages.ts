@@ -1,0 +1,239 @@
+/** Signing in with a key, and signing out. */
+import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import {
+  type Credential,
+  checkResidency,
+  checkStanding,
+  platformTenant,
+} from '../../../platform/http/access.ts';
+import type { AuthBackoff } from '../../../platform/http/auth-backoff.ts';
+import { escapeHtml } from '../../../platform/http/html.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/page.ts';
+import { type Actor, type Appending, type Attempts, recordChange } from '../../compliance/audit/index.ts';
+import { lockOrg } from '../orgs/index.ts';
+import { end } from './ending.ts';
+import { refusedSignIn } from './refused-sign-in.ts';
+import { returnPath } from './return-path.ts';
+import { actorKindOf, holderOf, type SessionOpening, type Sessions } from './sessions.ts';
+import { complaint, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
+
+export interface SignInDependencies extends Appending {
+  readonly db: Database;
+  readonly sessions: Sessions;
+  readonly backoff: AuthBackoff;
+  readonly attempts: Pick<Attempts, 'note'>;
+  findCredential(token: string): Promise<Credential | undefined>;
+  /** Where SSO is required, no key signs anybody in. */
+  requiresSso(db: Queryable, orgId: string): Promise<boolean>;
+}
+
+export function signInPages(deps: SignInDependencies): Page[] {
+  const { db, ids, heads, sessions, backoff, attempts, findCredential, requiresSso } = deps;
+
+  async function signInWithKey(visit: Visit, form: URLSearchParams): Promise<PageAnswer> {
+    const credential = await findCredential((form.get('key') ?? '').trim());
+    try {
+      if (credential === undefined) {
+        throw unknownKey(visit);
+      }
+      const cookie = await openWith(credential, visit);
+      return redirectTo(returnPath(form.get('return_to')), { 'set-cookie': cookie });
+    } catch (error) {
+      if (error instanceof Refusal) {
+        attempts.note(refusedSignIn(tenantOf(credential), actorOf(credential), error, visit));
+      }
+      throw error;
+    }
+  }
+
+  function unknownKey({ address }: Visit): Refusal {
+    const seconds = backoff.failed(address);
+    return seconds === undefined
+      ? refuse('unauthorized', 'There is no such key.')
+      : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed keys from here.');
+  }
+
+  async function openWith(credential: Credential, visit: Visit): Promise<string> {
+    const { address, now, headers } = visit;
+    checkStanding(credential, address, now);
+    checkResidency(credential.org);
+    const opening: SessionOpening = {
+      tenantId: tenantOf(credential),
+      method: 'key',
+      holder: { keyId: credential.keyId },
+      address,
+      userAgent: headers['user-agent'],
+      now,
+    };
+    const { cookie } = await db.transaction(async (tx) => {
+      await checkKeysMaySignIn(tx, credential);
+      return openSession(tx, { ids, heads, sessions }, opening, visit);
+    });
+    return cookie;
+  }
+
+  /** Under the org's lock: the request that makes SSO required ends every session that was opened before. */
+  async function checkKeysMaySignIn(tx: Transaction, { org }: Credential): Promise<void> {
+    if (org === null) {
+      return;
+    }
+    await lockOrg(tx, org.id);
+    if (await requiresSso(tx, org.id)) {
+      throw refuse('forbidden', 'This organization requires single sign-on.');
+    }
+  }
+
+  async function signOut(visit: Visit): Promise<PageAnswer> {
+    await db.transaction((tx) => closeSession(tx, { ids, heads, sessions }, visit));
+    return redirectTo('/console/login', { 'set-cookie': sessions.clearCookie() });
+  }
+
+  return [
+    {
+      path: '/console/login',
+      async handler(visit) {
+        const { query, headers, now } = visit;
+        const returnTo = returnPath(query.get('return_to'));
+        const found = await sessions.find(headers.cookie, now);
+        if (found.kind === 'live') {
+          return redirectTo(returnTo);
+        }
+        const over = found.kind === 'ended' ? 'Your session is over. Sign in again.' : undefined;
+        const forget = found.kind === 'none' ? {} : { 'set-cookie': sessions.clearCookie() };
+        return loginForm(visit, { returnTo, problem: over, headers: forget });
+      },
+      refused: showRefusal,
+    },
+    {
+      method: 'POST',
+      path: '/console/login',
+      async handler(visit) {
+        const form = await visit.form();
+        try {
+          return await signInWithKey(visit, form);
+        } catch (error) {
+          if (!(error instanceof Refusal)) {
+            throw error;
+          }
+          return loginForm(visit, { ...problemOf(error), returnTo: returnPath(form.get('return_to')) });
+        }
+      },
+      refused: showRefusal,
+    },
+    { method: 'POST', path: '/console/logout', handler: signOut, refused: showRefusal },
+    { path: '/console/sso', handler: async (visit) => onwardToSso(visit), refused: showRefusal },
+  ];
+}
+
+function tenantOf(credential: Credential | undefined): string {
+  return credential?.org?.id ?? platformTenant;
+}
+
+function actorOf(credential: Credential | undefined): Pick<Actor, 'kind' | 'id'> {
+  if (credential === undefined) {
+    return { kind: 'service', id: 'console' };
+  }
+  return { kind: credential.role === 'operator' ? 'operator' : 'key', id: credential.keyId };
+}
+
+/** Ends the session that the browser has, as its holder does; a sign-in that does not succeed leaves it. */
+async function closeSession(
+  tx: Transaction,
+  { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
+  { headers, now, address, traceId }: Pick<Visit, 'headers' | 'now' | 'address' | 'traceId'>,
+): Promise<void> {
+  const session = await sessions.lockActive(tx, headers.cookie, now);
+  if (session !== undefined) {
+    const actor = { kind: actorKindOf(session), id: holderOf(session), at: now, address, traceId };
+    await recordChange(tx, { ids, heads }, actor, 'sessions.close', await end(tx, session, now));
+  }
+}
+
+/** Opens a session in place of the browser's former one and writes down who signed in, in the transaction of what proved it. */
+export async function openSession(
+  tx: Transaction,
+  { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
+  opening: SessionOpening,
+  visit: Pick<Visit, 'headers' | 'now' | 'address' | 'traceId'>,
+) {
+  const { traceId } = visit;
+  await closeSession(tx, { ids, heads, sessions }, visit);
+  const opened = await sessions.open(tx, opening);
+  const { tenantId, holder, now, address, method } = opening;
+  // A session that could not be used from here, or now, is not opened.
+  checkStanding(opened.credential, address, now);
+  checkResidency(opened.credential.org);
+  const actor =
+    'memberId' in holder
+      ? ({ kind: 'member', id: holder.memberId } as const)
+      : ({
+          kind: tenantId === platformTenant || method === 'link' ? 'operator' : 'key',
+          id: holder.keyId,
+        } as const);
+  await recordChange(tx, { ids, heads }, { ...actor, at: now, address, traceId }, 'sessions.open', {
+    tenantId,
+    target: { kind: 'session', id: opened.session.id },
+    after: { method, address, user_agent: opened.session.user_agent },
+  });
+  return opened;
+}
+
+interface LoginForm {
+  readonly status?: number;
+  readonly returnTo: string;
+  readonly problem: string | undefined;
+  readonly headers?: PageAnswer['headers'];
+}
+
+function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {} }: LoginForm): PageAnswer {
+  return signInAnswer(visit, {
+    status,
+    title: 'Sign in',
+    headers,
+    main: `${complaint(problem)}
+<form method="post" action="/console/login">
+<input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
+<label for="key">API key</label>
+<input id="key" name="key" type="password" autocomplete="current-password" required spellcheck="false" aria-describedby="key-help">
+<p id="key-help" class="soft">Starts with <code>svc_</code>. You can do here what the key may do, until it ends.</p>
+<button>Sign in</button>
+</form>
+<h2>Or with your company</h2>
+<form method="get" action="/console/sso">
+<input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
+<label for="org">Short name of the organization</label>
+<input id="org" name="org" required autocomplete="organization" spellcheck="false">
+<button>Continue</button>
+</form>`,
+  });
+}
+
+/**
+ * On by a page rather than a redirect: what a form leads to by redirects is bound by the policy that its page may only send
+ * forms to us, and an identity provider is elsewhere.
+ */
+function onwardToSso(visit: Visit): PageAnswer {
+  const { query } = visit;
+  const slug = encodeURIComponent(query.get('org')?.trim().toLowerCase() ?? '');
+  const path = `/sso/${slug}/login?return_to=${encodeURIComponent(returnPath(query.get('return_to')))}`;
+  return signInAnswer(visit, {
+    title: 'Sign in',
+    main: `<p><a href="${escapeHtml(path)}">Continue to single sign-on</a></p>`,
+    headers: { refresh: `0; url=${path}` },
+  });
+}
+
+function problemOf({ code, status, message, details }: Refusal): Omit<LoginForm, 'returnTo'> {
+  const seconds = (details as { retry_after_seconds?: number }).retry_after_seconds;
+  return {
+    // A form that was filled in wrongly; what a key's own code says of machines is not for people.
+    status: code === 'gone' ? 401 : status,
+    problem: message,
+    ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+  };
+}
+
+export function showRefusal({ status, message }: Refusal, seen: Seen): PageAnswer {
+  return refusedAnswer(seen, status, message);
+}

@@ -1,0 +1,183 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { OrgRole, Role } from '../../../platform/http/access.ts';
+import { type Condition, type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
+import { type SessionFilters, type SessionMethod, type SessionStatus, sessionSorts } from './schema.ts';
+
+export interface SessionRow {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly digest: string;
+  readonly method: SessionMethod;
+  /** Whose session it is: one of the two. */
+  readonly key_id: string | null;
+  readonly member_id: string | null;
+  readonly role: OrgRole | null;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly created_at: Date;
+  readonly last_seen_at: Date;
+  readonly expires_at: Date;
+  readonly ended_at: Date | null;
+}
+
+/** A session with what is true of its holder now. */
+export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
+  /** When it is over by itself: at its end, at its key's, or for want of anything done. */
+  readonly over_at: Date;
+  readonly key_name: string | null;
+  readonly key_role: Role | null;
+  readonly key_scopes: readonly string[] | null;
+  readonly key_revoked_at: Date | null;
+  readonly key_ends_at: Date | null;
+  readonly member_name: string | null;
+  readonly member_role: OrgRole | null;
+  readonly member_removed_at: Date | null;
+}
+
+const columns = `tenant_id, id, digest, method, key_id, member_id, role, address, user_agent, created_at, last_seen_at, expires_at, ended_at`;
+
+/** A whole number from our own settings, so it may stand in the statement. */
+const held = (idleSeconds: number) => `
+  SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
+         k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at, m.name AS member_name, m.role AS member_role,
+         m.removed_at AS member_removed_at, ${credentialOrgColumns}
+    FROM sessions s
+    LEFT JOIN keys k ON k.id = s.key_id
+    LEFT JOIN members m ON m.org_id = s.tenant_id AND m.id = s.member_id
+    LEFT JOIN orgs o ON o.id = s.tenant_id`;
+
+export async function insertSession(tx: Queryable, session: SessionRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO sessions (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      session.tenant_id,
+      session.id,
+      session.digest,
+      session.method,
+      session.key_id,
+      session.member_id,
+      session.role,
+      session.address,
+      session.user_agent,
+      session.created_at,
+      session.last_seen_at,
+      session.expires_at,
+      session.ended_at,
+    ],
+  );
+}
+
+/** Crosses tenants, as `findKeyByDigest` does: a digest is how the tenant is found in the first place. */
+export async function findSessionByDigest(
+  db: Queryable,
+  idleSeconds: number,
+  digest: string,
+): Promise<HeldSessionRow | undefined> {
+  const [row] = await db.query<HeldSessionRow>(`${held(idleSeconds)} WHERE s.digest = $1`, [digest]);
+  return row;
+}
+
+export async function lockSession(
+  tx: Queryable,
+  idleSeconds: number,
+  tenantId: string,
+  sessionId: string,
+): Promise<HeldSessionRow | undefined> {
+  const [row] = await tx.query<HeldSessionRow>(
+    `${held(idleSeconds)} WHERE s.tenant_id = $1 AND s.id = $2 FOR UPDATE OF s`,
+    [tenantId, sessionId],
+  );
+  return row;
+}
+
+/** Those of a member that nobody has ended. */
+export async function lockMemberSessions(
+  tx: Queryable,
+  idleSeconds: number,
+  tenantId: string,
+  memberId: string,
+): Promise<HeldSessionRow[]> {
+  return tx.query<HeldSessionRow>(
+    `${held(idleSeconds)} WHERE s.tenant_id = $1 AND s.member_id = $2 AND s.ended_at IS NULL
+      ORDER BY s.id FOR UPDATE OF s`,
+    [tenantId, memberId],
+  );
+}
+
+export async function touchSession(db: Queryable, { tenant_id, id }: SessionRow, now: Date): Promise<void> {
+  await db.query(
+    'UPDATE sessions SET last_seen_at = $3 WHERE tenant_id = $1 AND id = $2 AND last_seen_at < $3',
+    [tenant_id, id, now],
+  );
+}
+
+export async function endSession(tx: Queryable, { tenant_id, id }: SessionRow, now: Date): Promise<void> {
+  await tx.query('UPDATE sessions SET ended_at = $3 WHERE tenant_id = $1 AND id = $2 AND ended_at IS NULL', [
+    tenant_id,
+    id,
+    now,
+  ]);
+}
+
+/** Removes some that are long over; returns how many. What was given out is known by its signature. */
+export async function deleteOldSessions(db: Queryable, before: Date, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM sessions WHERE (tenant_id, id) IN (
+       SELECT tenant_id, id FROM sessions WHERE expires_at <= $1 LIMIT $2
+     ) RETURNING 1 AS one`,
+    [before, limit],
+  );
+  return deleted.length;
+}
+
+export interface SessionListing {
+  readonly tenantId: string;
+  /** Only the sessions of this key or member. */
+  readonly holder: string | undefined;
+  readonly now: Date;
+  readonly idleSeconds: number;
+}
+
+export async function listSessions(
+  db: Queryable,
+  { tenantId, holder, now, idleSeconds }: SessionListing,
+  query: SessionFilters,
+): Promise<PageOf<HeldSessionRow>> {
+  return selectPage<HeldSessionRow>(db, {
+    select: `SELECT * FROM (${held(idleSeconds)}) AS held`,
+    where: [
+      ['tenant_id = ?', tenantId],
+      ['coalesce(key_id, member_id) = ?', holder],
+      ['key_id = ?', query.key_id],
+      ['member_id = ?', query.member_id],
+      ['method = ?', query.method],
+      ...statusConditions(query.status, now),
+    ],
+    sorts: sessionSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}
+
+/** The same order as in `sessionStatus`: revoked before expired. */
+function statusConditions(status: SessionStatus | undefined, now: Date): Condition[] {
+  const isRevoked =
+    'ended_at IS NOT NULL OR key_revoked_at IS NOT NULL OR member_removed_at IS NOT NULL OR coalesce(key_ends_at <= ?, false)';
+  switch (status) {
+    case undefined:
+      return [];
+    case 'revoked':
+      return [[`(${isRevoked})`, now]];
+    case 'expired':
+      return [
+        [`NOT (${isRevoked})`, now],
+        ['over_at <= ?', now],
+      ];
+    case 'active':
+      return [
+        [`NOT (${isRevoked})`, now],
+        ['over_at > ?', now],
+      ];
+  }
+}

@@ -1,0 +1,21 @@
+/** A sign-in that failed, as the audit log keeps it. */
+import type { Refusal } from '../../../contract/refusal.ts';
+import type { Visit } from '../../../platform/http/page.ts';
+import type { Actor, Attempt } from '../../compliance/audit/index.ts';
+
+export function refusedSignIn(
+  tenantId: string,
+  actor: Pick<Actor, 'kind' | 'id'>,
+  { code, message }: Refusal,
+  { now, address, traceId }: Pick<Visit, 'now' | 'address' | 'traceId'>,
+): Attempt {
+  return {
+    tenantId,
+    actor: { ...actor, at: now, address, traceId },
+    action: 'sessions.open',
+    outcome: 'denied',
+    code,
+    target: { kind: 'tenant', id: tenantId },
+    detail: { reason: message },
+  };
+}

@@ -1,0 +1,218 @@
+/**
+ * The life of a session: opened by a sign-in, used, and over when its time is, when somebody ends it, or when whoever it
+ * belongs to may no longer sign in. It is read from the database at each request, with its holder, so that what was
+ * withdrawn is withdrawn at once in every process; people click far less often than machines call.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import {
+  type CallerSession,
+  type Credential,
+  type OrgRole,
+  platformTenant,
+  type Role,
+} from '../../../platform/http/access.ts';
+import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/cookies.ts';
+import type { FoundSession, SessionFinder } from '../../../platform/http/found-session.ts';
+import { memberScopes } from '../../../platform/http/granting.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { credentialOrg } from '../keys/index.ts';
+import {
+  findSessionByDigest,
+  type HeldSessionRow,
+  insertSession,
+  lockSession,
+  type SessionRow,
+  touchSession,
+} from './queries.ts';
+import type { SessionMethod, SessionStatus, SessionView } from './schema.ts';
+import { createTokens, tokenDigest } from './token.ts';
+
+const userAgentMax = 500;
+/** How often a session's last use is written at most. */
+const touchEverySeconds = 60;
+
+export interface SessionLifetimes {
+  readonly sessionIdleSeconds: number;
+  readonly sessionMaxSeconds: number;
+}
+
+export interface SessionDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly secrets: Secrets;
+  readonly lifetimes: SessionLifetimes;
+  /** Where this process runs; undefined while residency is off. */
+  readonly region: string | undefined;
+  baseUrl(): string;
+}
+
+/** Whose session it is to be, and how the sign-in came about. */
+export interface SessionOpening {
+  readonly tenantId: string;
+  readonly method: SessionMethod;
+  readonly holder: { readonly keyId: string; readonly role?: OrgRole } | { readonly memberId: string };
+  readonly address: string;
+  readonly userAgent: string | undefined;
+  readonly now: Date;
+}
+
+export interface OpenedSession {
+  readonly session: SessionRow;
+  readonly credential: Credential;
+  /** The header that gives the browser its cookie. */
+  readonly cookie: string;
+}
+
+export interface Sessions extends SessionFinder {
+  open(tx: Transaction, opening: SessionOpening): Promise<OpenedSession>;
+  /** The session whose cookie came along, locked; undefined if there is none that is active. */
+  lockActive(
+    tx: Transaction,
+    cookieHeader: string | undefined,
+    now: Date,
+  ): Promise<HeldSessionRow | undefined>;
+  readonly idleSeconds: number;
+}
+
+export function createSessions({
+  db,
+  ids,
+  secrets,
+  lifetimes,
+  region,
+  baseUrl,
+}: SessionDependencies): Sessions {
+  const { sessionIdleSeconds: idleSeconds, sessionMaxSeconds: maxSeconds } = lifetimes;
+  const tokens = createTokens(secrets, 'session');
+  const cookies = (): Cookies => cookiesNamed('purser_session', baseUrl());
+
+  return {
+    idleSeconds,
+    clearCookie: () => cookies().clear(),
+    async find(cookieHeader, now): Promise<FoundSession> {
+      const token = readCookie(cookieHeader, cookies().name);
+      if (token === undefined || token === '') {
+        return { kind: 'none' };
+      }
+      if (!tokens.isOurs(token)) {
+        return { kind: 'unknown' };
+      }
+      const session = await findSessionByDigest(db, idleSeconds, tokenDigest(token));
+      if (session === undefined || sessionStatus(session, now) !== 'active') {
+        return { kind: 'ended' };
+      }
+      await touch(db, session, now, Math.min(touchEverySeconds, idleSeconds / 4));
+      return { kind: 'live', credential: credentialOf(session, region) };
+    },
+    async lockActive(tx, cookieHeader, now) {
+      const token = readCookie(cookieHeader, cookies().name);
+      if (token === undefined || !tokens.isOurs(token)) {
+        return undefined;
+      }
+      const found = await findSessionByDigest(tx, idleSeconds, tokenDigest(token));
+      const locked = found && (await lockSession(tx, idleSeconds, found.tenant_id, found.id));
+      return locked !== undefined && sessionStatus(locked, now) === 'active' ? locked : undefined;
+    },
+    async open(tx, opening) {
+      const { tenantId, method, holder, address, userAgent, now } = opening;
+      const token = tokens.issue();
+      const session: SessionRow = {
+        tenant_id: tenantId,
+        id: ids.next('ses'),
+        digest: tokenDigest(token),
+        method,
+        key_id: 'keyId' in holder ? holder.keyId : null,
+        member_id: 'memberId' in holder ? holder.memberId : null,
+        role: ('role' in holder ? holder.role : undefined) ?? null,
+        address,
+        user_agent: (userAgent ?? '').slice(0, userAgentMax).toWellFormed(),
+        created_at: now,
+        last_seen_at: now,
+        expires_at: new Date(now.getTime() + maxSeconds * 1_000),
+        ended_at: null,
+      };
+      await insertSession(tx, session);
+      const held = await findSessionByDigest(tx, idleSeconds, session.digest);
+      if (held === undefined || sessionStatus(held, now) !== 'active') {
+        throw refuse('gone', 'Whoever this belongs to may not sign in any more.');
+      }
+      return { session, credential: credentialOf(held, region), cookie: cookies().set(token, maxSeconds) };
+    },
+  };
+}
+
+async function touch(db: Queryable, session: SessionRow, now: Date, everySeconds: number): Promise<void> {
+  if (now.getTime() - session.last_seen_at.getTime() >= everySeconds * 1_000) {
+    await touchSession(db, session, now);
+  }
+}
+
+export function sessionStatus(session: HeldSessionRow, now: Date): SessionStatus {
+  const { ended_at, key_revoked_at, key_ends_at, member_removed_at } = session;
+  if (
+    ended_at !== null ||
+    (session.key_role === null && session.member_role === null) ||
+    key_revoked_at !== null ||
+    member_removed_at !== null ||
+    (key_ends_at !== null && key_ends_at <= now)
+  ) {
+    return 'revoked';
+  }
+  return session.over_at <= now ? 'expired' : 'active';
+}
+
+/** The id of the key or member whose session it is. */
+export function holderOf({ key_id, member_id }: SessionRow): string {
+  return key_id ?? member_id ?? '';
+}
+
+export function actorKindOf({ member_id, key_role }: HeldSessionRow): CallerSession['actor'] {
+  return member_id !== null ? 'member' : key_role === 'operator' ? 'operator' : 'key';
+}
+
+/** Of somebody who is no more it is the least that there is. */
+function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
+  return role ?? key_role ?? member_role ?? 'viewer';
+}
+
+/** Role and scopes are those of the holder now; a member, and an operator by a link, may do all that the role may. */
+function credentialOf(session: HeldSessionRow, region: string | undefined): Credential {
+  const { tenant_id, key_scopes, role } = session;
+  return {
+    keyId: holderOf(session),
+    role: roleOf(session),
+    scopes: role === null && key_scopes !== null ? new Set(key_scopes) : memberScopes,
+    notBefore: null,
+    expiresAt: null,
+    revoked: false,
+    endsAt: null,
+    org: tenant_id === platformTenant ? null : credentialOrg(tenant_id, session, region),
+    session: { id: session.id, actor: actorKindOf(session), name: nameOf(session) },
+  };
+}
+
+function nameOf({ key_name, member_name }: HeldSessionRow): string {
+  return key_name ?? member_name ?? '';
+}
+
+/** `currentId` is the session that asks, if one does. */
+export function viewSession(session: HeldSessionRow, now: Date, currentId?: string): SessionView {
+  return {
+    id: session.id,
+    method: session.method,
+    key_id: session.key_id,
+    member_id: session.member_id,
+    name: nameOf(session),
+    role: roleOf(session),
+    address: session.address,
+    user_agent: session.user_agent,
+    status: sessionStatus(session, now),
+    current: session.id === currentId,
+    created_at: session.created_at.toISOString(),
+    last_seen_at: session.last_seen_at.toISOString(),
+    expires_at: session.over_at.toISOString(),
+    ended_at: session.ended_at?.toISOString() ?? null,
+  };
+}

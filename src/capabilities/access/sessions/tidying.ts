@@ -1,0 +1,22 @@
+/** Sessions that are long over are deleted; until then an admin can see who was signed in. So are links that are over. */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { deleteOldLinks } from './console-links.ts';
+import { deleteOldSessions } from './queries.ts';
+
+const keptDays = 90;
+const batch = 500;
+
+export function sessionTidying({ db, clock }: { readonly db: Database; readonly clock: Clock }): Job {
+  return {
+    id: 'delete-old-sessions',
+    everyMs: 3_600_000,
+    async runOnce() {
+      const now = clock.now();
+      const before = new Date(now.getTime() - keptDays * 24 * 3_600_000);
+      const sessions = await deleteOldSessions(db, before, batch);
+      return (await deleteOldLinks(db, now, batch)) === batch || sessions === batch;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/**
+ * Tokens that only this service gives out: random bytes, and a signature over them. The signature tells a token that was
+ * given out once from one that never was, however long ago its row was deleted, and without asking the database. Only
+ * the SHA-256 of a token is ever stored.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Secrets } from '../../../platform/secrets.ts';
+
+const randomBytesPerToken = 24;
+const signatureBytes = 16;
+const form = /^[A-Za-z0-9_-]{32}[A-Za-z0-9_-]{22}$/;
+
+export interface Tokens {
+  issue(): string;
+  /** Whether it was ever given out here, for this purpose. */
+  isOurs(token: string): boolean;
+}
+
+export function createTokens(secrets: Pick<Secrets, 'signer'>, purpose: string): Tokens {
+  const sign = secrets.signer(purpose);
+  const signature = (random: string) => sign(random).subarray(0, signatureBytes);
+  return {
+    issue() {
+      const random = randomBytes(randomBytesPerToken).toString('base64url');
+      return random + signature(random).toString('base64url');
+    },
+    isOurs(token) {
+      if (!form.test(token)) {
+        return false;
+      }
+      const signed = Buffer.from(token.slice(32), 'base64url');
+      return signed.length === signatureBytes && timingSafeEqual(signed, signature(token.slice(0, 32)));
+    },
+  };
+}
+
+export function tokenDigest(token: string): string {
+  return hash('sha256', token);
+}

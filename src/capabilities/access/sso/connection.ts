@@ -1,0 +1,179 @@
+/** An org's identity provider: what may be set, and how it is shown. */
+import { X509Certificate } from 'node:crypto';
+import type { FieldError } from '../../../contract/errors.ts';
+import { refuseFields } from '../../../contract/refusal.ts';
+import { mayConnect } from '../../../platform/outbound/addresses.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import type { ConnectionRow } from './queries.ts';
+import type { PutSso, SsoKind, SsoView } from './schema.ts';
+
+export interface ServiceUrls {
+  readonly loginUrl: string;
+  /** For issuers that name themselves when a person comes back. */
+  readonly redirectUrl: string;
+  /** For those that do not: one that no other org's sign-in comes back to. */
+  readonly orgRedirectUrl: string;
+  readonly spEntityId: string;
+  readonly acsUrl: string;
+}
+
+export function serviceUrls(baseUrl: string, slug: string, kind: SsoKind): ServiceUrls {
+  return {
+    loginUrl: `${baseUrl}/${kind === 'saml' ? 'saml' : 'sso'}/${slug}/login`,
+    redirectUrl: `${baseUrl}/sso/callback`,
+    orgRedirectUrl: `${baseUrl}/sso/${slug}/callback`,
+    spEntityId: `${baseUrl}/saml/${slug}/metadata`,
+    acsUrl: `${baseUrl}/saml/${slug}/acs`,
+  };
+}
+
+export function viewConnection(row: ConnectionRow, urls: ServiceUrls): SsoView {
+  const isOidc = row.kind === 'oidc';
+  return {
+    kind: row.kind,
+    issuer: isOidc ? row.issuer : null,
+    client_id: row.client_id,
+    client_secret_set: row.client_secret !== null,
+    scope: row.scope,
+    idp_entity_id: isOidc ? null : row.issuer,
+    idp_sso_url: row.idp_sso_url,
+    idp_certificate: row.idp_certificate,
+    groups_attribute: row.groups_attribute,
+    role_mapping: [...row.role_mapping],
+    default_role: row.default_role,
+    allowed_email_domains: [...row.allowed_email_domains],
+    just_in_time: row.just_in_time,
+    required: row.required,
+    login_url: urls.loginUrl,
+    redirect_url: isOidc ? urls.redirectUrl : null,
+    org_redirect_url: isOidc ? urls.orgRedirectUrl : null,
+    sp_entity_id: isOidc ? null : urls.spEntityId,
+    acs_url: isOidc ? null : urls.acsUrl,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** False once answers of the one must not be believed in the name of the other. */
+export function isSameProvider(one: ConnectionRow, other: ConnectionRow): boolean {
+  return (['kind', 'issuer', 'client_id', 'idp_certificate'] as const).every(
+    (field) => one[field] === other[field],
+  );
+}
+
+export function secretContext(orgId: string): string {
+  return `sso ${orgId}`;
+}
+
+const fieldsOf = {
+  oidc: ['issuer', 'client_id', 'client_secret', 'scope'],
+  saml: ['idp_entity_id', 'idp_sso_url', 'idp_certificate'],
+} as const;
+
+export interface PutConnection {
+  readonly orgId: string;
+  readonly now: Date;
+  readonly body: PutSso;
+  readonly before: ConnectionRow | undefined;
+  readonly allowPrivateNetworks: boolean;
+}
+
+/** What the connection becomes, or every field that is in the way. */
+export function connectionFrom(secrets: Secrets, put: PutConnection): ConnectionRow {
+  const { orgId, now, body, before, allowPrivateNetworks } = put;
+  const kind = body.kind ?? (body.idp_entity_id === undefined ? 'oidc' : 'saml');
+  const faults = fieldFaults(kind, body, allowPrivateNetworks);
+  const certificate = kind === 'saml' ? pemOf(body.idp_certificate ?? '') : undefined;
+  if (body.idp_certificate !== undefined && kind === 'saml' && certificate === undefined) {
+    faults.push({
+      field: 'idp_certificate',
+      code: 'invalid_format',
+      message: 'This is no X.509 certificate.',
+    });
+  }
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+  const isSameClient = before?.issuer === body.issuer && before?.client_id === body.client_id;
+  const kept = isSameClient ? (before?.client_secret ?? null) : null;
+  const isOidc = kind === 'oidc';
+  return {
+    org_id: orgId,
+    kind,
+    issuer: (isOidc ? body.issuer : body.idp_entity_id) ?? '',
+    client_id: isOidc ? (body.client_id ?? null) : null,
+    client_secret:
+      !isOidc || body.client_secret === undefined
+        ? isOidc
+          ? kept
+          : null
+        : secrets.seal(body.client_secret, secretContext(orgId)),
+    scope: isOidc ? (body.scope ?? 'openid email profile') : null,
+    idp_sso_url: isOidc ? null : (body.idp_sso_url ?? null),
+    idp_certificate: certificate ?? null,
+    groups_attribute: body.groups_attribute ?? 'groups',
+    role_mapping: body.role_mapping ?? [],
+    default_role: body.default_role === undefined ? 'viewer' : body.default_role,
+    allowed_email_domains: (body.allowed_email_domains ?? []).map((domain) => domain.toLowerCase()),
+    just_in_time: body.just_in_time ?? (!isOidc || saysWhoIsMeant(body)),
+    required: body.required ?? false,
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+  };
+}
+
+/** Anybody can have an account at a public issuer, so what it says of a person has to be asked for, or joining itself. */
+function saysWhoIsMeant({ allowed_email_domains, role_mapping, default_role }: PutSso): boolean {
+  const hasDomains = (allowed_email_domains ?? []).length > 0;
+  return hasDomains || ((role_mapping ?? []).length > 0 && default_role === null);
+}
+
+function fieldFaults(kind: SsoKind, body: PutSso, allowPrivateNetworks: boolean): FieldError[] {
+  const faults: FieldError[] = [];
+  const other = kind === 'oidc' ? 'saml' : 'oidc';
+  for (const field of fieldsOf[kind]) {
+    const mayLack = field === 'client_secret' || field === 'scope';
+    if (body[field] === undefined && !mayLack) {
+      faults.push({ field, code: 'required', message: `This is needed for ${kind.toUpperCase()}.` });
+    }
+  }
+  for (const field of fieldsOf[other]) {
+    if (body[field] !== undefined) {
+      faults.push({ field, code: 'invalid_value', message: `This is not for ${kind.toUpperCase()}.` });
+    }
+  }
+  for (const field of ['issuer', 'idp_sso_url'] as const) {
+    const text = body[field];
+    const wrong = text === undefined ? undefined : urlFault(text, allowPrivateNetworks);
+    if (wrong !== undefined && !faults.some((fault) => fault.field === field)) {
+      faults.push({ field, ...wrong });
+    }
+  }
+  return faults;
+}
+
+function urlFault(text: string, allowPrivateNetworks: boolean): Omit<FieldError, 'field'> | undefined {
+  if (!URL.canParse(text)) {
+    return { code: 'invalid_format', message: 'This has to be an absolute URL.' };
+  }
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
+    return { code: 'invalid_value', message: 'This has to start with https://.' };
+  }
+  if (url.username !== '' || url.password !== '' || url.hash !== '') {
+    return { code: 'invalid_value', message: 'Neither credentials nor a fragment belong into it.' };
+  }
+  return mayConnect(url, allowPrivateNetworks)
+    ? undefined
+    : { code: 'invalid_value', message: 'Private and local addresses are not allowed.' };
+}
+
+/** PEM, from PEM or from the bare base64 that metadata holds; undefined when it is neither. */
+function pemOf(text: string): string | undefined {
+  const body = text.replaceAll(/-----(BEGIN|END) CERTIFICATE-----/g, '').replaceAll(/\s+/g, '');
+  try {
+    return new X509Certificate(Buffer.from(body, 'base64')).toString();
+  } catch {
+    return undefined;
+  }
+}

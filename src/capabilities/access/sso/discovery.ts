@@ -1,0 +1,107 @@
+/**
+ * The metadata of OIDC issuers: fetched once for all who sign in at the same time, and cached for a minute. Anybody can
+ * begin a sign-in, and any org can name an issuer of its own, so a cached entry holds only the fields that are used and
+ * is small.
+ */
+import * as oidc from 'openid-client';
+import type { Clock } from '../../../platform/clock.ts';
+import type { OutboundFetch } from '../../../platform/outbound/fetch.ts';
+import { checkedAnswer } from './provider-answer.ts';
+
+const cachedMs = 60_000;
+const entriesMax = 1_000;
+/** The used fields together, as JSON. */
+const metadataBytesMax = 8_192;
+
+const usedFields = [
+  'issuer',
+  'authorization_endpoint',
+  'token_endpoint',
+  'userinfo_endpoint',
+  'jwks_uri',
+  'token_endpoint_auth_methods_supported',
+  'authorization_response_iss_parameter_supported',
+  'id_token_signing_alg_values_supported',
+  'userinfo_signing_alg_values_supported',
+] as const satisfies readonly (keyof oidc.ServerMetadata)[];
+
+export type IssuerMetadata = Pick<oidc.ServerMetadata, (typeof usedFields)[number]>;
+
+export interface DiscoveryDependencies {
+  readonly fetch: OutboundFetch;
+  readonly allowPrivateNetworks: boolean;
+  readonly clock: Clock;
+}
+
+export interface Discovery {
+  metadataOf(issuer: string): Promise<IssuerMetadata>;
+  /** How many issuers are cached. */
+  readonly entries: number;
+}
+
+interface Entry {
+  readonly found: Promise<IssuerMetadata>;
+  readonly endsAtMs: number;
+}
+
+export function createDiscovery({ fetch, allowPrivateNetworks, clock }: DiscoveryDependencies): Discovery {
+  /** The least recently used issuer first. */
+  const cache = new Map<string, Entry>();
+
+  function dropExpired(nowMs: number): void {
+    for (const [issuer, { endsAtMs }] of cache) {
+      if (endsAtMs <= nowMs) {
+        cache.delete(issuer);
+      }
+    }
+  }
+
+  function begin(issuer: string, nowMs: number): Entry {
+    const [leastRecentlyUsed] = cache.keys();
+    if (leastRecentlyUsed !== undefined && cache.size >= entriesMax) {
+      cache.delete(leastRecentlyUsed);
+    }
+    const entry = { found: discover(issuer), endsAtMs: nowMs + cachedMs };
+    entry.found.catch(() => {
+      if (cache.get(issuer) === entry) {
+        cache.delete(issuer);
+      }
+    });
+    return entry;
+  }
+
+  async function discover(issuer: string): Promise<IssuerMetadata> {
+    // The client does not matter for discovery.
+    const configuration = await oidc.discovery(new URL(issuer), 'any', undefined, oidc.None(), {
+      [oidc.customFetch]: async (url, options) => checkedAnswer(await fetch(url, options)),
+      execute: allowPrivateNetworks ? [oidc.allowInsecureRequests] : [],
+    });
+    const server = configuration.serverMetadata();
+    if (server.issuer !== issuer) {
+      throw new Error(`the provider calls itself ${server.issuer}`);
+    }
+    const entries = usedFields.flatMap((field) =>
+      server[field] === undefined ? [] : [[field, server[field]] as const],
+    );
+    const text = JSON.stringify(Object.fromEntries(entries));
+    if (Buffer.byteLength(text) > metadataBytesMax) {
+      throw new Error(`the metadata has more than ${metadataBytesMax} bytes of what is used of it`);
+    }
+    return JSON.parse(text) as IssuerMetadata;
+  }
+
+  return {
+    metadataOf(issuer) {
+      const nowMs = clock.now().getTime();
+      dropExpired(nowMs);
+      const entry = cache.get(issuer) ?? begin(issuer, nowMs);
+      // The one that was used last goes to the end.
+      cache.delete(issuer);
+      cache.set(issuer, entry);
+      return entry.found;
+    },
+    get entries() {
+      return cache.size;
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * OpenID Connect by the authorization code flow with PKCE. State, nonce, issuer, audience, signature and times are
+ * checked by openid-client; where it connects to is checked by `platform/outbound`.
+ */
+import * as oidc from 'openid-client';
+import { refuse } from '../../../contract/refusal.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { type ServiceUrls, secretContext } from './connection.ts';
+import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';
+import { emailOf, nameOf, type Person, textOf, textsOf } from './person.ts';
+import { checkedAnswer } from './provider-answer.ts';
+import type { ConnectionRow } from './queries.ts';
+
+export interface OidcDependencies extends DiscoveryDependencies {
+  readonly secrets: Secrets;
+}
+
+/** What has to be known again when the person comes back. */
+export interface OidcProof {
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly redirectUrl: string;
+}
+
+export interface Oidc {
+  /** Where to send the person. */
+  begin(
+    connection: ConnectionRow,
+    state: string,
+    urls: Pick<ServiceUrls, 'redirectUrl' | 'orgRedirectUrl'>,
+  ): Promise<{ url: URL; proof: OidcProof }>;
+  /** `currentUrl` is where the person came back to, with the query. Throws whatever is wrong with it. */
+  finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
+}
+
+export function createOidc(deps: OidcDependencies): Oidc {
+  const { secrets, fetch, allowPrivateNetworks } = deps;
+  const discovery = createDiscovery(deps);
+
+  /** Made for each step of a sign-in, so that neither the secret nor the keys of the issuer stay in memory. */
+  async function configurationFor(connection: ConnectionRow): Promise<oidc.Configuration> {
+    const { org_id, issuer, client_id, client_secret } = connection;
+    const server = await discovery.metadataOf(issuer);
+    const secret = client_secret === null ? undefined : secrets.open(client_secret, secretContext(org_id));
+    const auth = clientAuth(server.token_endpoint_auth_methods_supported, secret);
+    const configuration = new oidc.Configuration(server, client_id ?? '', undefined, auth);
+    configuration[oidc.customFetch] = async (url, options) => checkedAnswer(await fetch(url, options));
+    if (allowPrivateNetworks) {
+      oidc.allowInsecureRequests(configuration);
+    }
+    // Signatures of ID tokens are verified, rather than trusted because of the connection that they came by.
+    oidc.enableNonRepudiationChecks(configuration);
+    return configuration;
+  }
+
+  return {
+    async begin(connection, state, { redirectUrl, orgRedirectUrl }) {
+      const configuration = await configurationFor(connection);
+      const proof: OidcProof = {
+        nonce: oidc.randomNonce(),
+        verifier: oidc.randomPKCECodeVerifier(),
+        redirectUrl: namesItself(configuration) ? redirectUrl : orgRedirectUrl,
+      };
+      const url = oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: proof.redirectUrl,
+        scope: connection.scope ?? 'openid',
+        response_type: 'code',
+        code_challenge: await oidc.calculatePKCECodeChallenge(proof.verifier),
+        code_challenge_method: 'S256',
+        state,
+        nonce: proof.nonce,
+      });
+      if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
+        throw new Error(`the provider sends people to ${url.protocol}`);
+      }
+      return { url, proof };
+    },
+    async finish(connection, currentUrl, state, { nonce, verifier, redirectUrl }) {
+      const configuration = await configurationFor(connection);
+      checkWhoAnswers(configuration, currentUrl, redirectUrl);
+      const tokens = await oidc.authorizationCodeGrant(configuration, currentUrl, {
+        pkceCodeVerifier: verifier,
+        expectedState: state,
+        expectedNonce: nonce,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined) {
+        throw refuse('forbidden', 'The identity provider sent no ID token.');
+      }
+      checkClaims(claims, connection);
+      // Many providers tell the groups and the address there alone.
+      const more =
+        configuration.serverMetadata().userinfo_endpoint === undefined
+          ? {}
+          : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return personOf(connection, claims, more);
+    },
+  };
+}
+
+function namesItself(configuration: oidc.Configuration): boolean {
+  return configuration.serverMetadata().authorization_response_iss_parameter_supported === true;
+}
+
+/**
+ * A code goes to the issuer that gave it, and to no other: an issuer could send people on to another one with a `state` of
+ * its own and be asked to redeem what that one gave. So whoever answers at the address that all orgs share has to say its
+ * name, which openid-client compares where it is announced; at an org's own address only that org's sign-ins end.
+ */
+function checkWhoAnswers(configuration: oidc.Configuration, currentUrl: URL, redirectUrl: string): void {
+  if (currentUrl.origin + currentUrl.pathname !== redirectUrl) {
+    throw new Error('the answer came to another address than it was asked to');
+  }
+  if (redirectUrl.endsWith('/sso/callback') && !namesItself(configuration)) {
+    throw new Error('the issuer does not name itself any more');
+  }
+}
+
+function clientAuth(supported: readonly string[] | undefined, secret: string | undefined): oidc.ClientAuth {
+  if (secret === undefined) {
+    return oidc.None();
+  }
+  // The default of the protocol, where the provider says nothing.
+  return (supported ?? ['client_secret_basic']).includes('client_secret_basic')
+    ? oidc.ClientSecretBasic(secret)
+    : oidc.ClientSecretPost(secret);
+}
+
+/** The last second of the year 9999: times beyond it cannot be written in four digits. */
+const timeMaxSeconds = 253_402_300_799;
+
+/** openid-client compares `azp` only where there are several audiences, and accepts any time that is far enough ahead. */
+function checkClaims(claims: oidc.IDToken, { client_id }: ConnectionRow): void {
+  if (claims.azp !== undefined && claims.azp !== client_id) {
+    throw new Error(`the ID token was issued to ${String(claims.azp)}`);
+  }
+  for (const name of ['exp', 'iat', 'nbf', 'auth_time']) {
+    const time = claims[name];
+    if (time !== undefined && !(typeof time === 'number' && Math.abs(time) <= timeMaxSeconds)) {
+      throw new Error(`the ID token has no possible time in ${name}`);
+    }
+  }
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, userinfo: Claims): Person {
+  const claims: Claims = { ...userinfo, ...idToken };
+  const subject = textOf(claims.sub);
+  if (subject === undefined) {
+    throw refuse('forbidden', 'The identity provider does not say who you are.');
+  }
+  return {
+    issuer,
+    subject,
+    email: verifiedEmail([idToken, userinfo]),
+    name: nameOf(claims.name) ?? nameOf(claims.preferred_username),
+    groups: textsOf(claims[groups_attribute]),
+  };
+}
+
+/** The address of the first source that says of its own address if it is verified: the sources may name different ones. */
+function verifiedEmail(sources: readonly Claims[]): string | undefined {
+  const source = sources.find(
+    ({ email, email_verified }) => email !== undefined && email_verified !== undefined,
+  );
+  return source?.email_verified === true ? emailOf(source.email) : undefined;
+}

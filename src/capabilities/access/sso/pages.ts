@@ -1,0 +1,382 @@
+/** The ways into the console by an identity provider. All of them answer pages that a person can read. */
+import { hash } from 'node:crypto';
+import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { AuthBackoff } from '../../../platform/http/auth-backoff.ts';
+import { escapeHtml } from '../../../platform/http/html.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/page.ts';
+import type { Log } from '../../../platform/log.ts';
+import type { OutboundFetch } from '../../../platform/outbound/fetch.ts';
+import { SamlThread } from '../../../platform/saml/saml-thread.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { type Appending, type Attempts, recordChange } from '../../compliance/audit/index.ts';
+import { findMemberOf, type Identity, recognizeMember } from '../members/index.ts';
+import { findOrg, findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';
+import {
+  endMemberSessions,
+  openSession,
+  refusedSignIn,
+  returnPath,
+  type Sessions,
+  showRefusal,
+  signInAnswer,
+} from '../sessions/index.ts';
+import { type Assertion, checkResponseText } from './assertion.ts';
+import { isSameProvider, serviceUrls } from './connection.ts';
+import { createOidc, type OidcProof } from './oidc.ts';
+import { emailOf, nameOf, type Person, rulesFor } from './person.ts';
+import {
+  type AttemptRow,
+  type ConnectionRow,
+  deleteTickets,
+  findConnection,
+  useAssertion,
+} from './queries.ts';
+import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
+import type { SsoKind } from './schema.ts';
+import { createSignIns } from './sign-ins.ts';
+
+/** The largest response that is looked at, 64 KiB, in base64 and percent-encoded. */
+const assertionFormBytes = 131_072;
+
+/** From one address; a company may be behind it. */
+const begunPerMinuteMax = 300;
+
+export interface SsoPageDependencies extends Appending {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly sessions: Sessions;
+  readonly backoff: AuthBackoff;
+  readonly attempts: Pick<Attempts, 'note'>;
+  readonly fetch: OutboundFetch;
+  readonly allowPrivateNetworks: boolean;
+  /** How long a SAML response may take to verify; undefined: as long as the thread allows by default. */
+  readonly samlAnswerMsMax: number | undefined;
+  baseUrl(): string;
+}
+
+export function ssoPages(deps: SsoPageDependencies): Page[] {
+  const { db, ids, heads, log, sessions, backoff, attempts, baseUrl } = deps;
+  const oidc = createOidc(deps);
+  const signIns = createSignIns(deps);
+  const samlThread = new SamlThread(deps.samlAnswerMsMax);
+  // What is begun is counted as if it failed: nobody is known yet, and it leaves a row.
+  const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
+
+  /** An org without SSO answers like one that does not exist. */
+  async function requireConnection(
+    slug: string | undefined,
+  ): Promise<{ org: OrgRow; connection: ConnectionRow }> {
+    const org = await findOrgBySlug(db, slug ?? '');
+    const connection = org && (await findConnection(db, org.id));
+    if (org === undefined || connection === undefined) {
+      throw refuse('not_found', 'There is no single sign-on at this address.');
+    }
+    return { org, connection };
+  }
+
+  /** The attempt's connection, unless it was changed or removed meanwhile. */
+  async function connectionOf({ org_id, issuer, kind }: AttemptRow): Promise<ConnectionRow> {
+    const connection = await findConnection(db, org_id);
+    const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
+    if (connection === undefined || !isSame) {
+      throw changedMeanwhile();
+    }
+    return connection;
+  }
+
+  /**
+   * The connection as it is now, under the org's lock: what replaces the provider ends the sessions that were opened
+   * through the old one, and must not overlook one that is being opened.
+   */
+  async function lockConnection(tx: Transaction, before: ConnectionRow): Promise<ConnectionRow> {
+    await lockOrg(tx, before.org_id);
+    const connection = await findConnection(tx, before.org_id);
+    if (connection === undefined || !isSameProvider(connection, before)) {
+      throw changedMeanwhile();
+    }
+    return connection;
+  }
+
+  async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
+    const seconds = begun.failed(visit.address);
+    if (seconds !== undefined) {
+      throw refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many sign-ins from here.');
+    }
+    const { org, connection } = await requireConnection(visit.params.org_slug);
+    const return_to = returnPath(visit.query.get('return_to'));
+    const urls = serviceUrls(baseUrl(), org.slug, connection.kind);
+    if (connection.kind !== kind) {
+      return redirectTo(`${urls.loginUrl}?return_to=${encodeURIComponent(return_to)}`);
+    }
+    const attempt = { org_id: org.id, issuer: connection.issuer, return_to, kind };
+    const token = signIns.newToken(kind);
+    if (kind === 'saml') {
+      const cookie = await signIns.begin(visit, { ...attempt, token });
+      return redirectTo(await authorizeUrl(connection, urls, token), { 'set-cookie': cookie });
+    }
+    const { url, proof } = await reaching(() => oidc.begin(connection, token, urls), visit);
+    const cookie = await signIns.begin(visit, { ...attempt, token, proof });
+    return redirectTo(url.href, { 'set-cookie': cookie });
+  }
+
+  async function callback(visit: Visit): Promise<PageAnswer> {
+    const ticket = visit.query.get('ticket');
+    return ticket === null ? finishOidc(visit) : finishTicket(visit, ticket, false);
+  }
+
+  /** Only for the sign-ins of that org, see `oidc.ts`. */
+  async function orgCallback(visit: Visit): Promise<PageAnswer> {
+    const { org } = await requireConnection(visit.params.org_slug);
+    return finishOidc(visit, org.id);
+  }
+
+  async function finishOidc(visit: Visit, orgId?: string): Promise<PageAnswer> {
+    const state = visit.query.get('state') ?? '';
+    const attempt = await signIns.take(state, 'oidc', visit.now, orgId);
+    return refusing(attempt.org_id, visit, async () => {
+      signIns.checkBrowser(visit, attempt);
+      const connection = await connectionOf(attempt);
+      const currentUrl = new URL(`${baseUrl()}${visit.url}`);
+      const proof = signIns.proofOf<OidcProof>(attempt);
+      const person = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
+      if (await isSignedInElsewhere(visit, attempt)) {
+        const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
+        return confirmation(visit, attempt, member);
+      }
+      const cookie = await recognize(visit, connection, person, (tx, memberId) =>
+        open(tx, visit, 'oidc', attempt.org_id, memberId),
+      );
+      return arrived(attempt, cookie);
+    });
+  }
+
+  async function assertionPosted(visit: Visit): Promise<PageAnswer> {
+    const { org, connection } = await requireConnection(visit.params.org_slug);
+    if (connection.kind !== 'saml') {
+      throw refuse('not_found', 'There is no single sign-on at this address.');
+    }
+    const response = (await visit.form()).get('SAMLResponse') ?? '';
+    return refusing(org.id, visit, async () => {
+      const urls = serviceUrls(baseUrl(), org.slug, 'saml');
+      const requestId = checkResponseText(response, urls.acsUrl);
+      // Before the work of verifying, so that each sign-in that was begun here is good for one response.
+      const attempt = await signIns.take(requestId, 'saml', visit.now, org.id);
+      const assertion = await believing(() => verifyResponse(samlThread, connection, urls, response), visit);
+      const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
+      const isNew = await useAssertion(db, org.id, digest, assertion.notOnOrAfter);
+      if (assertion.requestId !== requestId || attempt.issuer !== connection.issuer || !isNew) {
+        throw refuse('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
+      }
+      const person = personOf(connection, assertion);
+      const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
+      // The browser sends no cookie with a form of another site; with the redirect that follows it does.
+      return redirectTo(`/sso/callback?ticket=${await signIns.makeTicket(attempt, member, visit.now)}`);
+    });
+  }
+
+  /** `isWanted`: the person pressed the button of `confirmation`. */
+  async function finishTicket(visit: Visit, ticket: string, isWanted: boolean): Promise<PageAnswer> {
+    const attempt = await signIns.take(ticket, 'ticket', visit.now);
+    return refusing(attempt.org_id, visit, async () => {
+      signIns.checkBrowser(visit, attempt);
+      const member = attempt.member_id ?? '';
+      if (!isWanted && (await isSignedInElsewhere(visit, attempt))) {
+        return confirmation(visit, attempt, member);
+      }
+      const connection = await connectionOf(attempt);
+      const cookie = await db.transaction(async (tx) => {
+        const { kind } = await lockConnection(tx, connection);
+        return open(tx, visit, kind, attempt.org_id, member);
+      });
+      return arrived(attempt, cookie);
+    });
+  }
+
+  async function isSignedInElsewhere({ headers, now }: Visit, { org_id }: AttemptRow): Promise<boolean> {
+    const found = await sessions.find(headers.cookie, now);
+    return found.kind === 'live' && found.credential.org?.id !== org_id;
+  }
+
+  /** A link can begin a sign-in and its org's provider finish it unseen, so a session of another org is not just replaced. */
+  async function confirmation(visit: Visit, attempt: AttemptRow, memberId: string): Promise<PageAnswer> {
+    const name = escapeHtml((await findOrg(db, attempt.org_id))?.name ?? '');
+    const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
+    return signInAnswer(visit, {
+      title: 'Change organization?',
+      main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session ends.</p>
+<form method="post" action="/sso/callback"><input type="hidden" name="ticket" value="${ticket}"><button>Sign in to ${name}</button></form>
+<p class="soft">If you did not want this, <a href="/console">stay where you are</a>.</p>`,
+    });
+  }
+
+  /**
+   * Does `work` for the member that the person is or becomes, in the same transaction. Somebody who may not sign in any
+   * more is refused, and does not stay signed in elsewhere.
+   */
+  async function recognize<Result>(
+    visit: Visit,
+    before: ConnectionRow,
+    person: Person,
+    work: (tx: Transaction, memberId: string) => Promise<Result>,
+  ): Promise<Result> {
+    const { now, address, traceId } = visit;
+    const identity = { ...person, orgId: before.org_id };
+    const outcome = await db.transaction(async (tx) => {
+      const rules = rulesFor(person, await lockConnection(tx, before));
+      if (rules instanceof Refusal) {
+        await endStay(tx, visit, identity);
+        return rules;
+      }
+      const { member, changes } = await recognizeMember(tx, ids, now, identity, rules);
+      for (const change of changes) {
+        const actor = { kind: 'member', id: member.id, at: now, address, traceId } as const;
+        await recordChange(tx, { ids, heads }, actor, 'members.sign_in', change);
+      }
+      return { result: await work(tx, member.id) };
+    });
+    if (outcome instanceof Refusal) {
+      throw outcome;
+    }
+    return outcome.result;
+  }
+
+  /** Ends the sessions of a person, and the sign-ins that are about to open one. */
+  async function endStay(
+    tx: Transaction,
+    { now, address, traceId }: Visit,
+    identity: Identity,
+  ): Promise<void> {
+    const member = await findMemberOf(tx, identity);
+    if (member === undefined) {
+      return;
+    }
+    await deleteTickets(tx, identity.orgId, member.id);
+    for (const change of await endMemberSessions(tx, sessions, identity.orgId, member.id, now)) {
+      const actor = { kind: 'service', id: 'sso', at: now, address, traceId } as const;
+      await recordChange(tx, { ids, heads }, actor, 'sessions.revoke', change);
+    }
+  }
+
+  async function open(tx: Transaction, visit: Visit, method: SsoKind, tenantId: string, memberId: string) {
+    const { now, address, headers } = visit;
+    const opening = {
+      tenantId,
+      method,
+      holder: { memberId },
+      address,
+      userAgent: headers['user-agent'],
+      now,
+    };
+    return (await openSession(tx, { ids, heads, sessions }, opening, visit)).cookie;
+  }
+
+  function arrived({ return_to }: AttemptRow, cookie: string): PageAnswer {
+    return redirectTo(return_to, { 'set-cookie': [cookie, signIns.clearCookie()] });
+  }
+
+  /** The provider could not be asked at all. */
+  async function reaching<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      log.warn({ traceId, reason: reasonOf(error) }, 'an identity provider cannot be asked');
+      throw refuse(
+        'service_unavailable',
+        "The organization's identity provider does not answer as it should.",
+      );
+    }
+  }
+
+  /** What is wrong with an answer is for the log: it may be an attack, and the libraries speak of their insides. */
+  async function believing<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      log.info({ traceId, reason: reasonOf(error) }, 'a sign-in was not believed');
+      throw error instanceof Refusal
+        ? error
+        : refuse('forbidden', "The identity provider's answer is not one that can be believed. Begin again.");
+    }
+  }
+
+  /** A sign-in that fails is written down for the org. */
+  async function refusing(orgId: string, visit: Visit, work: () => Promise<PageAnswer>): Promise<PageAnswer> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        throw error;
+      }
+      attempts.note(refusedSignIn(orgId, { kind: 'service', id: 'sso' }, error, visit));
+      const seconds = backoff.failed(visit.address);
+      throw seconds === undefined
+        ? error
+        : refuseWith(
+            'rate_limited',
+            { retry_after_seconds: seconds },
+            'Too many failed sign-ins from here. Wait a minute.',
+          );
+    }
+  }
+
+  return [
+    { path: '/sso/{org_slug}/login', handler: (visit) => login(visit, 'oidc'), refused: showRefusal },
+    { path: '/sso/callback', handler: callback, refused: showRefusal },
+    {
+      method: 'POST',
+      path: '/sso/callback',
+      handler: async (visit) => finishTicket(visit, (await visit.form()).get('ticket') ?? '', true),
+      refused: showRefusal,
+    },
+    { path: '/sso/{org_slug}/callback', handler: orgCallback, refused: showRefusal },
+    { path: '/saml/{org_slug}/login', handler: (visit) => login(visit, 'saml'), refused: showRefusal },
+    {
+      method: 'POST',
+      path: '/saml/{org_slug}/acs',
+      takesFormsOfOthers: true,
+      formLimitBytes: assertionFormBytes,
+      handler: assertionPosted,
+      refused: showRefusal,
+    },
+    {
+      // The same for any name, so that it can be had before SSO is set, and tells nothing of who is here.
+      path: '/saml/{org_slug}/metadata',
+      async handler({ params }) {
+        const urls = serviceUrls(baseUrl(), encodeURIComponent(params.org_slug ?? ''), 'saml');
+        return {
+          status: 200,
+          contentType: 'application/samlmetadata+xml; charset=utf-8',
+          body: await serviceMetadata(urls),
+        };
+      },
+      refused: showRefusal,
+    },
+  ];
+}
+
+/** The org chose the provider, so its word on an address is as good as any. */
+function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attributes }: Assertion): Person {
+  const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
+  const email =
+    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ?? nameId;
+  return {
+    issuer,
+    subject: nameId,
+    email: emailOf(email),
+    name: nameOf(first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname')),
+    groups: attributes.get(groups_attribute) ?? [],
+  };
+}
+
+function changedMeanwhile(): Refusal {
+  return refuse('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : String(message);
+}

@@ -1,0 +1,83 @@
+/** From what an identity provider says of a person to what that gives them here. Pure. */
+import { type Refusal, refuse } from '../../../contract/refusal.ts';
+import { type OrgRole, outranks } from '../../../platform/http/access.ts';
+import type { IdentityRules } from '../members/index.ts';
+import type { ConnectionRow } from './queries.ts';
+
+export interface Person {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Only if the provider vouches for it; in lowercase. */
+  readonly email: string | undefined;
+  readonly name: string | undefined;
+  readonly groups: readonly string[];
+}
+
+type Rules = Pick<ConnectionRow, 'role_mapping' | 'default_role' | 'just_in_time' | 'allowed_email_domains'>;
+
+/** What the connection gives the person, or why they may not sign in. */
+export function rulesFor(person: Person, connection: Rules): IdentityRules | Refusal {
+  if (!hasAllowedDomain(person, connection)) {
+    return refuse('forbidden', 'Your e-mail address is not one that may sign in to this organization.');
+  }
+  const { role_mapping, default_role, just_in_time } = connection;
+  if (role_mapping.length === 0) {
+    return { role: undefined, newRole: just_in_time ? (default_role ?? undefined) : undefined };
+  }
+  const role = highest(role_mapping.filter(({ group }) => person.groups.includes(group))) ?? default_role;
+  if (role === null) {
+    return refuse('forbidden', 'None of your groups has a role in this organization.');
+  }
+  return { role, newRole: just_in_time ? role : undefined };
+}
+
+function hasAllowedDomain({ email }: Person, { allowed_email_domains }: Rules): boolean {
+  const domain = email?.split('@')[1];
+  return (
+    allowed_email_domains.length === 0 || (domain !== undefined && allowed_email_domains.includes(domain))
+  );
+}
+
+function highest(found: readonly { readonly role: OrgRole }[]): OrgRole | undefined {
+  return found
+    .map(({ role }) => role)
+    .reduce<OrgRole | undefined>(
+      (best, role) => (best === undefined || outranks(role, best) ? role : best),
+      undefined,
+    );
+}
+
+const textMax = 300;
+
+/**
+ * The text of a claim or attribute, exactly as the provider wrote it; undefined if it cannot be stored, is blank or is not
+ * a text. Nothing is trimmed: to a provider ` root` and `root` are two subjects, and may belong to two people.
+ */
+export function textOf(value: unknown): string | undefined {
+  const isText =
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= textMax &&
+    !value.includes('\u0000') &&
+    value.isWellFormed();
+  return isText ? value : undefined;
+}
+
+/** One `@`, no spaces, and none of the two characters that become ASCII letters in lowercase. */
+const emailPattern = /^[^\s@\u0130\u212a]+@[^\s@\u0130\u212a]+$/;
+
+/** An e-mail address in lowercase; undefined for anything else. */
+export function emailOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  return text !== undefined && emailPattern.test(text) ? text.toLowerCase() : undefined;
+}
+
+/** A name to show. */
+export function nameOf(value: unknown): string | undefined {
+  return textOf(value)?.trim();
+}
+
+/** One or a list. */
+export function textsOf(value: unknown): string[] {
+  return [value].flat().flatMap((item) => textOf(item) ?? []);
+}

@@ -1,0 +1,128 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/access.ts';
+import { checkMayGrantMembership } from '../../../platform/http/granting.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed } from '../../../platform/http/schemas.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
+import { endFederated, endUnfederated } from '../sessions/index.ts';
+import { connectionFrom, serviceUrls, viewConnection } from './connection.ts';
+import { type ConnectionRow, deleteConnection, findConnection, putConnection } from './queries.ts';
+import { PutSso, SsoView } from './schema.ts';
+
+export interface SsoRouteDependencies {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  readonly allowPrivateNetworks: boolean;
+  baseUrl(): string;
+}
+
+const reader = { kind: 'org', scope: 'org:read', role: 'owner' } as const;
+const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+const path = '/v1/orgs/{id}/sso';
+const needsEveryScope =
+  'The caller needs every scope (`forbidden`), because the identity provider decides who signs in as an owner.';
+
+export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRouteDependencies): Route[] {
+  const view = (row: ConnectionRow, { slug }: OrgRow) =>
+    viewConnection(row, serviceUrls(baseUrl(), slug, row.kind));
+
+  return [
+    write({
+      id: 'sso.put',
+      method: 'PUT',
+      path,
+      summary: 'Set how people sign in',
+      description:
+        'OIDC (`issuer`, `client_id`, `client_secret`) or SAML 2.0 (`idp_entity_id`, `idp_sso_url`, `idp_certificate`). ' +
+        'Where `required` is switched on, sessions that were opened with a key or an invitation are ended; where the ' +
+        "identity provider is replaced, those that were opened through the old one. The caller's own stays. " +
+        needsEveryScope,
+      access: owner,
+      body: PutSso,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: SsoView,
+      async handler({ params, body, caller, now }, tx) {
+        checkMaySetSignIn(caller);
+        const org = await lockOrg(tx, params.id);
+        if (org === undefined) {
+          throw refuse('not_found');
+        }
+        const before = await findConnection(tx, params.id);
+        const after = connectionFrom(secrets, { orgId: params.id, now, body, before, allowPrivateNetworks });
+        await putConnection(tx, after);
+        const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
+        const ended =
+          (await endFederated(tx, bulk, after)) + (after.required ? await endUnfederated(tx, bulk) : 0);
+        const change: Change = {
+          ...ssoChange(params.id),
+          ...(before !== undefined && { before: view(before, org) }),
+          after: view(after, org),
+        };
+        return { body: view(after, org), changes: [change, ...sessionsEnded(params.id, ended)] };
+      },
+    }),
+    read({
+      id: 'sso.read',
+      path,
+      summary: 'Read how people sign in',
+      access: reader,
+      response: SsoView,
+      async handler({ params }) {
+        const org = await findOrg(db, params.id);
+        const connection = await findConnection(db, params.id);
+        if (org === undefined || connection === undefined) {
+          throw refuse('not_found');
+        }
+        return view(connection, org);
+      },
+    }),
+    write({
+      id: 'sso.remove',
+      method: 'DELETE',
+      path,
+      summary: 'Remove SSO',
+      description:
+        'Members stay; they sign in by links until there is another identity provider. Sessions that were opened ' +
+        `through this one are ended, except the caller's. ${needsEveryScope}`,
+      access: owner,
+      success: 204,
+      response: closed({}),
+      async handler({ params, caller, now }, tx) {
+        checkMaySetSignIn(caller);
+        const org = await lockOrg(tx, params.id);
+        const before = await findConnection(tx, params.id);
+        if (org === undefined || before === undefined) {
+          throw refuse('not_found');
+        }
+        await deleteConnection(tx, params.id);
+        const change: Change = {
+          ...ssoChange(params.id),
+          before: view(before, org),
+          after: { kind: null, required: false, updated_at: null },
+        };
+        const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
+        const ended = await endFederated(tx, bulk, undefined);
+        return { body: {}, changes: [change, ...sessionsEnded(params.id, ended)] };
+      },
+    }),
+  ];
+}
+
+/** The identity provider vouches for e-mail addresses and groups, so it can sign anybody in as any member: also as an owner. */
+function checkMaySetSignIn(caller: Caller): void {
+  checkMayGrantMembership(caller, 'owner');
+}
+
+/** For the audit log: one entry, however many people were signed in. */
+function sessionsEnded(orgId: string, count: number): Change[] {
+  return count === 0
+    ? []
+    : [{ tenantId: orgId, target: { kind: 'tenant', id: orgId }, after: { sessions_ended: count } }];
+}
+
+function ssoChange(orgId: string): Pick<Change, 'tenantId' | 'target' | 'event'> {
+  return { tenantId: orgId, target: { kind: 'sso', id: orgId }, event: 'sso.updated' };
+}

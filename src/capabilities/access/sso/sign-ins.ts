@@ -1,0 +1,114 @@
+/**
+ * A sign-in under way: begun in a browser, which gets a cookie, and gone on with once, in the same browser, whichever
+ * process answers. So neither a stolen answer of the identity provider nor one that somebody else is made to send opens a
+ * session.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/cookies.ts';
+import type { Visit } from '../../../platform/http/page.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { createTokens, tokenDigest } from '../sessions/index.ts';
+import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
+import type { SsoKind } from './schema.ts';
+
+const attemptMinutes = 10;
+/** From the assertion to the session it is one redirect, or a button that somebody reads first. */
+const ticketSeconds = 120;
+
+export interface SignInsDependencies {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  baseUrl(): string;
+}
+
+export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to'> {
+  readonly kind: SsoKind;
+  /** What the identity provider will send back. */
+  readonly token: string;
+  /** Kept encrypted. */
+  readonly proof?: object;
+}
+
+export interface SignIns {
+  newToken(kind: SsoKind): string;
+  /** Returns the header with the browser's cookie. */
+  begin(visit: Visit, begun: Begun): Promise<string>;
+  /**
+   * Takes the attempt that `token` belongs to; refuses one that is over, used or of another kind. That of another org
+   * than `orgId` stays where it is.
+   */
+  take(token: string, kind: AttemptRow['kind'], now: Date, orgId?: string): Promise<AttemptRow>;
+  checkBrowser(visit: Pick<Visit, 'headers'>, attempt: AttemptRow): void;
+  proofOf<Proof>(attempt: AttemptRow): Proof;
+  /** Goes on with an attempt once it is known who it was; returns the token for the next step. */
+  makeTicket(attempt: AttemptRow, memberId: string, now: Date): Promise<string>;
+  clearCookie(): string;
+}
+
+/** An XML id must not begin with a digit. */
+function prefixOf(kind: AttemptRow['kind']): string {
+  return kind === 'saml' ? '_' : '';
+}
+
+export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): SignIns {
+  const tokens = createTokens(secrets, 'sso');
+  const cookies = (): Cookies => cookiesNamed('purser_sign_in', baseUrl());
+  const context = (orgId: string) => `sso attempt ${orgId}`;
+
+  function browserOf({ headers }: Pick<Visit, 'headers'>): string | undefined {
+    const token = readCookie(headers.cookie, cookies().name);
+    return token !== undefined && tokens.isOurs(token) ? token : undefined;
+  }
+
+  return {
+    newToken: (kind) => prefixOf(kind) + tokens.issue(),
+    async begin(visit, { token, proof, ...begun }) {
+      // The same for all attempts of a browser: several tabs may be signing in.
+      const browser = browserOf(visit) ?? tokens.issue();
+      await insertAttempt(db, {
+        ...begun,
+        digest: tokenDigest(token),
+        sealed: proof === undefined ? null : secrets.seal(JSON.stringify(proof), context(begun.org_id)),
+        browser_digest: tokenDigest(browser),
+        member_id: null,
+        expires_at: new Date(visit.now.getTime() + attemptMinutes * 60_000),
+      });
+      return cookies().set(browser, attemptMinutes * 60);
+    },
+    async take(token, kind, now, orgId) {
+      const prefix = prefixOf(kind);
+      // What was never given out here is not worth a question to the database.
+      const isOurs = token.startsWith(prefix) && tokens.isOurs(token.slice(prefix.length));
+      const attempt = isOurs ? await takeAttempt(db, tokenDigest(token), orgId) : undefined;
+      if (attempt === undefined || attempt.kind !== kind || attempt.expires_at <= now) {
+        throw refuse(
+          'forbidden',
+          'This sign-in was not begun here, is over, or was used already. Begin again.',
+        );
+      }
+      return attempt;
+    },
+    checkBrowser(visit, { browser_digest }) {
+      const browser = browserOf(visit);
+      if (browser === undefined || tokenDigest(browser) !== browser_digest) {
+        throw refuse('forbidden', 'This sign-in was begun in another browser. Begin again in this one.');
+      }
+    },
+    proofOf<Proof>({ sealed, org_id }: AttemptRow): Proof {
+      return JSON.parse(secrets.open(sealed ?? new Uint8Array(), context(org_id))) as Proof;
+    },
+    async makeTicket(attempt, memberId, now) {
+      const ticket = tokens.issue();
+      await insertAttempt(db, {
+        ...attempt,
+        kind: 'ticket',
+        digest: tokenDigest(ticket),
+        member_id: memberId,
+        expires_at: new Date(now.getTime() + ticketSeconds * 1_000),
+      });
+      return ticket;
+    },
+    clearCookie: () => cookies().clear(),
+  };
+}

@@ -1,0 +1,15 @@
+/** Sign-ins that were not finished, and assertions that are past their time, are deleted. */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { deleteOver } from './queries.ts';
+
+const batch = 500;
+
+export function ssoTidying({ db, clock }: { readonly db: Database; readonly clock: Clock }): Job {
+  return {
+    id: 'delete-old-sign-ins',
+    everyMs: 600_000,
+    runOnce: async () => (await deleteOver(db, clock.now(), batch)) === batch,
+  };
+}

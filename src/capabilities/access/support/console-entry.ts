@@ -1,0 +1,111 @@
+/**
+ * The way of support into the console: an operator presents the token of a support session, and sees the org's pages with it,
+ * within its grant, until that ends. The token is kept in a cookie that no script can read; there is no other session
+ * behind it, so what ends the support session ends the visit.
+ */
+import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { type Credential, checkStanding } from '../../../platform/http/access.ts';
+import type { AuthBackoff } from '../../../platform/http/auth-backoff.ts';
+import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/cookies.ts';
+import { escapeHtml } from '../../../platform/http/html.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/page.ts';
+import { complaint, consoleHome, refusedAnswer, showRefusal, signInAnswer } from '../sessions/index.ts';
+import type { Impersonation } from './impersonation.ts';
+
+export interface ConsoleEntryDependencies {
+  readonly impersonation: Pick<Impersonation, 'find'>;
+  readonly backoff: AuthBackoff;
+  baseUrl(): string;
+}
+
+export interface ConsoleEntry {
+  readonly pages: readonly Page[];
+  /** Undefined: nobody is here for support. */
+  visitorOf(
+    visit: Pick<Visit, 'headers' | 'address' | 'now'>,
+  ): Promise<{ credential: Credential } | PageAnswer | undefined>;
+}
+
+const entryPath = '/console/support';
+
+export function createConsoleEntry({
+  impersonation,
+  backoff,
+  baseUrl,
+}: ConsoleEntryDependencies): ConsoleEntry {
+  const cookies = (): Cookies => cookiesNamed('purser_support', baseUrl());
+
+  /** Throws where there is no such session, or where it may not be used now. */
+  async function examined(
+    token: string,
+    { address, now }: Pick<Visit, 'address' | 'now'>,
+  ): Promise<Credential> {
+    const credential = await impersonation.find(token);
+    if (credential === undefined) {
+      const seconds = backoff.failed(address);
+      throw seconds === undefined
+        ? refuse('unauthorized', 'There is no such support session.')
+        : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed tokens from here.');
+    }
+    checkStanding(credential, address, now);
+    return credential;
+  }
+
+  async function enter(visit: Visit): Promise<PageAnswer> {
+    const token = ((await visit.form()).get('token') ?? '').trim();
+    try {
+      const { expiresAt } = await examined(token, visit);
+      const seconds = Math.ceil(((expiresAt?.getTime() ?? 0) - visit.now.getTime()) / 1_000);
+      return redirectTo(consoleHome, { 'set-cookie': cookies().set(token, seconds) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        throw error;
+      }
+      return entryForm(visit, error.status === 410 ? 401 : error.status, error.message);
+    }
+  }
+
+  return {
+    pages: [
+      { path: entryPath, handler: async (visit) => entryForm(visit, 200, undefined), refused: showRefusal },
+      { method: 'POST', path: entryPath, handler: enter, refused: showRefusal },
+      {
+        method: 'POST',
+        path: `${entryPath}/leave`,
+        handler: async () => redirectTo(consoleHome, { 'set-cookie': cookies().clear() }),
+        refused: showRefusal,
+      },
+    ],
+    async visitorOf(visit) {
+      const token = readCookie(visit.headers.cookie, cookies().name);
+      if (token === undefined || token === '') {
+        return undefined;
+      }
+      try {
+        return { credential: await examined(token, visit) };
+      } catch (error) {
+        if (!(error instanceof Refusal)) {
+          throw error;
+        }
+        // Over: the next visit is one's own again.
+        return refusedAnswer(visit, error.status === 410 ? 401 : error.status, error.message, {
+          'set-cookie': cookies().clear(),
+        });
+      }
+    },
+  };
+}
+
+function entryForm(visit: Visit, status: number, problem: string | undefined): PageAnswer {
+  return signInAnswer(visit, {
+    status,
+    title: 'Support access',
+    main: `${complaint(problem)}
+<form method="post" action="${escapeHtml(entryPath)}">
+<label for="token">Token of a support session</label>
+<input id="token" name="token" type="password" autocomplete="off" required spellcheck="false" aria-describedby="token-help">
+<p id="token-help" class="soft">Everything you look at and do is recorded, and the organization can read it.</p>
+<button>Enter</button>
+</form>`,
+  });
+}

@@ -1,0 +1,273 @@
+/**
+ * The life of a grant: made by an operator, approved by the org where it wants to be asked, used through sessions, over. What
+ * was granted never changes: widening it takes a new grant.
+ */
+import { refuse, refuseField } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { generateKey, keyDigest } from '../../../platform/http/key-format.ts';
+import type { Call, Change } from '../../../platform/http/route.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../orgs/index.ts';
+import {
+  countSessions,
+  findGrant,
+  findSettings,
+  type GrantRow,
+  insertAccess,
+  insertGrant,
+  insertSession,
+  lockOpenGrants,
+  type SessionRow,
+  updateFate,
+  upsertSettings,
+} from './queries.ts';
+import {
+  type AccessKind,
+  type CreateGrant,
+  type GrantStatus,
+  type GrantView,
+  grantHoursMax,
+  type SessionView,
+  type SettingsView,
+} from './schema.ts';
+
+const hourMs = 3_600_000;
+const sessionsPerGrantMax = 100;
+/** The middle part of tokens, where keys name their environment. */
+export const tokenEnvironment = 'support';
+
+/** Who does it, and when. */
+export type Doing = Pick<Call, 'caller' | 'now' | 'address' | 'traceId'>;
+
+export function grantStatus(grant: GrantRow, now: Date): GrantStatus {
+  if (grant.revoked_at !== null) {
+    return 'revoked';
+  }
+  if (grant.approved === false) {
+    return 'denied';
+  }
+  if (grant.expires_at <= now) {
+    return 'expired';
+  }
+  return grant.needs_approval && grant.approved === null ? 'pending' : 'active';
+}
+
+export function viewGrant(grant: GrantRow, now: Date): GrantView {
+  const { approved: _, created_at, expires_at, decided_at, revoked_at, scope, ...rest } = grant;
+  return {
+    ...rest,
+    scope: [...scope],
+    status: grantStatus(grant, now),
+    created_at: created_at.toISOString(),
+    expires_at: expires_at.toISOString(),
+    decided_at: decided_at?.toISOString() ?? null,
+    revoked_at: revoked_at?.toISOString() ?? null,
+  };
+}
+
+export function viewSession(session: SessionRow, grant: GrantRow): SessionView {
+  return {
+    id: session.id,
+    grant_id: session.grant_id,
+    org_id: session.org_id,
+    scope: [...grant.scope],
+    operator_key_id: session.operator_key_id,
+    created_at: session.created_at.toISOString(),
+    expires_at: grant.expires_at.toISOString(),
+  };
+}
+
+export async function createGrant(
+  tx: Transaction,
+  ids: Ids,
+  doing: Doing,
+  body: CreateGrant,
+): Promise<GrantRow> {
+  const { now, caller } = doing;
+  const expiresAt = new Date(body.expires_at);
+  if (expiresAt <= now || expiresAt.getTime() > now.getTime() + grantHoursMax * hourMs) {
+    throw refuseField(
+      'expires_at',
+      'out_of_range',
+      `This has to be in the future, and at most ${grantHoursMax} hours ahead.`,
+    );
+  }
+  if ((await lockOrg(tx, body.org_id)) === undefined) {
+    throw refuseField('org_id', 'invalid_value', 'There is no such organization.');
+  }
+  const settings = await findSettings(tx, body.org_id);
+  if (!settings.allowed) {
+    throw refuse('conflict', 'The organization has forbidden support access.');
+  }
+  const grant: GrantRow = {
+    org_id: body.org_id,
+    id: ids.next('sgr'),
+    scope: body.scope,
+    reason: body.reason,
+    created_by: caller.keyId,
+    created_at: now,
+    expires_at: expiresAt,
+    needs_approval: settings.approval_required,
+    approved: null,
+    decided_at: null,
+    decided_by: null,
+    revoked_at: null,
+    revoked_by: null,
+  };
+  await insertGrant(tx, grant);
+  await note(tx, ids, doing, 'grant_created', grant);
+  return grant;
+}
+
+/** A move of a grant from one status to another. */
+export interface Move {
+  readonly before: GrantRow;
+  readonly after: GrantRow;
+}
+
+export async function decideGrant(
+  tx: Transaction,
+  ids: Ids,
+  doing: Doing,
+  { orgId, grantId, approved }: { orgId: string; grantId: string; approved: boolean },
+): Promise<Move> {
+  const before = await requireGrant(tx, orgId, grantId);
+  const status = grantStatus(before, doing.now);
+  if (status !== 'pending') {
+    throw refuse('conflict', `The grant is not pending: it is ${status}.`);
+  }
+  const after: GrantRow = { ...before, approved, decided_at: doing.now, decided_by: doing.caller.keyId };
+  await updateFate(tx, after);
+  await note(tx, ids, doing, approved ? 'grant_approved' : 'grant_denied', after);
+  return { before, after };
+}
+
+/** By an operator (`orgId` null) or by the org. One that is over already changes nothing, so it can be repeated. */
+export async function revokeGrant(
+  tx: Transaction,
+  ids: Ids,
+  doing: Doing,
+  { orgId, grantId }: { orgId: string | null; grantId: string },
+): Promise<Move | undefined> {
+  const before = await requireGrant(tx, orgId, grantId);
+  const isOver = before.revoked_at !== null || before.approved === false;
+  return isOver ? undefined : revoke(tx, ids, doing, before);
+}
+
+async function revoke(tx: Transaction, ids: Ids, doing: Doing, before: GrantRow): Promise<Move> {
+  const after: GrantRow = { ...before, revoked_at: doing.now, revoked_by: doing.caller.keyId };
+  await updateFate(tx, after);
+  await note(tx, ids, doing, 'grant_revoked', after);
+  return { before, after };
+}
+
+export interface Opened {
+  readonly session: SessionRow;
+  readonly grant: GrantRow;
+  readonly token: string;
+}
+
+export async function openSession(tx: Transaction, ids: Ids, doing: Doing, grantId: string): Promise<Opened> {
+  const grant = await requireGrant(tx, null, grantId);
+  const status = grantStatus(grant, doing.now);
+  if (status !== 'active') {
+    throw refuse(
+      'conflict',
+      status === 'pending' ? 'The organization has not approved the grant yet.' : `The grant is ${status}.`,
+    );
+  }
+  if ((await countSessions(tx, grant.org_id, grant.id)) >= sessionsPerGrantMax) {
+    throw refuse('conflict', `A grant has at most ${sessionsPerGrantMax} sessions.`);
+  }
+  const token = generateKey(tokenEnvironment);
+  const session: SessionRow = {
+    org_id: grant.org_id,
+    id: ids.next('sse'),
+    grant_id: grant.id,
+    digest: keyDigest(token),
+    operator_key_id: doing.caller.keyId,
+    created_at: doing.now,
+  };
+  await insertSession(tx, session);
+  await note(tx, ids, doing, 'session_opened', grant, session.id);
+  return { session, grant, token };
+}
+
+export interface SettingsChange {
+  readonly before: SettingsView;
+  readonly revoked: readonly Move[];
+}
+
+/** Forbidding support access ends what was granted. */
+export async function putSettings(
+  tx: Transaction,
+  ids: Ids,
+  doing: Doing,
+  orgId: string,
+  settings: SettingsView,
+): Promise<SettingsChange> {
+  await lockOrg(tx, orgId);
+  const before = await findSettings(tx, orgId);
+  await upsertSettings(tx, orgId, settings, doing.now);
+  const revoked: Move[] = [];
+  for (const grant of settings.allowed ? [] : await lockOpenGrants(tx, orgId, doing.now)) {
+    revoked.push(await revoke(tx, ids, doing, grant));
+  }
+  return { before, revoked };
+}
+
+async function requireGrant(tx: Transaction, orgId: string | null, grantId: string): Promise<GrantRow> {
+  const grant = await findGrant(tx, orgId, grantId, 'lock');
+  if (grant === undefined) {
+    throw refuse('not_found');
+  }
+  return grant;
+}
+
+/** What the org is shown of it. */
+async function note(
+  tx: Transaction,
+  ids: Ids,
+  { caller, now, address, traceId }: Doing,
+  kind: AccessKind,
+  grant: GrantRow,
+  sessionId: string | null = null,
+): Promise<void> {
+  await insertAccess(tx, {
+    org_id: grant.org_id,
+    id: ids.next('sac'),
+    at: now,
+    kind,
+    grant_id: grant.id,
+    session_id: sessionId,
+    actor_id: caller.keyId,
+    method: null,
+    path: null,
+    operation: null,
+    outcome: null,
+    code: null,
+    address,
+    trace_id: traceId,
+  });
+}
+
+/** It is told to the org: in its audit log, and to those who listen. */
+export function grantChange(
+  { before, after }: Partial<Move> & Pick<Move, 'after'>,
+  now: Date,
+  event: Change['event'],
+): Change {
+  return {
+    tenantId: after.org_id,
+    target: { kind: 'support_grant', id: after.id },
+    ...(before !== undefined && { before: viewGrant(before, now) }),
+    after: viewGrant(after, now),
+    ...(event !== undefined && { event }),
+  };
+}
+
+/** Whether the org lets operators in without a word of its own: only then may they come by another way than a grant. */
+export async function admitsUnasked(tx: Queryable, orgId: string): Promise<boolean> {
+  const { allowed, approval_required } = await findSettings(tx, orgId);
+  return allowed && !approval_required;
+}

@@ -1,0 +1,128 @@
+/**
+ * Requests of support sessions. Each is looked up anew, so that a revocation holds from the next request on in every process;
+ * and each is written to the org's audit log and its log of support access before it is served, or it is not served.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Faults } from '../../../platform/faults.ts';
+import type { Credential } from '../../../platform/http/access.ts';
+import { isWellFormedKey, keyDigest } from '../../../platform/http/key-format.ts';
+import type { ImpersonatedRequest } from '../../../platform/http/support-session.ts';
+import type { Log } from '../../../platform/log.ts';
+import { type Appending, recordAttempt } from '../../compliance/audit/index.ts';
+import { credentialOrg } from '../keys/index.ts';
+import { tokenEnvironment } from './grants.ts';
+import { findSession, insertAccess } from './queries.ts';
+
+export interface ImpersonationDependencies extends Appending {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly faults: Faults;
+  readonly region: string | undefined;
+}
+
+export interface Impersonation {
+  find(token: string): Promise<Credential | undefined>;
+  /** Refuses with 503 if it cannot be written. */
+  record(request: ImpersonatedRequest): Promise<void>;
+}
+
+const pathLengthMax = 500;
+
+/** The audit log's action for a request that no route matches. */
+const unmatchedAction = 'support.unmatched_route';
+
+/** Whole parts only: an erasure would not recognize a name that is cut in two. */
+function shortened(path: string): string {
+  const isCutWithin = path.length > pathLengthMax && !/[/?&=]/.test(path.charAt(pathLengthMax));
+  const start = path.slice(0, pathLengthMax);
+  return isCutWithin ? start.replace(/[^/?&=]*$/, '') : start;
+}
+
+export function createImpersonation(deps: ImpersonationDependencies): Impersonation {
+  const { db, clock, ids, heads, log, faults, region } = deps;
+
+  async function write(request: ImpersonatedRequest) {
+    const { support, orgId, route, method, path, refusal, address, traceId, now } = request;
+    const outcome = refusal === undefined ? 'allowed' : 'denied';
+    const code = refusal?.code ?? null;
+    const { grantId, sessionId, operatorKeyId } = support;
+    await db.transaction(async (tx) => {
+      await recordAttempt(
+        tx,
+        { ids, heads },
+        {
+          tenantId: orgId,
+          actor: { kind: 'support', id: operatorKeyId, address, traceId, at: now },
+          action: route?.id ?? unmatchedAction,
+          outcome: refusal === undefined ? 'success' : 'denied',
+          ...(refusal !== undefined && { code: refusal.code }),
+          target: { kind: 'operation', id: `${method} ${route?.path ?? 'unmatched'}` },
+          detail: {
+            operator_key_id: operatorKeyId,
+            org_id: orgId,
+            grant_id: grantId,
+            session_id: sessionId,
+            path,
+          },
+        },
+      );
+      await insertAccess(tx, {
+        org_id: orgId,
+        id: ids.next('sac'),
+        at: now,
+        kind: 'request',
+        grant_id: grantId,
+        session_id: sessionId,
+        actor_id: operatorKeyId,
+        method,
+        path: shortened(path),
+        operation: route?.id ?? null,
+        outcome,
+        code,
+        address,
+        trace_id: traceId,
+      });
+      await faults('support.before_commit', route?.id ?? unmatchedAction);
+    });
+  }
+
+  return {
+    async find(token) {
+      if (!token.startsWith(`svc_${tokenEnvironment}_`) || !isWellFormedKey(token)) {
+        return undefined;
+      }
+      const session = await findSession(db, keyDigest(token), clock.now());
+      return (
+        session && {
+          keyId: session.id,
+          // What it may do is said by its scopes; what takes an owner it may not.
+          role: 'admin',
+          scopes: new Set(session.scope),
+          notBefore: null,
+          expiresAt: session.expires_at,
+          revoked: session.revoked,
+          endsAt: null,
+          org: credentialOrg(session.org_id, session, region),
+          support: {
+            grantId: session.grant_id,
+            sessionId: session.id,
+            operatorKeyId: session.operator_key_id,
+            reason: session.reason,
+            scope: session.scope,
+          },
+        }
+      );
+    },
+    async record(request) {
+      try {
+        await write(request);
+      } catch (error) {
+        log.warn({ traceId: request.traceId, err: error }, 'a support request could not be recorded');
+        throw refuse('service_unavailable', 'The request could not be recorded, so it was not served.');
+      }
+    },
+  };
+}

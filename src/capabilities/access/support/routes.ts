@@ -1,0 +1,238 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import {
+  createGrant,
+  decideGrant,
+  grantChange,
+  openSession,
+  putSettings,
+  revokeGrant,
+  viewGrant,
+  viewSession,
+} from './grants.ts';
+import { type AccessRow, findGrant, findSettings, listAccess, listGrants } from './queries.ts';
+import {
+  AccessEntry,
+  AccessFilters,
+  CreateGrant,
+  GrantFilters,
+  GrantView,
+  OpenedSession,
+  OwnGrantFilters,
+  SettingsView,
+} from './schema.ts';
+
+export interface SupportDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const operator = { kind: 'operator' } as const;
+const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'org:write', role: 'admin' } as const;
+const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+const nothing = closed({});
+
+export function supportRoutes(deps: SupportDependencies): Route[] {
+  return [...operatorRoutes(deps), ...orgRoutes(deps)];
+}
+
+function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
+  return [
+    write({
+      id: 'support.grants.create',
+      method: 'POST',
+      path: '/v1/admin/support/grants',
+      summary: 'Create a support grant',
+      description:
+        'It cannot be changed: widening it takes a new one. Where the organization wants to approve, it is `pending` until ' +
+        'then. `conflict` where the organization has forbidden support access.',
+      access: operator,
+      body: CreateGrant,
+      success: 201,
+      response: GrantView,
+      errors: ['conflict'],
+      async handler(call, tx) {
+        const after = await createGrant(tx, ids, call, call.body);
+        return {
+          body: viewGrant(after, call.now),
+          changes: [grantChange({ after }, call.now, 'support.grant_created')],
+        };
+      },
+    }),
+    read({
+      id: 'support.grants.list',
+      path: '/v1/admin/support/grants',
+      summary: 'List support grants',
+      access: operator,
+      query: GrantFilters,
+      response: page(GrantView),
+      handler: ({ query, now }) => grantPage(db, query, now),
+    }),
+    read({
+      id: 'support.grants.read',
+      path: '/v1/admin/support/grants/{grant_id}',
+      summary: 'Read a support grant',
+      access: operator,
+      response: GrantView,
+      async handler({ params, now }) {
+        const grant = await findGrant(db, null, params.grant_id);
+        if (grant === undefined) {
+          throw refuse('not_found');
+        }
+        return viewGrant(grant, now);
+      },
+    }),
+    write({
+      id: 'support.sessions.open',
+      method: 'POST',
+      path: '/v1/admin/support/grants/{grant_id}/sessions',
+      summary: 'Open a support session',
+      description:
+        'Its token is used as a bearer, within the scope of the grant and until that ends. Every request with it is recorded, ' +
+        "in the organization's audit log too, under the key that opened the session. It ends with that key.",
+      access: operator,
+      success: 201,
+      response: OpenedSession,
+      errors: ['conflict'],
+      async handler(call, tx) {
+        const { session, grant, token } = await openSession(tx, ids, call, call.params.grant_id);
+        const after = viewSession(session, grant);
+        const change = {
+          tenantId: session.org_id,
+          target: { kind: 'support_session', id: session.id },
+          after,
+          event: 'support.session_opened',
+        } as const;
+        return { body: { ...after, token }, changes: [change] };
+      },
+    }),
+    write({
+      id: 'support.grants.revoke',
+      method: 'DELETE',
+      path: '/v1/admin/support/grants/{grant_id}',
+      summary: 'Revoke a support grant',
+      description: 'Its sessions answer 410 `gone` from then on. Revoking it again changes nothing.',
+      access: operator,
+      success: 204,
+      response: nothing,
+      async handler(call, tx) {
+        const move = await revokeGrant(tx, ids, call, { orgId: null, grantId: call.params.grant_id });
+        return {
+          body: {},
+          changes: move === undefined ? [] : [grantChange(move, call.now, 'support.grant_revoked')],
+        };
+      },
+    }),
+  ];
+}
+
+function orgRoutes({ db, ids }: SupportDependencies): Route[] {
+  return [
+    read({
+      id: 'support_access.list',
+      path: '/v1/orgs/{id}/support-access',
+      summary: 'See who of support looked at what',
+      description: 'Grants, decisions about them, sessions, and every request under one, allowed or denied.',
+      access: reader,
+      query: AccessFilters,
+      response: page(AccessEntry),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listAccess(db, params.id, query);
+        return { data: data.map(viewAccess), next_cursor };
+      },
+    }),
+    read({
+      id: 'support_access.settings.read',
+      path: '/v1/orgs/{id}/support-access/settings',
+      summary: 'Read whether support may be granted access',
+      access: reader,
+      response: SettingsView,
+      handler: ({ params }) => findSettings(db, params.id),
+    }),
+    write({
+      id: 'support_access.settings.put',
+      method: 'PUT',
+      path: '/v1/orgs/{id}/support-access/settings',
+      summary: 'Say whether support may be granted access, and whether you want to approve it',
+      description: 'Forbidding it revokes every open grant at once.',
+      access: owner,
+      body: SettingsView,
+      success: 200,
+      response: SettingsView,
+      async handler(call, tx) {
+        const { before, revoked } = await putSettings(tx, ids, call, call.params.id, call.body);
+        const change = {
+          tenantId: call.params.id,
+          target: { kind: 'support_settings', id: call.params.id },
+          before,
+          after: call.body,
+          event: 'support.settings_updated',
+        } as const;
+        const ended = revoked.map((move) => grantChange(move, call.now, 'support.grant_revoked'));
+        return { body: call.body, changes: [change, ...ended] };
+      },
+    }),
+    read({
+      id: 'support_access.grants.list',
+      path: '/v1/orgs/{id}/support-access/grants',
+      summary: 'List the support grants for your organization',
+      access: reader,
+      query: OwnGrantFilters,
+      response: page(GrantView),
+      handler: ({ params, query, now }) => grantPage(db, { ...query, org_id: params.id }, now),
+    }),
+    decision('approve', ids),
+    decision('deny', ids),
+    write({
+      id: 'support_access.grants.revoke',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/support-access/grants/{grant_id}',
+      summary: 'Revoke a support grant for your organization',
+      access: admin,
+      success: 204,
+      response: nothing,
+      async handler(call, tx) {
+        const { id: orgId, grant_id: grantId } = call.params;
+        const move = await revokeGrant(tx, ids, call, { orgId, grantId });
+        return {
+          body: {},
+          changes: move === undefined ? [] : [grantChange(move, call.now, 'support.grant_revoked')],
+        };
+      },
+    }),
+  ];
+}
+
+function decision(verb: 'approve' | 'deny', ids: Ids): Route {
+  const approved = verb === 'approve';
+  return write({
+    id: `support_access.grants.${verb}`,
+    method: 'POST',
+    path: `/v1/orgs/{id}/support-access/grants/{grant_id}/${verb}`,
+    summary: approved ? 'Approve a support grant' : 'Deny a support grant',
+    description: 'A grant that is not pending is `conflict`.',
+    access: admin,
+    success: 200,
+    response: GrantView,
+    errors: ['conflict'],
+    async handler(call, tx) {
+      const { id: orgId, grant_id: grantId } = call.params;
+      const move = await decideGrant(tx, ids, call, { orgId, grantId, approved });
+      const event = approved ? 'support.grant_approved' : 'support.grant_denied';
+      return { body: viewGrant(move.after, call.now), changes: [grantChange(move, call.now, event)] };
+    },
+  });
+}
+
+async function grantPage(db: Database, query: GrantFilters, now: Date) {
+  const { data, next_cursor } = await listGrants(db, query, now);
+  return { data: data.map((grant) => viewGrant(grant, now)), next_cursor };
+}
+
+function viewAccess({ org_id: _, at, ...row }: AccessRow): AccessEntry {
+  return { ...row, at: at.toISOString() };
+}

@@ -1,0 +1,129 @@
+import { type Static, Type } from 'typebox';
+import { type Scope, scopes } from '../../../platform/http/access.ts';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/schemas.ts';
+
+/**
+ * With these an operator could let itself in for good, approve its own grants, or have events sent to a place of its own
+ * long after the grant is over.
+ */
+const neverGranted: readonly Scope[] = ['keys:write', 'org:write', 'webhooks:write'];
+export const grantableScopes = scopes.filter((scope) => !neverGranted.includes(scope));
+
+export const grantHoursMax = 8;
+
+export const grantStatuses = ['pending', 'active', 'denied', 'expired', 'revoked'] as const;
+export type GrantStatus = (typeof grantStatuses)[number];
+
+export const GrantView = closed({
+  id,
+  org_id: id,
+  scope: Type.Array(Type.String()),
+  reason: Type.String(),
+  status: choice(grantStatuses, '`pending`: the organization has to approve it first.'),
+  created_by: Type.String({ description: "The operator's key." }),
+  created_at: timestamp,
+  expires_at: timestamp,
+  needs_approval: Type.Boolean(),
+  decided_by: nullable(Type.String({ description: "The organization's key that approved or denied." })),
+  decided_at: nullable(timestamp),
+  revoked_by: nullable(Type.String()),
+  revoked_at: nullable(timestamp),
+});
+export type GrantView = Static<typeof GrantView>;
+
+export const CreateGrant = closed({
+  org_id: Type.String({ minLength: 1, maxLength: 100 }),
+  scope: Type.Array(choice(grantableScopes) as ReturnType<typeof Type.Unsafe<Scope>>, {
+    minItems: 1,
+    maxItems: grantableScopes.length,
+    uniqueItems: true,
+    description:
+      'What a session may do; fixed for good. Narrower than what the organization itself may do: `keys:write`, ' +
+      '`org:write` and `webhooks:write` are never granted, and nothing that needs an owner.',
+  }),
+  reason,
+  expires_at: Type.String({
+    format: 'date-time',
+    description: `When it ends: at most ${grantHoursMax} hours ahead.`,
+    examples: ['2026-11-15T18:00:00Z'],
+  }),
+});
+export type CreateGrant = Static<typeof CreateGrant>;
+
+export const SessionView = closed({
+  id,
+  grant_id: id,
+  org_id: id,
+  scope: Type.Array(Type.String()),
+  operator_key_id: Type.String(),
+  created_at: timestamp,
+  expires_at: timestamp,
+});
+export type SessionView = Static<typeof SessionView>;
+
+export const OpenedSession = closed({
+  ...SessionView.properties,
+  token: Type.String({
+    description: 'Used as a bearer token. It is shown this once and cannot be read again.',
+  }),
+});
+
+const grantSorts = { created_at: 'timestamptz' } as const;
+export const OwnGrantFilters = listParameters(grantSorts, {
+  status: Type.Optional(choice(grantStatuses)),
+});
+export type OwnGrantFilters = Static<typeof OwnGrantFilters>;
+export const GrantFilters = listParameters(grantSorts, {
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  status: Type.Optional(choice(grantStatuses)),
+});
+export type GrantFilters = Static<typeof GrantFilters>;
+export { grantSorts };
+
+export const accessKinds = [
+  'grant_created',
+  'grant_approved',
+  'grant_denied',
+  'grant_revoked',
+  'session_opened',
+  'request',
+] as const;
+export type AccessKind = (typeof accessKinds)[number];
+
+export const AccessEntry = closed({
+  id,
+  at: timestamp,
+  kind: choice(accessKinds),
+  grant_id: id,
+  session_id: nullable(Type.String()),
+  actor_id: Type.String({ description: "The operator's key, or for a decision the organization's own." }),
+  method: nullable(Type.String()),
+  path: nullable(Type.String({ description: 'What was asked for, without its query.' })),
+  operation: nullable(Type.String()),
+  outcome: nullable(
+    Type.String({ description: '`allowed`: the grant let the request in. `denied`: it was refused.' }),
+  ),
+  code: nullable(Type.String({ description: 'The error code of a denied request.' })),
+  address: nullable(Type.String()),
+  trace_id: nullable(Type.String()),
+});
+export type AccessEntry = Static<typeof AccessEntry>;
+
+export const accessSorts = { at: 'timestamptz' } as const;
+export const AccessFilters = listParameters(accessSorts, {
+  kind: Type.Optional(choice(accessKinds)),
+  grant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  session_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  actor_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  outcome: Type.Optional(choice(['allowed', 'denied'])),
+});
+export type AccessFilters = Static<typeof AccessFilters>;
+
+export const SettingsView = closed({
+  allowed: Type.Boolean({ description: 'Whether operators may be granted support access at all.' }),
+  approval_required: Type.Boolean({
+    description: 'Whether an admin of the organization has to approve each grant first.',
+  }),
+});
+export type SettingsView = Static<typeof SettingsView>;

@@ -1,0 +1,219 @@
+/**
+ * Attempts: what somebody tried and was not let do, such as a call without the scope for it or a failed login, and what
+ * is served only if it is on record, such as a request of a support session.
+ *
+ * Refused attempts are written in the background, so that nobody waits for them and a flood of them costs little: they
+ * wait in a bounded queue, and from one actor only so many a second become entries of their own; the others are counted in
+ * one more. What finds no room is counted too, and the count becomes an entry.
+ */
+import { Counter, type Registry } from 'prom-client';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import type { Log } from '../../../platform/log.ts';
+import { type Appending, appendAudit } from './audit.ts';
+import type { AuditDraft, AuditOutcome } from './chain.ts';
+import type { Actor } from './journal.ts';
+
+export interface Attempt {
+  readonly tenantId: string;
+  readonly actor: Actor;
+  /** The id of the operation, or a word such as `console.login`. */
+  readonly action: string;
+  readonly outcome: AuditOutcome;
+  /** The error code that it was answered with. */
+  readonly code?: string;
+  readonly target: { readonly kind: string; readonly id: string };
+  /** Never a secret. */
+  readonly detail?: object;
+}
+
+export interface Attempts {
+  /** Takes a refused attempt; it is written within a second or so. Never waits, never throws. */
+  note(attempt: Attempt): void;
+  /** Writes an entry now. Whoever must not go on without it waits for this, and is refused if it throws. */
+  record(attempt: Attempt): Promise<void>;
+  /** Writes what waits. */
+  flush(): Promise<void>;
+  readonly job: Job;
+  register(metrics: Registry): void;
+}
+
+export interface AttemptsDependencies extends Appending {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const waitingMax = 5_000;
+/** Of one actor doing one thing, between two flushes. */
+const singlyMax = 5;
+const entriesPerTransaction = 500;
+const flushEveryMs = 1_000;
+const droppedAction = 'audit.attempts_dropped';
+
+interface Repeated {
+  readonly last: Attempt;
+  readonly seen: number;
+}
+
+export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependencies): Attempts {
+  const appending = { ids, heads };
+  let waiting: Attempt[] = [];
+  let repeated = new Map<string, Repeated>();
+  const dropped = new Map<string, number>();
+  let droppedInAll = 0;
+  let flushing: Promise<void> | undefined;
+
+  function drop(tenantId: string, count: number): void {
+    droppedInAll += count;
+    dropped.set(tenantId, (dropped.get(tenantId) ?? 0) + count);
+  }
+
+  function note(attempt: Attempt): void {
+    const { tenantId, actor, action, code } = attempt;
+    const name = [tenantId, actor.kind, actor.id, action, code].join('\0');
+    const seen = (repeated.get(name)?.seen ?? 0) + 1;
+    if (repeated.size < waitingMax || repeated.has(name)) {
+      repeated.set(name, { last: attempt, seen });
+    }
+    if (seen > singlyMax) {
+      return;
+    }
+    if (waiting.length >= waitingMax) {
+      drop(tenantId, 1);
+    } else {
+      waiting.push(attempt);
+    }
+  }
+
+  /** What waits, and what was only counted, as attempts of their own. */
+  function take(): Attempt[] {
+    const counted = [...repeated.values()].filter(({ seen }) => seen > singlyMax);
+    const taken = [
+      ...waiting,
+      ...counted.map(({ last, seen }) => ({
+        ...last,
+        detail: { ...last.detail, repeated: seen - singlyMax },
+      })),
+      ...[...dropped].map(([tenantId, count]) => lostAttempts(tenantId, count, clock.now())),
+    ];
+    waiting = [];
+    repeated = new Map();
+    dropped.clear();
+    return taken;
+  }
+
+  function putBack(unwritten: readonly Attempt[]): void {
+    const attempts = unwritten.filter(({ action }) => action !== droppedAction);
+    const kept = attempts.slice(0, Math.max(0, waitingMax - waiting.length));
+    waiting = [...kept, ...waiting];
+    for (const { tenantId } of attempts.slice(kept.length)) {
+      drop(tenantId, 1);
+    }
+    for (const { tenantId, action, detail } of unwritten) {
+      if (action === droppedAction) {
+        const { count } = detail as { count: number };
+        dropped.set(tenantId, (dropped.get(tenantId) ?? 0) + count);
+      }
+    }
+  }
+
+  async function writeAll(): Promise<void> {
+    const byTenant = new Map<string, Attempt[]>();
+    for (const attempt of take()) {
+      const others = byTenant.get(attempt.tenantId);
+      if (others === undefined) {
+        byTenant.set(attempt.tenantId, [attempt]);
+      } else {
+        others.push(attempt);
+      }
+    }
+    const left = [...byTenant];
+    try {
+      for (let next = left[0]; next !== undefined; next = left[0]) {
+        const [tenantId, attempts] = next;
+        const some = attempts.slice(0, entriesPerTransaction);
+        await db.transaction((tx) => appendAudit(tx, appending, tenantId, some.map(draftOf)));
+        attempts.splice(0, some.length);
+        if (attempts.length === 0) {
+          left.shift();
+        }
+      }
+    } catch (error) {
+      putBack(left.flatMap(([, attempts]) => attempts));
+      throw error;
+    }
+  }
+
+  async function flush(): Promise<void> {
+    await flushing?.catch(() => undefined);
+    flushing = writeAll().finally(() => {
+      flushing = undefined;
+    });
+    await flushing;
+  }
+
+  return {
+    note,
+    async record(attempt) {
+      await db.transaction((tx) => recordAttempt(tx, appending, attempt));
+    },
+    flush,
+    job: {
+      id: 'audit-refused-attempts',
+      everyMs: flushEveryMs,
+      async runOnce() {
+        await flush();
+        if (dropped.size > 0) {
+          log.warn({ dropped: droppedInAll }, 'refused attempts found no room in the queue of the audit log');
+        }
+        return false;
+      },
+    },
+    register(metrics) {
+      new Counter({
+        name: 'svc_audit_attempts_dropped_total',
+        help: 'Refused attempts that are only counted in the audit log, because too many waited to be written.',
+        registers: [metrics],
+        collect() {
+          this.reset();
+          this.inc(droppedInAll);
+        },
+      });
+    },
+  };
+}
+
+/** Writes an entry in the transaction of whoever must not go on without it. */
+export async function recordAttempt(tx: Transaction, appending: Appending, attempt: Attempt): Promise<void> {
+  await appendAudit(tx, appending, attempt.tenantId, [draftOf(attempt)]);
+}
+
+function draftOf({ actor, action, outcome, code, target, detail }: Attempt): AuditDraft {
+  return {
+    actorKind: actor.kind,
+    actorId: actor.id,
+    action,
+    outcome,
+    code: code ?? null,
+    targetKind: target.kind,
+    targetId: target.id,
+    before: null,
+    after: null,
+    detail: detail ?? null,
+    address: actor.address ?? null,
+    traceId: actor.traceId ?? null,
+  };
+}
+
+function lostAttempts(tenantId: string, count: number, at: Date): Attempt {
+  return {
+    tenantId,
+    actor: { kind: 'service', id: 'audit', at },
+    action: droppedAction,
+    outcome: 'failure',
+    target: { kind: 'audit_log', id: tenantId },
+    detail: { count },
+  };
+}

@@ -1,0 +1,127 @@
+/** What the authenticated end of a chain shows to somebody who has kept no checkpoint. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { createLog } from '../../../platform/log.ts';
+import { openChainHeads } from './chain-heads.ts';
+import { checkExport } from './export-check.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+});
+beforeEach(async () => {
+  org = await world.createOrg();
+  for (let n = 0; n < 4; n += 1) {
+    await change(`Name ${n}`);
+  }
+});
+afterAll(() => world.close());
+
+const change = (name: string) =>
+  world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { name } });
+const send = (method: string, path: string) =>
+  world.request(method, `/v1/orgs/${org.id}/audit-log${path}`, { key: org.ownerKey });
+const sql = (text: string, ...params: unknown[]) => world.db.query(text, [org.id, ...params]);
+
+async function findings(): Promise<string[]> {
+  const { json } = await send('GET', '/verify');
+  expect(json.valid).toBe(json.findings.length === 0);
+  return json.findings.map(({ kind, seq }: { kind: string; seq: number }) => `${kind} ${seq}`);
+}
+
+/** Removes the last entries, and has the chain end before them. */
+async function cutOff(behind: number): Promise<void> {
+  await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq > $2', behind);
+  await sql(
+    `UPDATE audit_chains c SET seq = l.seq, hash = l.hash, at = l.at FROM audit_log l
+      WHERE c.tenant_id = $1 AND l.tenant_id = $1 AND l.seq = $2`,
+    behind,
+  );
+}
+
+test('a tail that was removed together with the row of its chain is found, also behind later entries', async () => {
+  expect(await findings()).toEqual([]);
+  await cutOff(4);
+  expect(await findings()).toEqual(['head_invalid 4']);
+  await change('Later');
+  await change('Later still');
+  expect(await findings()).toEqual(['head_invalid 6']);
+});
+
+test.each([
+  ['removed', 'NULL'],
+  ['made up', `decode(repeat('00', 32), 'hex')`],
+  ['too short', `decode('00', 'hex')`],
+  ["another org's", `(SELECT mac FROM audit_chains WHERE tenant_id = 'platform')`],
+])('an end whose authentication is %s is found', async (_, mac) => {
+  await sql(`UPDATE audit_chains SET mac = ${mac} WHERE tenant_id = $1`);
+  expect(await findings()).toEqual(['head_invalid 6']);
+});
+
+test('an end that is not authentic is signed by no checkpoint, and by no export', async () => {
+  await cutOff(4);
+  expect((await send('GET', '/verify')).json.head.token).toBe('');
+  expect((await send('POST', '/checkpoints')).status).toBe(409);
+  const { text } = await send(
+    'GET',
+    '/export?from=2026-11-01T00:00:00Z&to=2026-11-30T00:00:00Z&checkpoints=true',
+  );
+  const lines = async function* () {
+    yield* text.trimEnd().split('\n');
+  };
+  const { entries, isSealed, remarks } = await checkExport(lines(), {});
+  expect([entries, isSealed]).toEqual([4, false]);
+  expect(remarks[0]).toContain('does not end with a checkpoint');
+});
+
+test('a log that was removed as a whole is found, before and after it begins again', async () => {
+  await sql('DELETE FROM audit_log WHERE tenant_id = $1');
+  await sql('DELETE FROM audit_chains WHERE tenant_id = $1');
+  expect(await findings()).toEqual(['entry_missing 1']);
+  await change('Later');
+  expect(await findings()).toEqual(['entry_missing 1']);
+});
+
+test("the operators' own log is authenticated too", async () => {
+  const verify = () => world.request('GET', '/v1/admin/audit-log/verify', { key: world.operatorKey });
+  expect((await verify()).json.valid).toBe(true);
+});
+
+describe('a database from before ends were authenticated', () => {
+  const log = createLog('silent');
+  const open = () => openChainHeads(world.db, world.parts.secrets, log);
+  const forget = (where = '') => world.db.query(`UPDATE audit_chains SET mac = NULL ${where}`, []);
+  const forgetAdoption = () => world.db.query('DELETE FROM audit_heads_adopted', []);
+
+  test('is adopted at the first start, by processes that start at once', async () => {
+    await forget();
+    await forgetAdoption();
+    expect(await findings()).toEqual(['head_invalid 6']);
+    await Promise.all([open(), open(), open()]);
+    expect(await findings()).toEqual([]);
+    await change('Later');
+    expect(await findings()).toEqual([]);
+  });
+
+  test('is not adopted a second time', async () => {
+    await cutOff(4);
+    await forget(`WHERE tenant_id = '${org.id}'`);
+    await open();
+    expect(await findings()).toEqual(['head_invalid 4']);
+  });
+
+  test('is not adopted while another log is authenticated, whatever the record of the first start says', async () => {
+    await cutOff(4);
+    await forget(`WHERE tenant_id = '${org.id}'`);
+    await forgetAdoption();
+    const lines: string[] = [];
+    await openChainHeads(
+      world.db,
+      world.parts.secrets,
+      createLog('info', { write: (line: string) => void lines.push(line) }),
+    );
+    expect(lines.join('')).toContain('verify the logs');
+    expect(await findings()).toEqual(['head_invalid 4']);
+  });
+});

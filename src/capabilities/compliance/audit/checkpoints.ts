@@ -1,0 +1,122 @@
+/** Checkpoints: the end of a chain, signed, for the org to keep. One is made every day in which something happened. */
+import { Refusal, refuse } from '../../../contract/refusal.ts';
+import type { SharedClock } from '../../../platform/clock.ts';
+import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { platformTenant } from '../../../platform/http/access.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import type { Log } from '../../../platform/log.ts';
+import { enqueueEvent } from '../../../platform/outbox.ts';
+import type { Appending } from './audit.ts';
+import { type ChainPlace, chainStart } from './chain.ts';
+import { isIntact } from './chain-check.ts';
+import { lockChain } from './head-queries.ts';
+import {
+  type CheckpointRow,
+  findAnchor,
+  findCheckpoint,
+  findUncheckpointed,
+  insertCheckpoint,
+  readEntries,
+} from './queries.ts';
+import type { CheckpointView } from './schema.ts';
+import type { Signer } from './signing-keys.ts';
+
+export interface CheckpointDependencies extends Appending {
+  readonly db: Database;
+  readonly signer: Signer;
+}
+
+const everyMs = 10 * 60_000;
+const dayMs = 24 * 3_600_000;
+const tenantsPerBatch = 50;
+
+export function viewCheckpoint({ tenant_id, seq, id, hash, at, token }: CheckpointRow): CheckpointView {
+  return { id, org_id: tenant_id, seq: Number(seq), hash, at: at.toISOString(), token };
+}
+
+export interface Made {
+  readonly checkpoint: CheckpointRow;
+  /** False: nothing happened since the last one, and that is it. */
+  readonly isNew: boolean;
+}
+
+/** Stores a checkpoint of the end of the chain. */
+export async function makeCheckpoint(
+  tx: Transaction,
+  { ids, heads, signer }: Omit<CheckpointDependencies, 'db'>,
+  tenantId: string,
+  now: Date,
+): Promise<Made> {
+  // Nobody appends meanwhile, so two who make one at once make the same.
+  const head = await lockChain(tx, tenantId);
+  const { seq, hash } = head;
+  const there = await findCheckpoint(tx, tenantId, seq);
+  if (there !== undefined) {
+    return { checkpoint: there, isNew: false };
+  }
+  if (!heads.isGenuine(tenantId, head)) {
+    throw refuse('conflict', 'The end of the log is not authentic: verify it.');
+  }
+  await requireIntactEnd(tx, tenantId, head);
+  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
+  const token = await signer.sign(tx, said);
+  const checkpoint = { tenant_id: tenantId, seq: BigInt(seq), id: ids.next('chk'), hash, at: now, token };
+  await insertCheckpoint(tx, checkpoint);
+  return { checkpoint, isNew: true };
+}
+
+/** What is signed has to be the end of the log, and not only of the chain's account of it. */
+async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPlace): Promise<void> {
+  const [last] = await readEntries(tx, tenantId, head.seq - 1, 1);
+  const end = last ?? (await findAnchor(tx, tenantId)) ?? chainStart;
+  if (end.seq !== head.seq || end.hash !== head.hash || (last !== undefined && !isIntact(last))) {
+    throw refuse('conflict', 'The log does not end as its chain says: verify it.');
+  }
+}
+
+export function dailyCheckpoints({
+  db,
+  ids,
+  heads,
+  signer,
+  clock,
+  log,
+}: CheckpointDependencies & { readonly clock: SharedClock; readonly log: Log }): Job {
+  async function tellDaily(tx: Transaction, tenantId: string, now: Date): Promise<void> {
+    const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, heads, signer }, tenantId, now);
+    // Another process may have been quicker; and nobody can subscribe to what operators do.
+    if (isNew && tenantId !== platformTenant) {
+      await enqueueEvent(tx, {
+        id: ids.next('evt'),
+        tenantId,
+        type: 'audit.checkpoint',
+        createdAt: now,
+        data: viewCheckpoint(checkpoint),
+      });
+    }
+  }
+
+  // Those that cannot be signed stay due: the next batch begins behind them, until all were looked at.
+  let after = '';
+  return {
+    id: 'sign-daily-checkpoints',
+    everyMs,
+    async runOnce() {
+      const now = await agreedNow(db, clock);
+      const before = new Date(now.getTime() - dayMs);
+      const due = await findUncheckpointed(db, { before, after, limit: tenantsPerBatch });
+      for (const tenantId of due) {
+        try {
+          await db.transaction((tx) => tellDaily(tx, tenantId, now));
+        } catch (error) {
+          const reason = error instanceof Refusal ? { reason: error.message } : { err: error };
+          log.error({ tenant: tenantId, ...reason }, 'the end of an audit log could not be signed');
+        }
+      }
+      const isFull = due.length === tenantsPerBatch;
+      after = isFull ? (due.at(-1) ?? '') : '';
+      return isFull;
+    },
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * The log as a stream of lines, for a SIEM. Entries are read a page at a time and no sooner than the receiver takes them, so
+ * memory does not grow with the log and no connection to the database is held meanwhile. Every line carries its `seq`: whoever
+ * was cut off goes on behind the last one that arrived.
+ */
+import { refuseField } from '../../../contract/refusal.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
+import type { StreamAnswer } from '../../../platform/http/route.ts';
+import { cefLine } from './cef.ts';
+import type { AuditEntry } from './chain.ts';
+import type { ChainHeads } from './chain-heads.ts';
+import { viewCheckpoint } from './checkpoints.ts';
+import { checkpointLine, ndjsonLine } from './export-lines.ts';
+import { awaitAppends, findHead } from './head-queries.ts';
+import { ocsfLine } from './ocsf.ts';
+import { findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
+import type { ExportQuery } from './schema.ts';
+import type { Signer } from './signing-keys.ts';
+
+export interface ExportDependencies {
+  readonly db: Database;
+  readonly heads: ChainHeads;
+  readonly signer: Signer;
+  /** Of this software, as the SIEM formats want to know. */
+  readonly version: string;
+}
+
+const daysMax = 90;
+const dayMs = 24 * 3_600_000;
+const entriesPerPage = 250;
+
+const contentTypes = {
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  cef: 'text/plain; charset=utf-8',
+  ocsf: 'application/x-ndjson; charset=utf-8',
+} as const;
+
+export function exportLog(
+  deps: ExportDependencies,
+  tenantId: string,
+  query: ExportQuery,
+  now: Date,
+): StreamAnswer {
+  const from = new Date(query.from);
+  const to = new Date(query.to);
+  if (to <= from) {
+    throw refuseField('to', 'out_of_range', 'This has to be later than `from`.');
+  }
+  if (to.getTime() - from.getTime() > daysMax * dayMs) {
+    throw refuseField('to', 'out_of_range', `This may be at most ${daysMax} days after \`from\`.`);
+  }
+  const format = query.format ?? 'ndjson';
+  const withCheckpoints = query.checkpoints ?? false;
+  if (withCheckpoints && format !== 'ndjson') {
+    throw refuseField('checkpoints', 'invalid_value', 'Only `ndjson` can hold checkpoints.');
+  }
+  return {
+    contentType: contentTypes[format],
+    chunks: pages(deps, { tenantId, from, to, now, after: query.cursor ?? 0, withCheckpoints }, (entry) =>
+      lineOf(entry, format, deps.version),
+    ),
+  };
+}
+
+function lineOf(entry: AuditEntry, format: keyof typeof contentTypes, version: string): string {
+  switch (format) {
+    case 'ndjson':
+      return ndjsonLine(entry);
+    case 'cef':
+      return cefLine(entry, version);
+    case 'ocsf':
+      return ocsfLine(entry, version);
+  }
+}
+
+interface Wanted {
+  readonly tenantId: string;
+  readonly from: Date;
+  readonly to: Date;
+  readonly now: Date;
+  readonly after: number;
+  readonly withCheckpoints: boolean;
+}
+
+async function* pages(
+  deps: ExportDependencies,
+  { tenantId, from, to, now, after, withCheckpoints }: Wanted,
+  line: (entry: AuditEntry) => string,
+): AsyncGenerator<string> {
+  const { db, heads } = deps;
+  // Whoever is appending now may be dated within the time asked for: what comes after is not.
+  await db.transaction((tx) => awaitAppends(tx, tenantId));
+  const span = await findSpan(db, tenantId, from, to);
+  let last: AuditEntry | undefined;
+  for (let at = Math.max(after, (span?.first ?? 1) - 1); span !== undefined && at < span.last; ) {
+    const entries = await readEntries(db, tenantId, at, Math.min(entriesPerPage, span.last - at));
+    const checkpoints = withCheckpoints
+      ? await checkpointsOf(db, tenantId, entries)
+      : new Map<number, string>();
+    const lines = entries.flatMap((entry) => [line(entry), checkpoints.get(entry.seq) ?? []].flat());
+    if (lines.length > 0) {
+      yield `${lines.join('\n')}\n`;
+    }
+    last = entries.at(-1) ?? last;
+    // Retention may have removed the rest meanwhile.
+    at = entries.at(-1)?.seq ?? span.last;
+  }
+  // Without it the file does not claim that nothing was cut off behind its last line.
+  if (withCheckpoints && last !== undefined && heads.isGenuine(tenantId, await findHead(db, tenantId))) {
+    yield `${await lastCheckpoint(deps, tenantId, last, now)}\n`;
+  }
+}
+
+/** Those that were made of one of these entries: a line each, by their place. */
+async function checkpointsOf(
+  db: Queryable,
+  tenantId: string,
+  entries: readonly AuditEntry[],
+): Promise<Map<number, string>> {
+  const rows = await findCheckpointsBetween(db, tenantId, entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? -1);
+  return new Map(rows.map((row) => [Number(row.seq), checkpointLine(viewCheckpoint(row))]));
+}
+
+/** One of the last line, so that nobody can cut off the end of the file. */
+async function lastCheckpoint(
+  { db, signer }: ExportDependencies,
+  tenantId: string,
+  { seq, hash }: AuditEntry,
+  now: Date,
+): Promise<string> {
+  const said = { org_id: tenantId, seq, hash, at: now.toISOString() };
+  return checkpointLine({ ...said, token: await signer.sign(db, { kind: 'checkpoint', ...said }) });
+}

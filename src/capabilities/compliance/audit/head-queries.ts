@@ -1,0 +1,107 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type ChainPlace, chainStart } from './chain.ts';
+
+/** The end of a chain as it is stored. */
+export interface StoredHead extends ChainPlace {
+  /** Null: not authenticated. */
+  readonly mac: Uint8Array | null;
+}
+
+export interface ChainHead extends StoredHead {
+  /** When the last entry was appended. */
+  readonly at: Date;
+}
+
+interface HeadRow {
+  readonly seq: bigint;
+  readonly hash: string;
+  readonly at: Date;
+  readonly mac: Uint8Array | null;
+}
+
+/** The end of a tenant's chain, locked until the transaction ends so that entries follow one another. */
+export async function lockChain(
+  tx: Queryable,
+  tenantId: string,
+): Promise<ChainHead & { readonly now: Date }> {
+  await tx.query(
+    'INSERT INTO audit_chains (tenant_id, seq, hash) VALUES ($1, 0, $2) ON CONFLICT (tenant_id) DO NOTHING',
+    [tenantId, chainStart.hash],
+  );
+  await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+  // Asked once the lock is there: until then somebody else may append.
+  const [head] = await tx.query<HeadRow & { now: Date }>(
+    'SELECT seq, hash, at, mac, clock_timestamp()::timestamptz(3) AS now FROM audit_chains WHERE tenant_id = $1',
+    [tenantId],
+  );
+  if (head === undefined) {
+    throw new Error('a chain that was just made is missing');
+  }
+  return { ...head, seq: Number(head.seq) };
+}
+
+/** Waits for whoever is appending: what is appended afterwards is dated later. */
+export async function awaitAppends(tx: Queryable, tenantId: string): Promise<void> {
+  await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR SHARE', [tenantId]);
+}
+
+/** The start of a chain where there is none. */
+export async function findHead(db: Queryable, tenantId: string): Promise<StoredHead> {
+  const [head] = await db.query<HeadRow>('SELECT seq, hash, at, mac FROM audit_chains WHERE tenant_id = $1', [
+    tenantId,
+  ]);
+  return head === undefined
+    ? { ...chainStart, mac: null }
+    : { seq: Number(head.seq), hash: head.hash, mac: head.mac };
+}
+
+export async function moveChain(tx: Queryable, tenantId: string, head: ChainHead): Promise<void> {
+  await tx.query('UPDATE audit_chains SET seq = $2, hash = $3, at = $4, mac = $5 WHERE tenant_id = $1', [
+    tenantId,
+    BigInt(head.seq),
+    head.hash,
+    head.at,
+    head.mac,
+  ]);
+}
+
+export async function areHeadsAdopted(db: Queryable): Promise<boolean> {
+  return (await db.query('SELECT 1 AS one FROM audit_heads_adopted', [])).length > 0;
+}
+
+/** False: another process has done it. */
+export async function insertAdoption(tx: Queryable): Promise<boolean> {
+  const inserted = await tx.query(
+    'INSERT INTO audit_heads_adopted DEFAULT VALUES ON CONFLICT DO NOTHING RETURNING 1 AS one',
+    [],
+  );
+  return inserted.length > 0;
+}
+
+export async function hasMacs(tx: Queryable): Promise<boolean> {
+  return (await tx.query('SELECT 1 AS one FROM audit_chains WHERE mac IS NOT NULL LIMIT 1', [])).length > 0;
+}
+
+/** Of all tenants behind this one. */
+export async function lockHeads(
+  tx: Queryable,
+  after: string,
+  limit: number,
+): Promise<(ChainPlace & { readonly tenantId: string })[]> {
+  const rows = await tx.query<HeadRow & { tenant_id: string }>(
+    'SELECT tenant_id, seq, hash FROM audit_chains WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
+    [after, limit],
+  );
+  return rows.map(({ tenant_id, seq, hash }) => ({ tenantId: tenant_id, seq: Number(seq), hash }));
+}
+
+export async function updateMacs(
+  tx: Queryable,
+  heads: readonly { readonly tenantId: string; readonly mac: Buffer }[],
+): Promise<void> {
+  await tx.query(
+    `UPDATE audit_chains c SET mac = decode(n.mac, 'hex') FROM unnest($1::text[], $2::text[]) AS n(tenant_id, mac)
+      WHERE c.tenant_id = n.tenant_id`,
+    [heads.map(({ tenantId }) => tenantId), heads.map(({ mac }) => mac.toString('hex'))],
+  );
+}

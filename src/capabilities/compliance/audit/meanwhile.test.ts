@@ -1,0 +1,237 @@
+/** What readers of the log see while it is appended to, and while retention removes its beginning. */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createWorld, engine, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { createIds, type Ids } from '../../../platform/ids.ts';
+import { appendAudit, appendDated } from './audit.ts';
+import type { AuditDraft } from './chain.ts';
+import { lockChain } from './head-queries.ts';
+
+let world: World;
+let org: TestOrg;
+let ids: Ids;
+beforeAll(async () => {
+  world = await createWorld();
+  ids = createIds(world.clock, seededBytes(7));
+});
+beforeEach(async () => {
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const logPath = (path: string) => `/v1/orgs/${org.id}/audit-log${path}`;
+const send = (method: string, path: string) => world.request(method, logPath(path), { key: org.ownerKey });
+
+const draft = (name: string): AuditDraft => ({
+  actorKind: 'key',
+  actorId: 'key_1',
+  action: 'budgets.change',
+  outcome: 'success',
+  code: null,
+  targetKind: 'budget',
+  targetId: name,
+  before: null,
+  after: null,
+  detail: null,
+  address: null,
+  traceId: null,
+});
+
+/** Entries of this moment. */
+async function append(count: number): Promise<void> {
+  const at = world.clock.now().toISOString();
+  const drafts = Array.from({ length: count }, (_, n) => ({ ...draft(`bud_${n}`), id: `aud_${n}`, at }));
+  await world.db.transaction(async (tx) =>
+    appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), drafts),
+  );
+}
+
+describe('verify, while retention deletes', () => {
+  const job = () => world.job('apply-retention');
+
+  /** Long enough that it is read, and deleted, in several steps. */
+  async function longLog(): Promise<void> {
+    // Nobody else's turn is to come in between.
+    await world.db.query('DELETE FROM retention_policies');
+    await append(1_798);
+    world.clock.advanceSeconds(31 * 86_400);
+    await append(700);
+    const put = await world.request('PUT', `/v1/orgs/${org.id}/retention-policy`, {
+      key: org.ownerKey,
+      body: { audit_days: 30 },
+    });
+    expect(put.status).toBe(200);
+  }
+
+  /** Before so many reads of the log a batch is deleted, each read after the other. */
+  async function verifyWith(batchesBefore: (read: number) => number | Promise<number>) {
+    const { query } = world.db;
+    let reads = 0;
+    let deleted = 0;
+    world.db.query = (async (sql: string, params?: readonly unknown[]) => {
+      if (sql.includes('FROM audit_log') && sql.includes('seq > $2') && params?.[0] === org.id) {
+        const read = reads;
+        reads += 1;
+        const wanted = await batchesBefore(read);
+        for (let batch = 0; batch < wanted; batch += 1) {
+          world.db.query = query;
+          deleted += (await job().runOnce()) ? 1 : 0;
+        }
+        world.db.query = intercepted;
+      }
+      return query.call(world.db, sql, params);
+    }) as typeof query;
+    const intercepted = world.db.query;
+    try {
+      const { json } = await send('GET', '/verify');
+      return { deleted, found: json.findings, removed: json.removed_until_seq, last: json.last_seq, json };
+    } finally {
+      world.db.query = query;
+    }
+  }
+
+  test.each([
+    ['a batch before each read', () => 1],
+    ['faster than it is read', () => 2],
+    ['all of it between the first and the second read', (read: number) => (read === 1 ? 3 : 0)],
+    ['all of it before the first', (read: number) => (read === 0 ? 3 : 0)],
+  ])('finds nothing missing that retention has removed: %s', async (_, batchesBefore) => {
+    await longLog();
+    const { deleted, found, removed, json } = await verifyWith(batchesBefore);
+    expect([found, deleted > 1, json.head.token === '']).toEqual([[], true, false]);
+    expect(removed).toBe(1_800);
+  });
+
+  test('takes what a key has signed that was put into use meanwhile', async () => {
+    await longLog();
+    const { found, removed } = await verifyWith(async (read) => {
+      if (read > 0) {
+        return 0;
+      }
+      const rotated = await world.request('POST', '/v1/admin/audit-signing-key/rotate', {
+        key: world.operatorKey,
+      });
+      expect(rotated.status).toBe(200);
+      return 3;
+    });
+    expect([found, removed]).toEqual([[], 1_800]);
+  });
+
+  test('still finds what somebody else has removed or changed', async () => {
+    await longLog();
+    await world.db.query('DELETE FROM audit_log WHERE tenant_id = $1 AND seq IN (1801, 1802, 1900)', [
+      org.id,
+    ]);
+    await world.db.query(`UPDATE audit_log SET actor_id = 'x' WHERE tenant_id = $1 AND seq = 2000`, [org.id]);
+    const { found } = await verifyWith(() => 2);
+    expect(found).toMatchObject([
+      { kind: 'entry_missing', seq: 1_801, until_seq: 1_802 },
+      { kind: 'entry_missing', seq: 1_900, until_seq: 1_900 },
+      { kind: 'entry_changed', seq: 2_000 },
+    ]);
+  });
+});
+
+describe('an export, while entries are appended', () => {
+  const seqs = (text: string) =>
+    text
+      .split('\n')
+      .filter((line) => line.endsWith('}'))
+      .map((line) => JSON.parse(line).seq as number);
+  const day = 86_400_000;
+  const exportPath = (from: string, to: string, cursor = 0) =>
+    `/export?from=${from}&to=${to}&cursor=${cursor}`;
+  const upTo = (seq: number) => Array.from({ length: seq }, (_, n) => n + 1);
+  const headSeq = async () => (await send('GET', '?limit=1')).json.data[0].seq as number;
+
+  test('window by window: nothing is lost and nothing comes twice', async () => {
+    const windows: number[][] = [];
+    const writers = Array.from({ length: 4 }, async (_, writer) => {
+      for (let n = 0; n < 15; n += 1) {
+        await world.db.transaction((tx) =>
+          appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, [
+            draft(`${writer} ${n}`),
+            draft(`${writer} ${n} again`),
+          ]),
+        );
+      }
+    });
+    let from = new Date(world.clock.now().getTime() - day).toISOString();
+    let writing = true;
+    const written = Promise.all(writers).finally(() => {
+      writing = false;
+    });
+    const window = async () => {
+      // The end of a window is now: whoever is appending has dated his entry before it, or dates it later.
+      world.clock.advanceSeconds(1);
+      const to = world.clock.now().toISOString();
+      windows.push(seqs((await send('GET', exportPath(from, to))).text));
+      from = to;
+    };
+    while (writing) {
+      await window();
+    }
+    await written;
+    await window();
+    expect(windows.filter((lines) => lines.length > 0).length).toBeGreaterThan(1);
+    expect(windows.flat()).toEqual(upTo(2 + 120));
+    expect(await headSeq()).toBe(122);
+  });
+
+  test('an entry that is dated within the window, and not committed yet, is waited for', async () => {
+    const from = new Date(world.clock.now().getTime() - day).toISOString();
+    let exported: Promise<{ text: string }> | undefined;
+    let isDone = false;
+    await world.db.transaction(async (tx) => {
+      await appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, [draft('late')]);
+      world.clock.advanceSeconds(1);
+      exported = send('GET', exportPath(from, world.clock.now().toISOString())).finally(() => {
+        isDone = true;
+      });
+      if (engine === 'postgres') {
+        // Until it waits, or has not waited; the embedded engine has one connection, and this transaction has it.
+        const waits = () =>
+          world.db.query(`SELECT 1 AS one FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`);
+        await vi.waitUntil(async () => isDone || (await waits()).length > 0, { timeout: 20_000 });
+      }
+      expect(isDone).toBe(false);
+    });
+    expect(seqs((await exported)?.text ?? '')).toEqual(upTo(3));
+  });
+
+  test('cut off and gone on with by cursor, again and again', async () => {
+    await append(1_500);
+    const { url } = await world.listen();
+    const from = new Date(world.clock.now().getTime() - day).toISOString();
+    const to = new Date(world.clock.now().getTime() + day).toISOString();
+    const arrived: number[] = [];
+    /** Takes some lines and hangs up; true: it came to its end. */
+    const some = async (lines: number): Promise<boolean> => {
+      const request = get(`${url}${logPath(exportPath(from, to, arrived.at(-1)))}`, {
+        headers: { authorization: `Bearer ${org.ownerKey}` },
+      });
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      let text = '';
+      for await (const chunk of response.setEncoding('utf8')) {
+        text += chunk;
+        if (text.split('\n').length > lines) {
+          request.destroy();
+          break;
+        }
+      }
+      // The last line may be half of one.
+      arrived.push(...seqs(text.slice(0, text.lastIndexOf('\n') + 1)));
+      return response.complete;
+    };
+    let cuts = 0;
+    while (!(await some(300)) || arrived.at(-1) !== (await headSeq())) {
+      cuts += 1;
+      if (cuts < 4) {
+        await append(10);
+      }
+    }
+    expect(cuts).toBeGreaterThan(3);
+    expect(arrived).toEqual(upTo(1_532));
+  });
+});

@@ -1,0 +1,237 @@
+/** Verifies the chain of a tenant as it stands in the database. */
+import { refuseField } from '../../../contract/refusal.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { platformTenant } from '../../../platform/http/access.ts';
+import type { TellProgress } from '../../../platform/http/route.ts';
+import { takingTurns } from '../../../platform/taking-turns.ts';
+import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
+import { ChainCheck, type Finding } from './chain-check.ts';
+import type { ChainHeads } from './chain-heads.ts';
+import { findHead, type StoredHead } from './head-queries.ts';
+import { findAnchor, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
+import { isSigned } from './redaction.ts';
+import type { VerificationView } from './schema.ts';
+import {
+  isGenuineAnchor,
+  type OpenedStatement,
+  type OpenToken,
+  type Statement,
+  states,
+  tokenOpener,
+} from './signing.ts';
+import type { PublicKeys, Signer } from './signing-keys.ts';
+
+const entriesPerRead = 500;
+const checkpointsMax = 1_000;
+
+export interface VerificationDependencies {
+  readonly db: Queryable;
+  readonly heads: ChainHeads;
+  readonly signer: Signer;
+}
+
+export interface VerificationRequest {
+  readonly tenantId: string;
+  /** The token of a checkpoint that somebody kept. */
+  readonly kept: string | undefined;
+  readonly now: Date;
+  readonly progress: TellProgress;
+}
+
+export async function verifyLog(
+  deps: VerificationDependencies,
+  request: VerificationRequest,
+): Promise<VerificationView> {
+  const { db, heads, signer } = deps;
+  const { tenantId, kept, now, progress } = request;
+  const keys = await signer.publicKeys(db);
+  const open = tokenOpener([...(keys.current === undefined ? [] : [keys.current]), ...keys.previous]);
+  const keptStatement = kept === undefined ? undefined : openKept(kept, tenantId, open);
+  const chain = await verifyChain(db, { tenantId, heads, open, kept: keptStatement, progress });
+  const verified = { ...chain, findings: [...brokenKeys(keys), ...chain.findings] };
+  if (verified.findings.length > 0 && (await signer.publicKeys(db)).current?.id !== keys.current?.id) {
+    // The key was replaced meanwhile, and what the new one has signed could not be known.
+    return verifyLog(deps, request);
+  }
+  const { seq, hash } = verified.head;
+  const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
+  // Only an end that was found to be right is signed.
+  const token = verified.findings.length === 0 ? await signer.sign(db, said) : '';
+  return view(verified, keptStatement, token);
+}
+
+function openKept(token: string, tenantId: string, open: OpenToken): OpenedStatement {
+  const statement = open(token);
+  if (statement?.kind !== 'checkpoint' || statement.org_id !== tenantId) {
+    throw refuseField(
+      'checkpoint',
+      'invalid_value',
+      'This is not a checkpoint that was signed for this log.',
+    );
+  }
+  return statement;
+}
+
+interface Checkpoints {
+  readonly places: readonly SignedPlace[];
+  readonly broken: readonly Finding[];
+}
+
+async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken): Promise<Checkpoints> {
+  const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
+  const places: SignedPlace[] = [];
+  const broken: Finding[] = [];
+  const othersTurn = takingTurns();
+  for (const { seq, hash, token } of rows) {
+    const place = { seq: Number(seq), hash };
+    const said = open(token);
+    if (states(said, 'checkpoint', tenantId, place)) {
+      places.push({ ...place, notAfter: said?.notAfter });
+    } else {
+      broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
+    }
+    await othersTurn();
+  }
+  return { places, broken };
+}
+
+interface Verified {
+  readonly check: ChainCheck;
+  readonly findings: readonly Finding[];
+  readonly head: StoredHead;
+  readonly checkpoints: number;
+  readonly anchor: StoredToken | undefined;
+}
+
+interface ChainRequest {
+  readonly tenantId: string;
+  readonly heads: ChainHeads;
+  readonly open: OpenToken;
+  readonly kept: OpenedStatement | undefined;
+  readonly progress: TellProgress;
+}
+
+async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verified> {
+  const { tenantId, heads, open, kept, progress } = request;
+  const { places, broken } = await readCheckpoints(db, tenantId, open);
+  const all = [...(kept === undefined ? [] : [kept]), ...places];
+  const first = await findAnchor(db, tenantId);
+  const start = first ?? chainStart;
+  const check = new ChainCheck({
+    start,
+    // What retention has removed cannot be compared any more.
+    checkpoints: all.filter(({ seq }) => seq >= start.seq),
+    isSigned: (entry, list, latestMs) => isSigned(open, entry, list, latestMs),
+  });
+  const { head, anchor } = await readAll(db, tenantId, check, first, progress);
+  const forged =
+    anchor === undefined || isGenuineAnchor(open, tenantId, anchor)
+      ? []
+      : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
+  const found = [...check.finish(head), ...beginning(tenantId, check.first, head)];
+  const findings = [...broken, ...forged, ...found, ...forgedEnd(heads, tenantId, head, found)];
+  return { check, findings, head, checkpoints: all.length, anchor };
+}
+
+/** Everything that is there, to the end that the chain names; that is asked last, since entries are appended meanwhile. */
+async function readAll(
+  db: Queryable,
+  tenantId: string,
+  check: ChainCheck,
+  start: StoredToken | undefined,
+  progress: TellProgress,
+): Promise<Pick<Verified, 'head' | 'anchor'>> {
+  let anchor = start;
+  for (let after = start?.seq ?? 0; ; ) {
+    const head = await findHead(db, tenantId);
+    const entries = await readEntries(db, tenantId, after, entriesPerRead);
+    if (entries[0]?.seq !== after + 1) {
+      // Retention goes on meanwhile: what it has removed is not missing, and the rest follows on where it has ended.
+      const moved = await findAnchor(db, tenantId);
+      if (moved !== undefined && moved.seq > after) {
+        anchor = moved;
+        after = moved.seq;
+        check.goOnFrom(moved);
+        continue;
+      }
+    }
+    for (const entry of entries) {
+      check.add(entry);
+    }
+    const last = entries.at(-1)?.seq;
+    const ahead = Math.max(0, head.seq - (last ?? head.seq));
+    await progress({ done: check.checked, of: check.checked + ahead, unit: 'entries' });
+    if (last === undefined || (entries.length < entriesPerRead && last === head.seq)) {
+      return { head, anchor };
+    }
+    after = last;
+  }
+}
+
+/** Every log begins with what made its owner. Another beginning was written after all of the log was removed. */
+function beginning(tenantId: string, first: AuditEntry | undefined, head: StoredHead): Finding[] {
+  const action = tenantId === platformTenant ? 'operator_keys.mint' : 'orgs.create';
+  const isOther =
+    first === undefined ? head.seq === chainStart.seq : first.seq === 1 && first.action !== action;
+  return isOther
+    ? [
+        fault(
+          'entry_missing',
+          1,
+          `The log does not begin with ${action}: entries before this one were removed.`,
+        ),
+      ]
+    : [];
+}
+
+/** Where the end does not fit the entries, that was found already. */
+function forgedEnd(
+  heads: ChainHeads,
+  tenantId: string,
+  head: StoredHead,
+  found: readonly Finding[],
+): Finding[] {
+  const isFound = found.some(({ kind }) => kind === 'tail_missing' || kind === 'head_wrong');
+  return isFound || heads.isGenuine(tenantId, head)
+    ? []
+    : [
+        fault(
+          'head_invalid',
+          head.seq,
+          'The end of the chain is not authentic: entries behind it may have been removed.',
+        ),
+      ];
+}
+
+/** What they have signed, if they have signed anything, cannot be checked. */
+function brokenKeys({ current, unreadable }: PublicKeys): Finding[] {
+  if (current === undefined && unreadable.length === 0) {
+    return [fault('key_invalid', 0, 'The key that signs has been removed.')];
+  }
+  return unreadable.map((generation) =>
+    fault('key_invalid', 0, `Key ${generation} among those that sign is not as the service has stored it.`),
+  );
+}
+
+function fault(kind: Finding['kind'], seq: number, message: string): Finding {
+  return { kind, seq, until_seq: seq, message };
+}
+
+function view(
+  { check, findings, head, checkpoints, anchor }: Verified,
+  kept: Statement | undefined,
+  token: string,
+): VerificationView {
+  return {
+    valid: findings.length === 0,
+    checked_entries: check.checked,
+    first_seq: (anchor?.seq ?? 0) + 1,
+    last_seq: head.seq,
+    removed_until_seq: anchor?.seq ?? null,
+    checkpoints_checked: checkpoints,
+    kept_checkpoint:
+      kept === undefined ? null : kept.seq < (anchor?.seq ?? 0) ? 'removed_by_retention' : 'checked',
+    findings: [...findings],
+    head: { seq: head.seq, hash: head.hash, token },
+  };
+}

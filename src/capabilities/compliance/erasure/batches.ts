@@ -1,0 +1,269 @@
+/**
+ * The places where a customer's id is stored, and how it is replaced there: one bounded batch each. A row of the customer loses
+ * what the caller said about it (tags, metadata, content) and the id where it is a part of a name (`namePattern`); of other rows
+ * only values that are the id as a whole are replaced.
+ */
+
+import { namePattern } from '../../../ledger/holds/customer-pseudonyms.ts';
+import { announceLimit } from '../../../ledger/limits/change-notifications.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { type CustomerDigest, eraseAnswers } from '../../../platform/http/idempotency.ts';
+import { renamedPath } from '../audit/index.ts';
+
+export interface Batch {
+  readonly orgId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly now: Date;
+  /** What the batch before has returned; null: the first. */
+  readonly cursor: unknown;
+}
+
+export interface BatchResult {
+  readonly changed: number;
+  /** Where the next batch begins; null: there is none. */
+  readonly next: unknown;
+}
+
+const rowsPerBatch = 2_000;
+const daysPerBatch = 31;
+
+/** What a counter goes by stands behind the first colon of its name: a value, or several as JSON. */
+const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
+const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
+  ELSE regexp_replace(replace(${counterValue}, $5, to_json($3::text)::text), $4, '\\1' || $3 || '\\2', 'g') END`;
+
+/** Limits, packs and rates of the customer end, and what is known of them is known by the pseudonym. */
+export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
+  const ended = await tx.query(
+    `UPDATE limits SET match = jsonb_set(match, '{customer_id}', to_jsonb($3::text)), name = NULL,
+                       ended_at = coalesce(ended_at, $4)
+      WHERE org_id = $1 AND match ->> 'customer_id' = $2 RETURNING 1 AS one`,
+    [orgId, from, to, now],
+  );
+  let renamed = ended.length;
+  for (const table of ['limit_alerts', 'forecast_notices']) {
+    const rows = await tx.query(
+      `UPDATE ${table} SET counter_key = left(counter_key, strpos(counter_key, ':')) || ${renamedValue}
+        WHERE org_id = $1 AND strpos(counter_key, ':') > 0 AND ${counterValue} ~ $4 RETURNING 1 AS one`,
+      [orgId, from, to, namePattern(from), JSON.stringify(from)],
+    );
+    renamed += rows.length;
+  }
+  // Where the watch over limits goes on: it may as well begin anew.
+  await tx.query(
+    `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
+    [orgId, from],
+  );
+  await announceLimit(tx, orgId);
+  return renamed;
+}
+
+/** A table whose rows are looked at one after the other, so many at a time. */
+interface Pieces {
+  readonly table: string;
+  readonly org: string;
+  /** The rest of its primary key, with types. */
+  readonly key: readonly (readonly [name: string, type: string])[];
+  /** Whether a row tells of the customer. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 finds it in names. */
+  readonly where: string;
+  readonly set: string;
+}
+
+async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: string): Promise<BatchResult> {
+  const { table, org, key, where, set } = pieces;
+  const names = key.map(([name]) => name);
+  const cursor = batch.cursor as readonly string[] | null;
+  const beyond =
+    cursor === null
+      ? ''
+      : `AND (${names.join(', ')}) > (${key.map(([, type], index) => `$${index + 7}::${type}`).join(', ')})`;
+  const [row] = await tx.query<{ seen: number; changed: number; last: string[] | null }>(
+    `WITH piece AS MATERIALIZED (
+       SELECT * FROM ${table} WHERE ${org} = $1 ${beyond} ORDER BY ${names.join(', ')} LIMIT $5
+     ), told AS (
+       SELECT ${names.join(', ')} FROM piece WHERE (${where}) AND $2::text IS NOT NULL AND $3::text IS NOT NULL AND $4::text IS NOT NULL AND $6::text IS NOT NULL
+     ), changed AS (
+       UPDATE ${table} AS row SET ${set} FROM told
+        WHERE row.${org} = $1 AND ${names.map((name) => `row.${name} = told.${name}`).join(' AND ')}
+       RETURNING row.*
+     )${extra === undefined ? '' : `, more AS (${extra})`}
+     SELECT (SELECT count(*) FROM piece)::int4 AS seen, (SELECT count(*) FROM changed)::int4 AS changed,
+            (SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] FROM piece
+              ORDER BY ${names.map((name) => `${name} DESC`).join(', ')} LIMIT 1) AS last`,
+    [
+      batch.orgId,
+      batch.from,
+      batch.to,
+      JSON.stringify(batch.from),
+      rowsPerBatch,
+      namePattern(batch.from),
+      ...(cursor ?? []),
+    ],
+  );
+  return {
+    changed: row?.changed ?? 0,
+    next: row !== undefined && row.seen === rowsPerBatch ? row.last : null,
+  };
+}
+
+/** Every JSON text that is the id as a whole: quotes and escapes are written the same way everywhere. */
+const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
+const tells = (column: string) => `strpos(${column}::text, $4) > 0`;
+/** The id in a name that the caller made. */
+const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
+/** An `external_id` that holds the customer's becomes one that nobody else has: a second run with it would be a new one. */
+const forgetIdentities = `
+  UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
+   WHERE i.org_id = $1 AND i.run_id = changed.run_id AND i.external_id ~ $6`;
+
+const runs: Pieces = {
+  table: 'runs',
+  org: 'org_id',
+  key: [
+    ['charged_at', 'timestamptz'],
+    ['id', 'text'],
+  ],
+  where: 'customer_id = $2',
+  set: `customer_id = $3, chain_id = ${renamedName('row.chain_id')}, tags = NULL, metadata = NULL, content = NULL,
+        external_id = CASE WHEN row.external_id ~ $6 THEN $3 || '-' || row.id ELSE row.external_id END`,
+};
+const ledgerEntries: Pieces = {
+  table: 'ledger_entries',
+  org: 'org_id',
+  key: [
+    ['charged_at', 'timestamptz'],
+    ['id', 'text'],
+  ],
+  where: 'customer_id = $2',
+  set: `customer_id = $3, chain_id = ${renamedName('row.chain_id')}, note = ${renamedName('row.note')}`,
+};
+const holdEnds: Pieces = {
+  table: 'hold_ends',
+  org: 'org_id',
+  key: [['hold_id', 'text']],
+  where: `body #>> '{scope,customer_id}' = $2`,
+  // What it took of counters is over. One that is settled late counts where its scope says. Earlier releases kept the response
+  // to its key here.
+  set: `body = jsonb_set(jsonb_set(row.body - 'idempotency', '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
+                         coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
+               || '{"shares": []}'`,
+};
+const events: Pieces = {
+  table: 'outbox',
+  org: 'tenant_id',
+  key: [['id', 'text']],
+  where: tells('data'),
+  set: `data = ${renamedJson('row.data')} || CASE WHEN row.type = 'run.finished' THEN jsonb_build_object(
+          'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
+          'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
+};
+/** What receivers answered may repeat what they were sent. */
+const forgetResponses = `
+  UPDATE webhook_deliveries d SET attempts = (
+    SELECT coalesce(jsonb_agg(attempt || '{"response": null}'), '[]') FROM jsonb_array_elements(d.attempts) AS attempt)
+    FROM changed WHERE d.org_id = $1 AND d.event_id = changed.id AND d.attempts <> '[]'`;
+const refusals: Pieces = {
+  table: 'refusals',
+  org: 'org_id',
+  key: [['id', 'text']],
+  where: `customer_id = $2 OR ${tells('details')}`,
+  set: `customer_id = CASE WHEN row.customer_id = $2 THEN $3 ELSE row.customer_id END, details = ${renamedJson('row.details')},
+        message = CASE WHEN row.customer_id = $2 THEN ${renamedName('row.message')} ELSE row.message END`,
+};
+
+export const eraseHoldEnds = (tx: Transaction, batch: Batch) => eraseRows(tx, holdEnds, batch);
+export const eraseRuns = (tx: Transaction, batch: Batch) =>
+  eraseRows(tx, runs, batch, forgetIdentities.replaceAll('changed.run_id', 'changed.id'));
+export const eraseEntries = (tx: Transaction, batch: Batch) =>
+  eraseRows(tx, ledgerEntries, batch, forgetIdentities);
+export const eraseEvents = (tx: Transaction, batch: Batch) => eraseRows(tx, events, batch, forgetResponses);
+export const eraseRefusals = (tx: Transaction, batch: Batch) => eraseRows(tx, refusals, batch);
+
+export async function eraseStoredAnswers(
+  tx: Transaction,
+  { orgId, from }: Batch,
+  digest: CustomerDigest,
+): Promise<BatchResult> {
+  return { changed: await eraseAnswers(tx, orgId, digest(orgId, from)), next: null };
+}
+
+export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
+  const renamed = await tx.query(
+    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, '\\1' || $3 || '\\2', 'g')
+      WHERE org_id = $1 AND chain_id ~ $4
+        AND chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2) RETURNING 1 AS one`,
+    [orgId, from, to, namePattern(from)],
+  );
+  return { changed: renamed.length, next: null };
+}
+
+/** What support sessions asked for: the id may stand in a path. */
+export async function eraseSupportPaths(
+  tx: Transaction,
+  { orgId, from, to, cursor }: Batch,
+): Promise<BatchResult> {
+  const rows = await tx.query<{ id: string; path: string | null }>(
+    'SELECT id, path FROM support_access_log WHERE org_id = $1 AND id > $2 ORDER BY id LIMIT $3',
+    [orgId, (cursor as string | null) ?? '', rowsPerBatch],
+  );
+  const renamed = rows.flatMap(({ id, path }) => {
+    const text = path === null ? null : renamedPath(path, from, to);
+    return text === path ? [] : [{ id, text }];
+  });
+  await tx.query(
+    `UPDATE support_access_log l SET path = r.path FROM unnest($2::text[], $3::text[]) AS r(id, path)
+      WHERE l.org_id = $1 AND l.id = r.id`,
+    [orgId, renamed.map(({ id }) => id), renamed.map(({ text }) => text)],
+  );
+  return { changed: renamed.length, next: rows.length === rowsPerBatch ? rows.at(-1)?.id : null };
+}
+
+const dimensions = ['key_id', 'model', 'provider', 'workflow', 'deployment', 'department', 'team', 'status'];
+const measures = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'usd_nanos',
+  'value_nanos',
+  'latency_ms',
+];
+
+/** The sums of a time under the new name, without tags; where there are such already, added to them. */
+function moveUsage(table: 'usage_rollups' | 'usage_days', time: 'bucket' | 'day'): string {
+  const digest = `encode(sha256(convert_to(concat_ws(chr(1), ${dimensions.join(', ')}, $3::text), 'UTF8')), 'hex')`;
+  const named = ['org_id', time, 'digest', ...dimensions, 'customer_id', 'tags', ...measures, 'latencies'];
+  return `
+    WITH gone AS (
+      DELETE FROM ${table} WHERE org_id = $1 AND customer_id = $2 AND ${time} >= $4 AND ${time} < $5 RETURNING *
+    ), moved AS (
+      INSERT INTO ${table} AS there (${named.join(', ')})
+      SELECT org_id, ${time}, ${digest}, ${dimensions.join(', ')}, $3, '{}', ${measures.map((name) => `sum(${name})`).join(', ')},
+             gathered_latencies(string_agg(latencies, ''::bytea))
+        FROM gone GROUP BY org_id, ${time}, ${dimensions.join(', ')}
+      ON CONFLICT (org_id, ${time}, digest) DO UPDATE
+        SET ${measures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')},
+            latencies = gathered_latencies(there.latencies || excluded.latencies)
+    )
+    SELECT count(*)::int4 AS count FROM gone`;
+}
+
+/** The days on which the customer used something, the earliest first; of each the quarters too, so that they agree. */
+export async function eraseUsage(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
+  const days = await tx.query<{ day: Date }>(
+    'SELECT DISTINCT day FROM usage_days WHERE org_id = $1 AND customer_id = $2 ORDER BY day LIMIT $3',
+    [orgId, from, daysPerBatch],
+  );
+  let changed = 0;
+  for (const { day } of days) {
+    const end = new Date(day.getTime() + 86_400_000);
+    for (const statement of [moveUsage('usage_rollups', 'bucket'), moveUsage('usage_days', 'day')]) {
+      const [row] = await tx.query<{ count: number }>(statement, [orgId, from, to, day, end]);
+      changed += row?.count ?? 0;
+    }
+  }
+  // What was done is not found again, so the next batch begins where this one did.
+  return { changed, next: days.length === daysPerBatch ? 'more' : null };
+}

@@ -1,0 +1,418 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
+import { refusalOf } from '../../../../test/support/limits.ts';
+
+/** With all that JSON and SQL would have to escape. */
+const person = `zoë.o'neil+"7"\\x@example.com`;
+const inPath = encodeURIComponent(person);
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+  world.request(method, path, { key: org.ownerKey, headers, ...(body !== undefined && { body }) });
+const erase = (customer = inPath) => call('DELETE', `/v1/orgs/${org.id}/customers/${customer}`);
+/** What goes on in the background, once what was only in memory is written. */
+async function settle(): Promise<void> {
+  world.clock.advanceSeconds(11);
+  await world.runJob('erase-customers');
+}
+const usageOf = async () =>
+  (await call('GET', `/v1/orgs/${org.id}/usage?group_by=customer_id`)).json.data as {
+    customer_id: string | null;
+    cost_usd: string;
+  }[];
+
+/** Every table, every row, as text, that holds the person in any spelling. */
+async function traces(): Promise<string[]> {
+  const tables = await world.db.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    for (const { text } of await world.db.query<{ text: string }>(`SELECT t::text AS text FROM ${name} t`)) {
+      if (text.includes('neil') || text.includes(inPath)) {
+        found.push(`${name}: ${text.slice(0, 300)}`);
+      }
+    }
+  }
+  return found;
+}
+
+async function expectBalanced(): Promise<void> {
+  const { json } = await call('GET', `/v1/orgs/${org.id}/ledger/reconciliation`);
+  expect(json).toMatchObject({ balanced: true, drift_usd: '0' });
+}
+
+const scope = { model: 'm', customer_id: person };
+const chain = `chain of ${person}`;
+const run = { ...scope, cost_usd: '0.5', input_tokens: 3, output_tokens: 4 };
+
+/** Whatever can come to know of a customer. */
+async function leaveTraces(): Promise<{ decision: string; runId: string }> {
+  await call('PUT', `/v1/orgs/${org.id}/retention-policy`, { content_days: 5 });
+  await call('POST', `/v1/orgs/${org.id}/webhooks`, { url: 'https://receiver.example/hook', events: ['*'] });
+  const limit = { customer_id: person, period: 'month', limit_usd: '3', alert_thresholds: [10, 50] };
+  const { json: own } = await call('POST', `/v1/orgs/${org.id}/customer-limits`, limit);
+  await call('PATCH', `/v1/orgs/${org.id}/customer-limits/${own.id}`, { limit_usd: '4' });
+  await call('POST', `/v1/orgs/${org.id}/customer-limits`, {
+    customer_id: '*',
+    period: 'day',
+    limit_usd: '50',
+  });
+  await call('POST', `/v1/orgs/${org.id}/credit-packs`, {
+    customer_id: person,
+    amount_usd: '3',
+    name: person,
+  });
+  const first = await call(
+    'POST',
+    '/v1/runs',
+    {
+      ...run,
+      external_id: `${person} 1`,
+      chain_id: `chain of ${person}`,
+      tags: { user: person },
+      metadata: { who: person },
+      content: `I am ${person}`,
+    },
+    { 'idempotency-key': 'first' },
+  );
+  expect(first.status).toBe(201);
+  await call('POST', `/v1/runs/${first.json.id}/adjustments`, { amount_usd: '0.1', reason: `for ${person}` });
+  await call('POST', '/v1/runs', { ...run, customer_id: 'somebody else' });
+  const refused = await call('POST', '/v1/runs', { ...run, cost_usd: '9' });
+  expect(refused.status).toBe(402);
+  const voided = await call(
+    'POST',
+    '/v1/edge/decision',
+    { ...scope, estimated_cost_usd: '0.1' },
+    { 'idempotency-key': 'voided' },
+  );
+  await call('DELETE', `/v1/orgs/${org.id}/holds/${voided.json.decision_id}`);
+  const decided = await call(
+    'POST',
+    '/v1/edge/decision',
+    { ...scope, chain_id: chain, estimated_cost_usd: '0.2' },
+    { 'idempotency-key': 'open' },
+  );
+  const weak = await world.mintKey(org, 'viewer', ['customers:write']);
+  await world.request('DELETE', `/v1/orgs/${org.id}/customers/${inPath}`, { key: weak.secret });
+  await world.app.finish();
+  for (const id of [
+    'emit-limit-events',
+    'record-refusals',
+    'audit-refused-attempts',
+    'emit-exhaustion-forecasts',
+    'fan-out-events',
+  ]) {
+    await world.job(id).runOnce();
+  }
+  return { decision: decided.json.decision_id, runId: first.json.id };
+}
+
+describe('a customer with traces everywhere', () => {
+  let decision: string;
+  let runId: string;
+  let before: Awaited<ReturnType<typeof usageOf>>;
+  beforeAll(async () => {
+    ({ decision, runId } = await leaveTraces());
+    before = await usageOf();
+    // The test can fail: there is something to find in most places.
+    const tables = new Set((await traces()).map((trace) => trace.split(':')[0]?.replace(/_\d{4}_\d\d$/, '')));
+    for (const table of [
+      'runs',
+      'ledger_entries',
+      'usage_days',
+      'usage_rollups',
+      'limits',
+      'hold_ends',
+      'outbox',
+    ]) {
+      expect([...tables]).toContain(table);
+    }
+    for (const table of ['audit_log', 'refusals', 'run_identities']) {
+      expect([...tables]).toContain(table);
+    }
+    expect((await erase()).status).toBe(204);
+    // Told by a process that had it in memory, after the tables were cleaned.
+    await world.db.query(
+      `INSERT INTO refusals (org_id, id, code, message, operation, key_id, customer_id, details, count, first_at, last_at)
+       VALUES ($1, 'ref_late', 'budget_exceeded', 'late', 'runs.create', 'k', $2, '{}', 1, now(), now())`,
+      [org.id, person],
+    );
+    await world.db.query(
+      `INSERT INTO support_access_log (org_id, id, at, kind, grant_id, actor_id, method, path, operation, outcome)
+       VALUES ($1, 'sac_late', now(), 'request', 'g', 'k', 'GET', $2, 'customers.list', 'allowed')`,
+      [org.id, `/v1/orgs/${org.id}/customers?customer_id=${inPath}`],
+    );
+    await settle();
+  });
+
+  test('is in no table and no export any more', async () => {
+    expect(await traces()).toEqual([]);
+    const from = new Date(world.clock.now().getTime() - 86_400_000).toISOString();
+    const to = new Date(world.clock.now().getTime() + 86_400_000).toISOString();
+    for (const format of ['ndjson', 'cef', 'ocsf']) {
+      const { text } = await call(
+        'GET',
+        `/v1/orgs/${org.id}/audit-log/export?from=${from}&to=${to}&format=${format}`,
+      );
+      expect(text).not.toContain('neil');
+    }
+    const names = (await call('GET', `/v1/orgs/${org.id}/customers`)).json.data.map(
+      ({ customer_id }: { customer_id: string }) => customer_id,
+    );
+    expect(names).toEqual([expect.stringMatching(/^erased-[0-9a-f]{24}$/), 'somebody else']);
+  });
+
+  test('leaves every sum as it was, under a pseudonym', async () => {
+    const sums = (rows: typeof before) => rows.map(({ cost_usd }) => cost_usd).sort();
+    expect(sums(await usageOf())).toEqual(sums(before));
+    await expectBalanced();
+    const { json } = await call('GET', `/v1/runs/${runId}`);
+    expect(json).toMatchObject({
+      customer_id: expect.stringMatching(/^erased-/),
+      cost_usd: '0.5',
+      external_id: expect.stringMatching(/^erased-/),
+      tags: {},
+      metadata: {},
+      content: null,
+    });
+  });
+
+  test('leaves an audit log that verifies, and says that entries were redacted', async () => {
+    const { json } = await call('GET', `/v1/orgs/${org.id}/audit-log/verify`);
+    expect(json.findings).toEqual([]);
+    const { json: log } = await call('GET', `/v1/orgs/${org.id}/audit-log?limit=200`);
+    const redacted = log.data.filter((entry: { redacted: boolean }) => entry.redacted);
+    expect(redacted.length).toBeGreaterThanOrEqual(4);
+    // A redacted entry is still protected.
+    await world.db.query(`UPDATE audit_log SET after = '{"a": 1}' WHERE tenant_id = $1 AND seq = $2`, [
+      org.id,
+      redacted[0].seq,
+    ]);
+    const again = await call('GET', `/v1/orgs/${org.id}/audit-log/verify`);
+    expect(again.json.findings).toMatchObject([{ kind: 'entry_changed', seq: redacted[0].seq }]);
+    await world.db.query(`UPDATE audit_log SET after = $3 WHERE tenant_id = $1 AND seq = $2`, [
+      org.id,
+      redacted[0].seq,
+      redacted[0].after === null ? null : JSON.stringify(redacted[0].after),
+    ]);
+  });
+
+  test('whose decision was open is settled under the pseudonym, by whoever still uses the old name', async () => {
+    const settled = await call('POST', '/v1/runs', {
+      ...run,
+      chain_id: chain,
+      cost_usd: '0.2',
+      decision_id: decision,
+    });
+    expect(settled.status).toBe(201);
+    expect(settled.json.customer_id).toMatch(/^erased-/);
+    await expectBalanced();
+    expect((await traces()).filter((trace) => !trace.startsWith('idempotency'))).toEqual([]);
+  });
+
+  test('is not told again by a stored answer, and the run is not made twice', async () => {
+    const body = {
+      ...run,
+      external_id: `${person} 1`,
+      chain_id: `chain of ${person}`,
+      tags: { user: person },
+      metadata: { who: person },
+      content: `I am ${person}`,
+    };
+    const replay = await call('POST', '/v1/runs', body, { 'idempotency-key': 'first' });
+    expect(refusalOf(replay)).toEqual([410, 'gone']);
+  });
+
+  test('is not told again by the stored answer of a decision, whose key stays used', async () => {
+    const decide = (key: string, more: object) =>
+      call('POST', '/v1/edge/decision', { ...scope, ...more }, { 'idempotency-key': key });
+    expect(refusalOf(await decide('voided', { estimated_cost_usd: '0.1' }))).toEqual([410, 'gone']);
+    expect(refusalOf(await decide('open', { chain_id: chain, estimated_cost_usd: '0.2' }))).toEqual([
+      410,
+      'gone',
+    ]);
+    expect(refusalOf(await decide('open', { estimated_cost_usd: '0.2' }))).toEqual([
+      409,
+      'idempotency_key_conflict',
+    ]);
+  });
+
+  test('is on record as erased, and unknown from now on', async () => {
+    const { json } = await call('GET', `/v1/orgs/${org.id}/customer-erasures`);
+    expect(json.data).toMatchObject([{ state: 'erased', pseudonym: expect.stringMatching(/^erased-/) }]);
+    expect(json.data[0].changed).toBeGreaterThan(10);
+    expect(refusalOf(await erase())).toEqual([404, 'not_found']);
+    const { json: log } = await call(
+      'GET',
+      `/v1/orgs/${org.id}/audit-log?action=customers.erase&outcome=success`,
+    );
+    expect(log.data).toMatchObject([{ target: { kind: 'customer', id: json.data[0].pseudonym } }]);
+  });
+
+  test('may come back as a new one, with nothing used', async () => {
+    const { json } = await call('POST', `/v1/orgs/${org.id}/customer-limits`, {
+      customer_id: person,
+      period: 'day',
+      limit_usd: '0.5',
+    });
+    expect((await call('POST', '/v1/runs', run)).status).toBe(201);
+    expect(refusalOf(await call('POST', '/v1/runs', run))).toEqual([402, 'budget_exceeded']);
+    await expectBalanced();
+    expect((await erase()).status).toBe(204);
+    await settle();
+    expect((await call('GET', `/v1/orgs/${org.id}/customer-limits/${json.id}`)).status).toBe(404);
+    expect(await traces()).toEqual([]);
+    await expectBalanced();
+  });
+});
+
+test('nobody is erased under a legal hold, nor who is unknown', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, sub: string, body?: object) =>
+    world.request(method, `${path}${sub}`, { key: other.ownerKey, ...(body && { body }) });
+  expect(refusalOf(await ask('DELETE', '/customers/nobody'))).toEqual([404, 'not_found']);
+  await ask('POST', '/customer-limits', { customer_id: 'c', period: 'day', limit_usd: '1' });
+  await ask('PUT', '/retention-policy', { legal_hold: true });
+  expect(refusalOf(await ask('DELETE', '/customers/c'))).toEqual([409, 'conflict']);
+  await ask('PUT', '/retention-policy', {});
+  expect((await ask('DELETE', '/customers/c')).status).toBe(204);
+});
+
+test('a short id leaves the names of others alone, and their own', async () => {
+  const other = await world.createOrg();
+  const ask = (method: string, path: string, body?: object) =>
+    world.request(method, path, { key: other.ownerKey, ...(body && { body }) });
+  await ask('POST', `/v1/orgs/${other.id}/customer-limits`, {
+    customer_id: '*',
+    period: 'day',
+    limit_usd: '1',
+    alert_thresholds: [10],
+  });
+  await ask('PUT', `/v1/orgs/${other.id}/chain-budget`, { max_cost_usd: '1' });
+  for (const customer_id of ['1', '21']) {
+    const body = {
+      model: 'm1',
+      cost_usd: '0.4',
+      customer_id,
+      external_id: `a1-${customer_id}`,
+      chain_id: 'c1',
+    };
+    expect((await ask('POST', '/v1/runs', body)).status).toBe(201);
+  }
+  expect((await ask('DELETE', `/v1/orgs/${other.id}/customers/1`)).status).toBe(204);
+  await settle();
+  const { json } = await ask('GET', '/v1/runs?sort=charged_at');
+  expect(
+    json.data.map((one: Record<string, unknown>) => [
+      one.customer_id,
+      one.external_id,
+      one.chain_id,
+      one.model,
+    ]),
+  ).toEqual(
+    expect.arrayContaining([
+      [expect.stringMatching(/^erased-/), 'a1-1', 'c1', 'm1'],
+      ['21', 'a1-21', 'c1', 'm1'],
+    ]),
+  );
+  // The other's limit and the chain still know what they have counted.
+  const more = (cost_usd: string, said: object) =>
+    ask('POST', '/v1/runs', { model: 'm1', cost_usd, ...said });
+  expect(refusalOf(await more('0.7', { customer_id: '21' }))).toEqual([402, 'budget_exceeded']);
+  expect(refusalOf(await more('0.3', { chain_id: 'c1' }))).toEqual([402, 'chain_budget_exceeded']);
+  const alerts = await world.db.query<{ key: string }>(
+    'SELECT counter_key AS key FROM limit_alerts WHERE org_id = $1 ORDER BY 1',
+    [other.id],
+  );
+  const values = alerts.map(({ key }) => key.slice(key.indexOf(':') + 1));
+  expect(values.filter((value) => value !== 'c1').sort()).toEqual(['21', expect.stringMatching(/^erased-/)]);
+  const reconciled = await ask('GET', `/v1/orgs/${other.id}/ledger/reconciliation`);
+  expect(reconciled.json).toMatchObject({ balanced: true });
+});
+
+test('an erasure that was cut off goes on in the background', async () => {
+  const runs = Array.from({ length: 4_500 }, (_, n) => ({
+    model: 'm',
+    cost_usd: '0.001',
+    customer_id: n % 2 === 0 ? 'long' : 'other',
+    started_at: new Date(world.clock.now().getTime() - n * 60_000).toISOString(),
+  }));
+  for (let at = 0; at < runs.length; at += 1_500) {
+    await call('POST', '/v1/runs/bulk?enforcement=record', { runs: runs.slice(at, at + 1_500) });
+  }
+  const { transaction } = world.db;
+  let left = 4;
+  world.db.transaction = ((work, options) => {
+    left -= 1;
+    return left < 0 ? Promise.reject(new Error('killed')) : transaction.call(world.db, work, options);
+  }) as typeof transaction;
+  try {
+    expect((await erase('long')).status).toBe(204);
+  } finally {
+    world.db.transaction = transaction;
+  }
+  const stillThere = async () =>
+    (await world.db.query(`SELECT 1 AS one FROM runs WHERE org_id = $1 AND customer_id = 'long'`, [org.id]))
+      .length;
+  const halfWay = await stillThere();
+  expect(halfWay).toBeGreaterThan(0);
+  expect(halfWay).toBeLessThan(2_250);
+  await call('PUT', `/v1/orgs/${org.id}/retention-policy`, { legal_hold: true });
+  await settle();
+  expect(await stillThere()).toBe(halfWay);
+  await call('PUT', `/v1/orgs/${org.id}/retention-policy`, {});
+  await settle();
+  expect(await stillThere()).toBe(0);
+  expect((await call('GET', `/v1/orgs/${org.id}/customer-erasures`)).json.data[0].state).toBe('erased');
+  await expectBalanced();
+});
+
+test('an erasure that fails keeps no other waiting, and is done once it can be', async () => {
+  const failing = await world.createOrg();
+  const other = await world.createOrg();
+  await world.db.query(
+    `CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN IF OLD.org_id = '${failing.id}' THEN RAISE EXCEPTION 'a broken row'; END IF; RETURN NEW; END $$`,
+  );
+  await world.db.query(
+    'CREATE TRIGGER broken BEFORE UPDATE ON runs FOR EACH ROW EXECUTE FUNCTION refuse_change()',
+  );
+  const begin = async ({ id, ownerKey: key }: TestOrg) => {
+    await world.request('POST', '/v1/runs', { key, body: { ...run, customer_id: 'c' } });
+    expect((await world.request('DELETE', `/v1/orgs/${id}/customers/c`, { key })).status).toBe(204);
+  };
+  const stateOf = async ({ id, ownerKey: key }: TestOrg) =>
+    (await world.request('GET', `/v1/orgs/${id}/customer-erasures`, { key })).json.data[0].state;
+  await begin(failing);
+  await begin(other);
+  await settle();
+  expect([await stateOf(failing), await stateOf(other)]).toEqual(['erasing', 'erased']);
+  await world.db.query('DROP TRIGGER broken ON runs');
+  await settle();
+  expect(await stateOf(failing)).toBe('erased');
+});
+
+test.runIf(engine === 'embedded')(
+  'a hold that survives a restart survives it under the pseudonym',
+  async () => {
+    const held = await call('POST', '/v1/edge/decision', {
+      model: 'm',
+      customer_id: 'restarted',
+      estimated_cost_usd: '0.1',
+    });
+    await erase('restarted');
+    const hold = await world.parts.ledger.findHold(org.id, held.json.decision_id);
+    expect(hold?.scope.customer_id).toMatch(/^erased-/);
+    const { json } = await call('GET', `/v1/orgs/${org.id}/holds`);
+    expect(JSON.stringify(json)).not.toContain('restarted');
+  },
+);

@@ -1,0 +1,247 @@
+/**
+ * Forgets an end customer: wherever the id is stored, a random pseudonym takes its place, so that all sums stay and nobody can
+ * tell whose they are. It goes step by step in bounded batches, each a transaction that also says how far it is; whoever is
+ * killed is gone on with. The id itself is kept encrypted until then, and no longer.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { CustomerDigest } from '../../../platform/http/idempotency.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import type { Change } from '../../../platform/http/route.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import type { Log } from '../../../platform/log.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { type Appending, redactEntries, type Signer } from '../audit/index.ts';
+import { findPolicy } from '../retention/index.ts';
+import {
+  type Batch,
+  type BatchResult,
+  eraseClosedChains,
+  eraseEntries,
+  eraseEvents,
+  eraseHoldEnds,
+  eraseLimits,
+  eraseRefusals,
+  eraseRuns,
+  eraseStoredAnswers,
+  eraseSupportPaths,
+  eraseUsage,
+} from './batches.ts';
+import {
+  advanceErasure,
+  type ErasureRow,
+  findNextErasure,
+  findOpenErasure,
+  finishErasure,
+  insertErasure,
+  isKnownCustomer,
+  selectErasures,
+} from './queries.ts';
+import { type ErasureFilters, type ErasureView, erasureSorts } from './schema.ts';
+
+export interface ErasureDependencies extends Appending {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  readonly signer: Signer;
+  readonly ledger: Pick<Ledger, 'holds' | 'renameCustomer'>;
+  readonly customerDigest: CustomerDigest;
+  readonly now: () => Date;
+}
+
+const auditEntriesPerBatch = 500;
+const holdsMax = 100_000;
+/** How many batches a request waits for; the rest goes on in the background. */
+const batchesPerRequest = 200;
+
+const waitingStep = 'waiting';
+/** Refusals, attempts and events wait in memory for a second or so. */
+const settledAfterMs = 10_000;
+
+/** In this order: what could make new rows under the old name comes first. */
+const steps: readonly (readonly [
+  name: string,
+  run: (tx: Transaction, batch: Batch, deps: ErasureDependencies) => Promise<BatchResult>,
+])[] = [
+  ['hold_ends', eraseHoldEnds],
+  ['runs', eraseRuns],
+  ['closed_chains', eraseClosedChains],
+  ['ledger_entries', eraseEntries],
+  ['usage', eraseUsage],
+  ['events', eraseEvents],
+  ['refusals', eraseRefusals],
+  ['stored_answers', (tx, batch, { customerDigest }) => eraseStoredAnswers(tx, batch, customerDigest)],
+  ['support_paths', eraseSupportPaths],
+  ['audit_log', eraseAudit],
+  // What waited in the memory of some process when it began is written by now.
+  [waitingStep, async () => ({ changed: 0, next: null })],
+  ['late events', eraseEvents],
+  ['late refusals', eraseRefusals],
+  ['late support_paths', eraseSupportPaths],
+  ['late audit_log', eraseAudit],
+];
+const firstStep = 'limits';
+
+async function eraseAudit(tx: Transaction, batch: Batch, deps: ErasureDependencies): Promise<BatchResult> {
+  const { changed, last } = await redactEntries(tx, deps, {
+    tenantId: batch.orgId,
+    from: batch.from,
+    to: batch.to,
+    after: (batch.cursor as number | null) ?? 0,
+    limit: auditEntriesPerBatch,
+    now: batch.now,
+  });
+  return { changed, next: last ?? null };
+}
+
+export function viewErasure(row: ErasureRow): ErasureView {
+  return {
+    id: row.id,
+    pseudonym: row.pseudonym,
+    state: row.finished_at === null ? 'erasing' : 'erased',
+    requested_at: row.requested_at.toISOString(),
+    finished_at: row.finished_at?.toISOString() ?? null,
+    changed: Number(row.changed),
+  };
+}
+
+const contextOf = ({ org_id, id }: Pick<ErasureRow, 'org_id' | 'id'>) => `customer_erasure:${org_id}:${id}`;
+
+/** Accepts an erasure; nothing is changed yet. */
+export async function requestErasure(
+  tx: Transaction,
+  { ids, secrets }: Pick<ErasureDependencies, 'ids' | 'secrets'>,
+  orgId: string,
+  customerId: string,
+  now: Date,
+): Promise<{ readonly erasure: ErasureRow; readonly change: Change }> {
+  if ((await findPolicy(tx, orgId))?.legal_hold === true) {
+    throw refuse('conflict', 'A legal hold stands: nobody is erased until it is lifted.');
+  }
+  const id = ids.next('ers');
+  const erasure: ErasureRow = {
+    org_id: orgId,
+    id,
+    pseudonym: newPseudonym(),
+    customer: secrets.seal(customerId, contextOf({ org_id: orgId, id })),
+    step: firstStep,
+    cursor: null,
+    requested_at: now,
+    finished_at: null,
+    changed: 0n,
+  };
+  await insertErasure(tx, erasure);
+  const target = { kind: 'customer', id: erasure.pseudonym };
+  return { erasure, change: { tenantId: orgId, target, after: viewErasure(erasure) } };
+}
+
+export async function requireCustomer(
+  { db, ledger }: Pick<ErasureDependencies, 'db' | 'ledger'>,
+  orgId: string,
+  customerId: string,
+): Promise<void> {
+  if (await isKnownCustomer(db, orgId, customerId)) {
+    return;
+  }
+  const holds = await ledger.holds(orgId, { limit: holdsMax, after: undefined });
+  if (!holds.some(({ scope }) => scope.customer_id === customerId)) {
+    throw refuse('not_found');
+  }
+}
+
+/** One batch of an erasure; true when there is more to do. */
+async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promise<boolean> {
+  const { db, secrets, ledger, now } = deps;
+  if (erasure.customer === null) {
+    return false;
+  }
+  const batch: Batch = {
+    orgId: erasure.org_id,
+    from: secrets.open(erasure.customer, contextOf(erasure)),
+    to: erasure.pseudonym,
+    now: now(),
+    cursor: erasure.cursor,
+  };
+  if (erasure.step === firstStep) {
+    let changed = 0;
+    await ledger.renameCustomer(erasure.org_id, batch, async (tx) => {
+      changed = await eraseLimits(tx, batch);
+    });
+    // Apart, so that it is done again if memory could not follow: it does no harm.
+    await advanceErasure(db, erasure, { step: steps[0]?.[0] ?? '', cursor: null, changed });
+    return true;
+  }
+  if (erasure.step === waitingStep && batch.now.getTime() < erasure.requested_at.getTime() + settledAfterMs) {
+    return false;
+  }
+  const index = steps.findIndex(([name]) => name === erasure.step);
+  const [, run] = steps[index] ?? [];
+  return db.transaction(async (tx) => {
+    const { changed, next } = (await run?.(tx, batch, deps)) ?? { changed: 0, next: null };
+    const following = next === null ? steps[index + 1]?.[0] : erasure.step;
+    await advanceErasure(tx, erasure, { step: following ?? erasure.step, cursor: next, changed });
+    if (following === undefined) {
+      await finishErasure(tx, erasure, batch.now);
+    }
+    return following !== undefined;
+  });
+}
+
+/** As far as a request can wait. */
+export async function eraseSome(deps: ErasureDependencies, erasureId: string): Promise<void> {
+  for (let batches = 0; batches < batchesPerRequest; batches += 1) {
+    const erasure = await findOpenErasure(deps.db, erasureId);
+    if (erasure === undefined || !(await eraseBatch(deps, erasure))) {
+      return;
+    }
+  }
+}
+
+/** The oldest first; one that fails, or has to wait, is passed over until the next time. */
+export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): Job {
+  let passed: ErasureRow | undefined;
+  return {
+    id: 'erase-customers',
+    everyMs: 5_000,
+    async runOnce() {
+      const erasure = await findNextErasure(deps.db, passed);
+      if (erasure === undefined) {
+        passed = undefined;
+        return false;
+      }
+      if (!(await goesOn(deps, erasure))) {
+        passed = erasure;
+      }
+      return true;
+    },
+  };
+}
+
+async function goesOn(
+  deps: ErasureDependencies & { readonly log: Log },
+  erasure: ErasureRow,
+): Promise<boolean> {
+  try {
+    return await eraseBatch(deps, erasure);
+  } catch (error) {
+    const { org_id: org, id } = erasure;
+    deps.log.error({ org, erasure: id, err: error }, 'an erasure failed; it is tried again');
+    return false;
+  }
+}
+
+export async function listErasures(
+  db: Database,
+  orgId: string,
+  query: ErasureFilters,
+): Promise<PageOf<ErasureView>> {
+  const { data, next_cursor } = await selectPage<ErasureRow>(db, {
+    select: selectErasures,
+    where: [['org_id = ?', orgId]],
+    sorts: erasureSorts,
+    defaultSort: '-requested_at',
+    query,
+  });
+  return { data: data.map(viewErasure), next_cursor };
+}

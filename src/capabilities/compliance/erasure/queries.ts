@@ -1,0 +1,76 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+
+export interface ErasureRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly pseudonym: string;
+  /** Encrypted; null once it is done. */
+  readonly customer: Uint8Array | null;
+  readonly step: string;
+  /** Where in the step the next batch begins; null: at its beginning. */
+  readonly cursor: unknown;
+  readonly requested_at: Date;
+  readonly finished_at: Date | null;
+  readonly changed: bigint;
+}
+
+export const selectErasures =
+  'SELECT org_id, id, pseudonym, customer, step, cursor, requested_at, finished_at, changed FROM customer_erasures';
+
+/** Whether anything is known of the customer, open holds aside. */
+export async function isKnownCustomer(db: Queryable, orgId: string, customerId: string): Promise<boolean> {
+  const [row] = await db.query<{ known: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM usage_days WHERE org_id = $1 AND customer_id = $2 AND customer_id <> '')
+         OR EXISTS (SELECT 1 FROM limits WHERE org_id = $1 AND match ->> 'customer_id' = $2)
+         OR EXISTS (SELECT 1 FROM refusals WHERE org_id = $1 AND customer_id = $2) AS known`,
+    [orgId, customerId],
+  );
+  return row?.known === true;
+}
+
+export async function insertErasure(tx: Queryable, row: ErasureRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO customer_erasures (org_id, id, pseudonym, customer, step, requested_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [row.org_id, row.id, row.pseudonym, row.customer, row.step, row.requested_at],
+  );
+}
+
+/** Not finished, and of an org without a legal hold. */
+const isOpen = `finished_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = customer_erasures.org_id AND p.legal_hold)`;
+
+export async function findOpenErasure(db: Queryable, id: string): Promise<ErasureRow | undefined> {
+  const [row] = await db.query<ErasureRow>(`${selectErasures} WHERE ${isOpen} AND id = $1`, [id]);
+  return row;
+}
+
+/** The oldest behind this one; undefined: the oldest of all. */
+export async function findNextErasure(
+  db: Queryable,
+  after: Pick<ErasureRow, 'requested_at' | 'id'> | undefined,
+): Promise<ErasureRow | undefined> {
+  const [row] = await db.query<ErasureRow>(
+    `${selectErasures} WHERE ${isOpen} AND (requested_at, id) > ($1, $2) ORDER BY requested_at, id LIMIT 1`,
+    [after?.requested_at ?? new Date(0), after?.id ?? ''],
+  );
+  return row;
+}
+
+export async function advanceErasure(
+  tx: Queryable,
+  { org_id, id }: ErasureRow,
+  { step, cursor, changed }: { readonly step: string; readonly cursor: unknown; readonly changed: number },
+): Promise<void> {
+  await tx.query(
+    `UPDATE customer_erasures SET step = $3, cursor = $4, changed = changed + $5 WHERE org_id = $1 AND id = $2`,
+    [org_id, id, step, cursor === null ? null : JSON.stringify(cursor), BigInt(changed)],
+  );
+}
+
+/** The last that was known of the person goes with it. */
+export async function finishErasure(tx: Queryable, { org_id, id }: ErasureRow, now: Date): Promise<void> {
+  await tx.query(
+    'UPDATE customer_erasures SET finished_at = $3, customer = NULL, cursor = NULL WHERE org_id = $1 AND id = $2',
+    [org_id, id, now],
+  );
+}

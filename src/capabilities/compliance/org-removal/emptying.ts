@@ -1,0 +1,50 @@
+import { holdSecondsMax } from '../../../ledger/ledger.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { deleteSome, markEmptied, type OrgTable, orgTables, selectToEmpty } from './queries.ts';
+
+/** Small enough that nobody waits behind a batch for long. */
+const rowsPerBatch = 2_000;
+const orgsPerRun = 100;
+/** When the last hold that was open at the removal has ended, and has left its end behind. */
+const quietAfterMs = (holdSecondsMax + 3_600) * 1_000;
+
+/** Deletes what removed orgs have left, a batch at a time. */
+export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
+  async function deleteBatch(tables: readonly OrgTable[], orgId: string): Promise<boolean> {
+    for (const table of tables) {
+      if ((await deleteSome(db, table, orgId, rowsPerBatch)) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  return {
+    id: 'purge-removed-orgs',
+    everyMs: 30_000,
+    async runOnce() {
+      const orgs = await selectToEmpty(db, orgsPerRun);
+      const tables = orgs.length === 0 ? [] : await orgTables(db);
+      const failures: unknown[] = [];
+      for (const { id, removed_at } of orgs) {
+        try {
+          if (await deleteBatch(tables, id)) {
+            return true;
+          }
+          if (clock.now().getTime() > removed_at.getTime() + quietAfterMs) {
+            await markEmptied(db, id, clock.now());
+          }
+        } catch (error) {
+          // One that cannot be emptied keeps nobody else waiting.
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) {
+        throw new AggregateError(failures, `${failures.length} removed organizations could not be emptied`);
+      }
+      return false;
+    },
+  };
+}

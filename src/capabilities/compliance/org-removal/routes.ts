@@ -1,0 +1,47 @@
+import { refuse } from '../../../contract/refusal.ts';
+import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
+import { platformTenant } from '../../../platform/http/access.ts';
+import { type Route, write } from '../../../platform/http/route.ts';
+import { closed } from '../../../platform/http/schemas.ts';
+import { revokeKeysOf } from '../../access/keys/index.ts';
+import { announceOrgChange, holdSlug, lockOrg, touchDirectory, viewOrg } from '../../access/orgs/index.ts';
+import { findPolicy } from '../retention/index.ts';
+import { markRemoved } from './queries.ts';
+
+export function orgRemovalRoutes(): Route[] {
+  return [
+    write({
+      id: 'orgs.remove',
+      method: 'DELETE',
+      path: '/v1/admin/orgs/{org_id}',
+      summary: 'Remove an organization with all it has',
+      description:
+        'It has to be suspended and under no legal hold, otherwise this is `conflict`. Its keys answer 410 `gone` from then on; what it has stored ' +
+        'is deleted in the background. This cannot be undone.',
+      access: { kind: 'operator' },
+      success: 204,
+      response: closed({}),
+      errors: ['conflict'],
+      async handler({ params, now }, tx) {
+        const org = await lockOrg(tx, params.org_id);
+        if (org === undefined) {
+          throw refuse('not_found');
+        }
+        if (org.status !== 'suspended') {
+          throw refuse('conflict', 'Suspend the organization first.');
+        }
+        if ((await findPolicy(tx, org.id))?.legal_hold === true) {
+          throw refuse('conflict', 'A legal hold stands: nothing of it may be deleted.');
+        }
+        await markRemoved(tx, org.id, now);
+        await holdSlug(tx, org.slug, org.id, now);
+        await revokeKeysOf(tx, org.id, now);
+        await touchDirectory(tx, org.id);
+        await announceOrgChange(tx, org.id);
+        await announceLimits(tx, org.id);
+        const target = { kind: 'org', id: org.id };
+        return { body: {}, changes: [{ tenantId: platformTenant, target, before: viewOrg(org) }] };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,350 @@
+/** Peers that misbehave, on real sockets; with bounds so short that nobody has to wait for them. */
+import { EventEmitter, once } from 'node:events';
+import {
+  type ClientRequest,
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer as createNetServer, type Server } from 'node:net';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { newPair } from '../../../../test/support/certificates.ts';
+import type { Refusal } from '../../../contract/refusal.ts';
+import { systemClock } from '../../../platform/clock.ts';
+import { refusalReply } from '../../../platform/http/reply.ts';
+import { sendReply, sendStream } from '../../../platform/http/send.ts';
+import { createLog } from '../../../platform/log.ts';
+import { createForwarding } from './forwarding.ts';
+import { type SendingBounds, usualBounds } from './sending.ts';
+
+const hour = 3_600_000;
+const short: SendingBounds = { underWayMax: 2, connectWithinMs: 250, silenceMs: 250 };
+/** For peers that answer before they are silent: a busy machine must not make them look silent from the start. */
+const longer: SendingBounds = { underWayMax: 2, connectWithinMs: hour, silenceMs: 2_000 };
+const ok = { 'x-svc-trace-id': 'a', 'content-type': 'text/plain' };
+
+/** Of the latest front. */
+let metrics: Registry;
+const countedAs = async (outcome: string) =>
+  Number(new RegExp(`outcome="${outcome}"} (\\d+)`).exec(await metrics.metrics())?.[1] ?? 0);
+
+const servers: Server[] = [];
+const connections = new Set<{ destroy(): void }>();
+afterEach(async () => {
+  for (const connection of connections) {
+    connection.destroy();
+  }
+  await Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
+});
+
+async function listen(server: Server): Promise<number> {
+  servers.push(server);
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server that sends whatever it gets on to `us`, as the pipeline does. */
+async function front(
+  origin: string,
+  bounds: SendingBounds,
+  before: (request: IncomingMessage, response: ServerResponse) => Promise<unknown> = async () => undefined,
+): Promise<number> {
+  const forwarding = createForwarding({
+    region: 'eu',
+    peers: new Map([['us', origin]]),
+    secrets: { signing: 'a secret', accepted: undefined },
+    clock: systemClock,
+    log: createLog('silent'),
+    bounds,
+  });
+  metrics = new Registry();
+  forwarding.register(metrics);
+  return listen(
+    createServer(async (request, response) => {
+      await before(request, response);
+      const toSend = { request, response, address: '127.0.0.1', traceId: 'a' };
+      forwarding.forward('us', toSend).then(
+        (reply) => sendStream(request, response, reply),
+        (refusal: Refusal) => sendReply(request, response, refusalReply(refusal)),
+      );
+    }),
+  );
+}
+
+const peer = async (listener: RequestListener) => `http://127.0.0.1:${await listen(createServer(listener))}`;
+const open = (port: number, method = 'GET', headers = {}): ClientRequest =>
+  httpRequest({ port, host: '127.0.0.1', method, headers, agent: false });
+
+async function answerOf(sent: ClientRequest) {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) {
+    text += chunk;
+  }
+  const code = text.startsWith('{') ? JSON.parse(text).error.code : undefined;
+  return { status: response.statusCode, code, text };
+}
+const ask = (port: number) => answerOf(open(port).end());
+const away = { status: 503, code: 'service_unavailable' };
+
+test('a peer that accepts and never answers is away, and is let go of', async () => {
+  const silent = createNetServer((socket) => socket.resume());
+  const gone: Promise<unknown>[] = [];
+  silent.on('connection', (socket) => gone.push(once(socket, 'close')));
+  const port = await front(`http://127.0.0.1:${await listen(silent)}`, short);
+  // As many as may be under way, twice: none of them is counted for ever.
+  for (let round = 0; round < 2; round += 1) {
+    const answers = await Promise.all([ask(port), ask(port)]);
+    expect(answers).toMatchObject([away, away]);
+    expect(answers[0]?.text).toContain('cannot be reached');
+  }
+  await Promise.all(gone);
+  expect(gone).toHaveLength(4);
+});
+
+test('a peer that takes no more of the body is away, while the client is still sending', async () => {
+  const port = await front(
+    `http://127.0.0.1:${await listen(createNetServer({ pauseOnConnect: true }))}`,
+    short,
+  );
+  const sent = open(port, 'POST');
+  // More than the buffers on the way hold.
+  for (let megabytes = 0; megabytes < 32; megabytes += 1) {
+    sent.write(Buffer.alloc(1_048_576));
+  }
+  expect(await answerOf(sent)).toMatchObject(away);
+  sent.destroy();
+});
+
+test('what either side says of its own connection stays on it', async () => {
+  const origin = await peer(({ headers }, response) => {
+    const answer = { ...ok, connection: 'X-Of-Peer, keep-alive', 'x-of-peer': 'a', 'x-of-answer': 'a' };
+    response.writeHead(200, answer).end(JSON.stringify(Object.keys(headers).sort()));
+  });
+  const port = await front(origin, usualBounds);
+  const said = { connection: 'close, x-of-client', 'X-Of-Client': 'a', 'x-of-request': 'a' };
+  const [response] = (await once(open(port, 'GET', said).end(), 'response')) as [IncomingMessage];
+  const [received] = (await once(response, 'data')) as [Buffer];
+  expect(JSON.parse(String(received))).toEqual([
+    'connection',
+    'host',
+    'x-of-request',
+    'x-svc-region-forward',
+  ]);
+  expect(Object.keys(response.headers)).toContain('x-of-answer');
+  expect(Object.keys(response.headers)).not.toContain('x-of-peer');
+});
+
+test('an answer that stops half way is not taken for a whole one', async () => {
+  const port = await front(
+    await peer((_, response) => response.writeHead(200, ok).write('the first half')),
+    longer,
+  );
+  const [response] = (await once(open(port).end(), 'response')) as [IncomingMessage];
+  let text = '';
+  const ending = once(response, 'error');
+  response.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  expect(((await ending)[0] as NodeJS.ErrnoException).code).toBe('ECONNRESET');
+  expect([response.statusCode, text, response.complete]).toEqual([200, 'the first half', false]);
+});
+
+test("a client that is slow to send is not the peer's fault", async () => {
+  const port = await front(
+    await peer(async (request, response) => {
+      let text = '';
+      for await (const chunk of request.setEncoding('utf8')) {
+        text += chunk;
+      }
+      response.writeHead(200, ok).end(text);
+    }),
+    longer,
+  );
+  const sent = open(port, 'POST');
+  sent.write('one ');
+  // When a later one has been given up on, the peer has been silent for as long as it may.
+  const silent = createNetServer((socket) => socket.resume());
+  const other = await front(`http://127.0.0.1:${await listen(silent)}`, longer);
+  expect(await ask(other)).toMatchObject(away);
+  sent.end('two');
+  expect(await answerOf(sent)).toMatchObject({ status: 200, text: 'one two' });
+});
+
+test("a client that is slow to read is not the peer's fault either", async () => {
+  // More than the buffers on the way hold.
+  const bytes = 32 * 1_048_576;
+  const port = await front(
+    await peer((_, response) => response.writeHead(200, ok).end(Buffer.alloc(bytes))),
+    longer,
+  );
+  const [response] = (await once(open(port).end(), 'response')) as [IncomingMessage];
+  // When a second one has been given up on, the full buffers have kept the peer silent for as long as it may be.
+  const silent = createNetServer((socket) => socket.resume());
+  const other = await front(`http://127.0.0.1:${await listen(silent)}`, longer);
+  expect(await ask(other)).toMatchObject(away);
+  expect(await ask(other)).toMatchObject(away);
+  let received = 0;
+  for await (const chunk of response) {
+    received += chunk.length;
+  }
+  expect(received).toBe(bytes);
+});
+
+test('more than so many are refused at once, until one has ended', async () => {
+  const waiting: (() => void)[] = [];
+  const arrived = createQueue();
+  const port = await front(
+    await peer((_, response) => {
+      waiting.push(() => response.writeHead(200, ok).end('done'));
+      arrived.add();
+    }),
+    { underWayMax: 2, connectWithinMs: hour, silenceMs: hour },
+  );
+  const both = [ask(port), ask(port)];
+  await arrived.reached(2);
+  const third = await ask(port);
+  expect(third).toMatchObject(away);
+  expect(third.text).toContain('Too many requests are under way');
+  waiting.shift()?.();
+  await Promise.race(both);
+  const next = ask(port);
+  await arrived.reached(3);
+  for (const goOn of waiting) {
+    goOn();
+  }
+  expect(await Promise.all([...both, next])).toMatchObject(Array(3).fill({ status: 200, text: 'done' }));
+});
+
+test('a client that goes away takes its request along, and makes room for another', async () => {
+  const requests = new EventEmitter();
+  const origin = await peer((request, response) => requests.emit('one', request, response));
+  const port = await front(origin, { underWayMax: 1, connectWithinMs: hour, silenceMs: hour });
+  const leaving = open(port).on('error', () => undefined);
+  leaving.end();
+  const [, response] = (await once(requests, 'one')) as [IncomingMessage, ServerResponse];
+  const ending = once(response, 'close');
+  leaving.destroy();
+  await ending;
+  requests.once('one', (_, answer: ServerResponse) => answer.writeHead(200, ok).end());
+  expect(await ask(port)).toMatchObject({ status: 200 });
+});
+
+test('one that has gone before its request is sent on takes no place', async () => {
+  const origin = await peer((request, response) => {
+    request.resume().once('end', () => response.writeHead(200, ok).end('done'));
+  });
+  const left = new EventEmitter();
+  const port = await front(
+    origin,
+    { underWayMax: 1, connectWithinMs: hour, silenceMs: hour },
+    (request, response) =>
+      request.method === 'POST'
+        ? once(response, 'close').finally(() => setImmediate(() => left.emit('one')))
+        : Promise.resolve(),
+  );
+  const leaving = open(port, 'POST', { 'content-length': 10 }).on('error', () => undefined);
+  leaving.write('half', () => leaving.destroy());
+  await once(left, 'one');
+  expect(await ask(port)).toMatchObject({ status: 200, text: 'done' });
+  // And it is not the peer that has failed.
+  expect([await countedAs('answered'), await countedAs('refused')]).toEqual([1, 0]);
+});
+
+test('as many as may be under way are, none waits for a connection of another', async () => {
+  const all = 300;
+  const arrived = createQueue();
+  const waiting: (() => void)[] = [];
+  const port = await front(
+    await peer((_, response) => {
+      waiting.push(() => response.writeHead(200, ok).end());
+      arrived.add();
+    }),
+    { ...usualBounds, silenceMs: hour },
+  );
+  const answers = Array.from({ length: all }, () => ask(port));
+  await arrived.reached(all);
+  for (const goOn of waiting) {
+    goOn();
+  }
+  expect((await Promise.all(answers)).every(({ status }) => status === 200)).toBe(true);
+});
+
+test('over https a certificate that nobody vouches for is no peer', async () => {
+  const { key, certificate: cert } = newPair();
+  let asked = 0;
+  const server = createHttpsServer({ key, cert }, (_, response) => {
+    asked += 1;
+    response.writeHead(200, ok).end();
+  });
+  const port = await front(`https://localhost:${await listen(server)}`, usualBounds);
+  expect(await ask(port)).toMatchObject(away);
+  expect(asked).toBe(0);
+});
+
+test('over https the handshake is part of connecting', async () => {
+  const silent = createNetServer((socket) => socket.resume());
+  const origin = `https://localhost:${await listen(silent)}`;
+  expect(await ask(await front(origin, { ...short, silenceMs: hour }))).toMatchObject(away);
+});
+
+/** Counts, and tells who waits for a number. */
+function createQueue() {
+  let count = 0;
+  let tell: (() => void)[] = [];
+  return {
+    add() {
+      count += 1;
+      for (const told of tell.splice(0)) {
+        told();
+      }
+    },
+    async reached(number: number): Promise<void> {
+      while (count < number) {
+        await new Promise<void>((resolve) => {
+          tell = [...tell, resolve];
+        });
+      }
+    },
+  };
+}
+
+describe('what is no answer is a peer that is away', () => {
+  const trace = 'x-svc-trace-id: a\r\n';
+  const answers: [string, string][] = [
+    ['nothing', ''],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['half of a head', `HTTP/1.1 200 OK\r\n${trace}`],
+    [
+      'another protocol',
+      `HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n${trace}\r\n`,
+    ],
+    ['a head without end', `HTTP/1.1 200 OK\r\n${trace}x: ${'y'.repeat(100_000)}\r\n\r\n`],
+    ['two lengths', `HTTP/1.1 200 OK\r\n${trace}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`],
+    ['a proxy', 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nbad'],
+    [
+      'a redirection by a proxy',
+      'HTTP/1.1 302 Found\r\nlocation: http://elsewhere\r\ncontent-length: 0\r\n\r\n',
+    ],
+  ];
+  test.each(answers)('%s', async (_, bytes) => {
+    const server = createNetServer((socket) => socket.once('data', () => socket.end(bytes)));
+    const port = await front(`http://127.0.0.1:${await listen(server)}`, {
+      underWayMax: 1,
+      connectWithinMs: hour,
+      silenceMs: hour,
+    });
+    // Twice: none of them is counted for ever.
+    expect([await ask(port), await ask(port)]).toMatchObject([away, away]);
+  });
+});

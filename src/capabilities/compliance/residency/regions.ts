@@ -1,0 +1,65 @@
+/** Everything that a process in one of several regions has to do with the others; undefined while residency is off. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Credential } from '../../../platform/http/access.ts';
+import type { Page } from '../../../platform/http/page.ts';
+import type { Regions } from '../../../platform/http/regions.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import type { Log } from '../../../platform/log.ts';
+import { createDirectory } from './directory.ts';
+import { directoryPage } from './directory-page.ts';
+import { createDirectorySync } from './directory-sync.ts';
+import { createForwarding } from './forwarding.ts';
+import type { PeerSecrets } from './signatures.ts';
+
+export interface RegionsDependencies {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: {
+    readonly region: string | undefined;
+    readonly regionPeers: ReadonlyMap<string, string>;
+    readonly regionPeerSecret: string | undefined;
+    readonly regionPeerSecretAccepted: string | undefined;
+  };
+}
+
+export interface OwnAndOtherRegions extends Regions {
+  /** What is known of a token that belongs to an org of another region. */
+  findCredential(token: string): Promise<Credential | undefined>;
+  readonly pages: readonly Page[];
+  readonly jobs: readonly Job[];
+  register(metrics: Registry): void;
+}
+
+export function createRegions({
+  db,
+  clock,
+  log,
+  settings,
+}: RegionsDependencies): OwnAndOtherRegions | undefined {
+  const { region, regionPeers: peers } = settings;
+  if (region === undefined) {
+    return undefined;
+  }
+  const secrets = secretsOf(settings);
+  const forwarding = createForwarding({ region, peers, secrets, clock, log });
+  const sync =
+    secrets === undefined ? undefined : createDirectorySync({ db, clock, log, region, peers, secrets });
+  return {
+    ...forwarding,
+    findCredential: createDirectory(db).find,
+    pages: [directoryPage({ db, clock, region, secrets })],
+    jobs: sync?.jobs ?? [],
+    register(metrics) {
+      forwarding.register(metrics);
+      sync?.register(metrics);
+    },
+  };
+}
+
+function secretsOf(settings: RegionsDependencies['settings']): PeerSecrets | undefined {
+  const { regionPeerSecret: signing, regionPeerSecretAccepted: accepted } = settings;
+  return signing === undefined ? undefined : { signing, accepted };
+}

@@ -1,0 +1,35 @@
+/** Where an org is at home, and what becomes of what arrives elsewhere. */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { createMemory } from '../../../platform/memory.ts';
+import { findOrg, type OrgRow, onOrgChange, type ResidencyMode } from '../../access/orgs/index.ts';
+import type { ResidencyView } from './schema.ts';
+
+const rememberedOrgsMax = 10_000;
+
+export interface Residency {
+  /** Null: the org is at home everywhere. */
+  readonly homeRegion: string | null;
+  readonly mode: ResidencyMode;
+}
+
+/** A promise only where it has to be read first. */
+export type ResidencyOf = (orgId: string) => Residency | Promise<Residency>;
+
+/** For whatever has to keep an org's data, or its calls to models, in its region. */
+export function createResidencyOf(db: Database): ResidencyOf {
+  const read = async (orgId: string): Promise<Residency> => {
+    const org = await findOrg(db, orgId);
+    if (org === undefined) {
+      throw refuse('not_found');
+    }
+    return { homeRegion: org.home_region, mode: org.residency_mode };
+  };
+  const orgs = createMemory<Residency>(db, rememberedOrgsMax, read);
+  onOrgChange(db, (orgId) => orgs.forget(orgId));
+  return (orgId) => (db.noticesAreCurrent() ? orgs.get(orgId) : read(orgId));
+}
+
+export function viewResidency({ home_region, residency_mode }: OrgRow): ResidencyView {
+  return { home_region, mode: residency_mode };
+}

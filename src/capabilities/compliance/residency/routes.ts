@@ -1,0 +1,54 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Route, read, write } from '../../../platform/http/route.ts';
+import { changeOrg, findOrg } from '../../access/orgs/index.ts';
+import { viewResidency } from './residency.ts';
+import { PutResidency, ResidencyView } from './schema.ts';
+
+const operator = { kind: 'operator' } as const;
+
+export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
+  return [
+    read({
+      id: 'residency.read',
+      path: '/v1/admin/orgs/{org_id}/residency',
+      summary: 'Read where an organization is at home',
+      access: operator,
+      response: ResidencyView,
+      async handler({ params }) {
+        const org = await findOrg(db, params.org_id);
+        if (org === undefined) {
+          throw refuse('not_found');
+        }
+        return viewResidency(org);
+      },
+    }),
+    write({
+      id: 'residency.put',
+      method: 'PUT',
+      path: '/v1/admin/orgs/{org_id}/residency',
+      summary: 'Say where an organization is at home',
+      description:
+        'Call the home region itself: it tells the others. In other regions, requests of the org are sent home (`forward`) ' +
+        'or answered 403 `residency_violation` (`strict`). A `home_region` of null means at home everywhere. No data are moved.',
+      access: operator,
+      body: PutResidency,
+      success: 200,
+      response: ResidencyView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await changeOrg(tx, params.org_id, now, () => ({
+          home_region: body.home_region,
+          residency_mode: body.mode ?? 'forward',
+        }));
+        const change = {
+          tenantId: after.id,
+          target: { kind: 'residency', id: after.id },
+          before: viewResidency(before),
+          after: viewResidency(after),
+          event: 'org.residency_updated',
+        } as const;
+        return { body: viewResidency(after), changes: [change] };
+      },
+    }),
+  ];
+}

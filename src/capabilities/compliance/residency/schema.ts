@@ -1,0 +1,17 @@
+import { type Static, Type } from 'typebox';
+import { choice, closed, nullable } from '../../../platform/http/schemas.ts';
+import { region } from '../../access/orgs/index.ts';
+
+const mode = choice(
+  ['forward', 'strict'],
+  'What becomes of a request that arrives in another region: `forward` sends it to the home region, `strict` refuses it.',
+);
+
+export const ResidencyView = closed({ home_region: nullable(Type.String()), mode });
+export type ResidencyView = Static<typeof ResidencyView>;
+
+export const PutResidency = closed({
+  home_region: nullable(region),
+  mode: Type.Optional(Type.Unsafe<'forward' | 'strict'>({ ...mode, default: 'forward' })),
+});
+export type PutResidency = Static<typeof PutResidency>;

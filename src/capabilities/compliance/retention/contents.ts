@@ -1,0 +1,30 @@
+/**
+ * The content of runs, where an org keeps it: encrypted with the key of all secrets, so that a copy of the database does not
+ * show what people said. Whether it is kept is remembered until a notice says that the policy changed.
+ */
+import type { Database } from '../../../platform/db/database.ts';
+import { createMemory } from '../../../platform/memory.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { onPolicyChange } from './notices.ts';
+import { findPolicy } from './queries.ts';
+
+export interface Contents {
+  /** Whether the org keeps what its runs say. */
+  areKept(orgId: string): boolean | Promise<boolean>;
+  seal(orgId: string, runId: string, content: string): string;
+  open(orgId: string, runId: string, sealed: string): string;
+}
+
+const rememberedOrgsMax = 20_000;
+
+export function createContents(db: Database, secrets: Secrets): Contents {
+  const load = async (orgId: string) => ((await findPolicy(db, orgId))?.content_days ?? 0) > 0;
+  const memory = createMemory(db, rememberedOrgsMax, load);
+  onPolicyChange(db, (orgId) => memory.forget(orgId));
+  const contextOf = (orgId: string, runId: string) => `run_content:${orgId}:${runId}`;
+  return {
+    areKept: (orgId) => (db.noticesAreCurrent() ? memory.get(orgId) : load(orgId)),
+    seal: (orgId, runId, content) => secrets.seal(content, contextOf(orgId, runId)).toString('base64'),
+    open: (orgId, runId, sealed) => secrets.open(Buffer.from(sealed, 'base64'), contextOf(orgId, runId)),
+  };
+}

@@ -1,0 +1,247 @@
+/**
+ * Deletes what is too old, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so
+ * whoever was killed in the middle is gone on with by the next one. Between batches there is a pause in proportion, so that
+ * deleting takes only a part of the machine's time, and a small one while decisions come in: somebody waits for these.
+ *
+ * A kind that fails for an org is put off for a while and the next one is gone on with; and so is an org that fails as a whole.
+ * What is wrong with one must not keep what was promised to delete of the others.
+ */
+import { Gauge, type Registry } from 'prom-client';
+import { createDecisionPace } from '../../../ledger/decision-rate.ts';
+import { decisionCounts } from '../../../ledger/metrics.ts';
+import { dropEmptyMonths } from '../../../ledger/partitions.ts';
+import type { SharedClock } from '../../../platform/clock.ts';
+import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Faults } from '../../../platform/faults.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import type { Log } from '../../../platform/log.ts';
+import { removeOldAccess } from '../../access/support/index.ts';
+import { removeOldDeliveries, removeOldEvents } from '../../integration/webhooks/index.ts';
+import { type Appending, recordChange, removeOldEntries, type Signer } from '../audit/index.ts';
+import { deleteContents, deleteLedgerEntries, deleteRuns } from './deletions.ts';
+import { viewRetentionRun } from './policies.ts';
+import {
+  addDeleted,
+  claimDue,
+  countFailing,
+  type DeletedKind,
+  deletedKinds,
+  finishRun,
+  forgetRun,
+  openRun,
+  type PolicyRow,
+  type PutOff,
+  postpone,
+  putKindOff,
+  scheduleNext,
+} from './queries.ts';
+import { ledgerDaysMin } from './schema.ts';
+
+export interface RetentionDependencies extends Appending {
+  readonly db: Database;
+  readonly clock: SharedClock;
+  readonly faults: Faults;
+  readonly signer: Signer;
+  readonly log: Log;
+}
+
+const dayMs = 24 * 3_600_000;
+const everyMs = 5_000;
+const rowsPerBatch = 1_000;
+/** How long to rest after a batch, in terms of how long that took. */
+const restPerMs = { quiet: 3, busy: 12 };
+const restMsMax = 4_000;
+/** Fewer do not notice. */
+const busyDecisionsPerMs = 0.1;
+
+/** Longer the longer the batch took, and the busier this process is with decisions. */
+export function restMsAfter(tookMs: number, decisionsPerMs: number): number {
+  const times = decisionsPerMs > busyDecisionsPerMs ? restPerMs.busy : restPerMs.quiet;
+  return Math.min(restMsMax, tookMs * times);
+}
+
+/** When what failed is tried again. */
+export const retryAfterMs = 10 * 60_000;
+
+interface Step {
+  readonly kind: DeletedKind;
+  /** What has to go first: while that is put off, this one stays. */
+  readonly after?: DeletedKind;
+  run(tx: Transaction, policy: PolicyRow, now: Date): Promise<number>;
+}
+
+const daysBefore = (now: Date, days: number) => new Date(now.getTime() - days * dayMs);
+
+function stepsOf(signer: Signer): Step[] {
+  const limit = rowsPerBatch;
+  return [
+    {
+      kind: 'contents',
+      run: async (tx, { org_id, content_days }, now) =>
+        // Where none is to be kept, all of it goes, also what was said this very moment.
+        deleteContents(tx, org_id, {
+          before: daysBefore(now, content_days === 0 ? -1 : content_days),
+          limit,
+        }),
+    },
+    {
+      kind: 'runs',
+      run: async (tx, { org_id, runs_days }, now) =>
+        runs_days === null ? 0 : deleteRuns(tx, org_id, { before: daysBefore(now, runs_days), now, limit }),
+    },
+    {
+      kind: 'ledger_entries',
+      run: async (tx, { org_id, runs_days }, now) =>
+        runs_days === null
+          ? 0
+          : deleteLedgerEntries(tx, org_id, {
+              before: daysBefore(now, Math.max(runs_days, ledgerDaysMin)),
+              limit,
+            }),
+    },
+    {
+      kind: 'deliveries',
+      run: (tx, { org_id, deliveries_days }, now) =>
+        removeOldDeliveries(tx, { orgId: org_id, now, days: deliveries_days }),
+    },
+    {
+      kind: 'events',
+      after: 'deliveries',
+      run: (tx, { org_id, deliveries_days }, now) =>
+        removeOldEvents(tx, { orgId: org_id, now, days: deliveries_days }),
+    },
+    {
+      kind: 'audit_entries',
+      run: async (tx, { org_id, audit_days }, now) =>
+        audit_days === null
+          ? 0
+          : removeOldEntries(tx, signer, {
+              tenantId: org_id,
+              before: daysBefore(now, audit_days),
+              now,
+              limit,
+            }),
+    },
+    {
+      kind: 'support_access',
+      run: async (tx, { org_id, audit_days }, now) =>
+        audit_days === null
+          ? 0
+          : removeOldAccess(tx, { orgId: org_id, before: daysBefore(now, audit_days), limit }),
+    },
+  ];
+}
+
+/** Whose turn it is, and what is being deleted. */
+interface Turn {
+  readonly policy: PolicyRow;
+  kind: DeletedKind | undefined;
+}
+
+function stillPutOff(putOff: PutOff, now: Date): PutOff {
+  return Object.fromEntries(Object.entries(putOff).filter(([, until]) => until > now.toISOString()));
+}
+
+export function retentionJob(deps: RetentionDependencies): Job {
+  const { db, ids, heads, clock, faults, signer, log } = deps;
+  const steps = stepsOf(signer);
+
+  /** One batch of the org whose turn it is. */
+  async function deleteBatch(tx: Transaction, turn: Turn, now: Date): Promise<void> {
+    const { policy } = turn;
+    const putOff = stillPutOff(policy.put_off, now);
+    const run = await openRun(tx, policy.org_id, ids.next('ret'), now);
+    const due = steps.filter(({ kind, after = kind }) => !(kind in putOff || after in putOff));
+    for (const { kind, run: deleteSome } of due) {
+      turn.kind = kind;
+      const deleted = await deleteSome(tx, policy, now);
+      if (deleted > 0) {
+        await addDeleted(tx, run, kind, deleted);
+        await faults('retention.before_commit', kind);
+        return;
+      }
+    }
+    turn.kind = undefined;
+    const [retryAt] = Object.values(putOff).sort();
+    const at = retryAt === undefined ? new Date(now.getTime() + dayMs) : new Date(retryAt);
+    await scheduleNext(tx, policy.org_id, { at, putOff });
+    // One that a kind is missing from waits for it, but for no more than a day: what was deleted has to be on record.
+    const isOver = retryAt === undefined || run.started_at <= daysBefore(now, 1);
+    if (deletedKinds.every((kind) => run[kind] === 0n)) {
+      await forgetRun(tx, run);
+    } else if (isOver) {
+      await finishRun(tx, run, now);
+      await recordChange(
+        tx,
+        { ids, heads },
+        { kind: 'service', id: 'retention', at: now },
+        'retention_policy.run',
+        {
+          tenantId: policy.org_id,
+          target: { kind: 'retention_run', id: run.id },
+          after: viewRetentionRun({ ...run, finished_at: now }),
+        },
+      );
+    }
+  }
+
+  /** False: it is nobody's turn. */
+  async function takeTurn(): Promise<boolean> {
+    let turn: Turn | undefined;
+    try {
+      await db.transaction(async (tx) => {
+        const now = await agreedNow(tx, clock);
+        const policy = await claimDue(tx, now);
+        turn = policy && { policy, kind: undefined };
+        if (turn !== undefined) {
+          await deleteBatch(tx, turn, now);
+        }
+      });
+    } catch (error) {
+      if (turn === undefined) {
+        throw error;
+      }
+      const { policy, kind } = turn;
+      log.error({ org: policy.org_id, kind, err: error }, 'retention failed; it is tried again later');
+      // If the database is away this fails too, and the job ends here.
+      const now = await agreedNow(db, clock);
+      const failure = { policy, now, until: new Date(now.getTime() + retryAfterMs) };
+      await (kind === undefined ? postpone(db, failure) : putKindOff(db, kind, failure));
+    }
+    return turn !== undefined;
+  }
+
+  const pace = createDecisionPace(() => decisionCounts.totalOf('edge'));
+
+  return {
+    id: 'apply-retention',
+    everyMs,
+    runOnce: takeTurn,
+    restMs: (tookMs) => restMsAfter(tookMs, pace.look()),
+  };
+}
+
+/** How many orgs it fails for, for whoever has to be told. */
+export function registerRetentionMetrics(metrics: Registry, db: Database): void {
+  new Gauge({
+    name: 'svc_retention_failing_orgs',
+    help: 'Organizations that retention could not delete from the last time.',
+    registers: [metrics],
+    async collect() {
+      this.set(await countFailing(db).catch(() => Number.NaN));
+    },
+  });
+}
+
+/** Months whose last run and entry are gone give back their space as a whole. */
+export function emptyMonthsJob({ db, clock }: Pick<RetentionDependencies, 'db' | 'clock'>): Job {
+  return {
+    id: 'drop-empty-partitions',
+    everyMs: 3_600_000,
+    async runOnce() {
+      await dropEmptyMonths(db, await agreedNow(db, clock));
+      return false;
+    },
+  };
+}

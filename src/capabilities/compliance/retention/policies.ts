@@ -1,0 +1,112 @@
+/** The retention policy of an org, and what was deleted by it. */
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { announcePolicy } from './notices.ts';
+import {
+  deletedKinds,
+  findLastRun,
+  findPolicy,
+  lockPolicy,
+  type PolicyRow,
+  type RunRow,
+  selectRuns,
+  upsertPolicy,
+} from './queries.ts';
+import {
+  defaults,
+  type PutRetentionPolicy,
+  type RetentionPolicyView,
+  type RetentionRunFilters,
+  type RetentionRunView,
+  retentionRunSorts,
+} from './schema.ts';
+
+type Progress = Pick<RetentionPolicyView, 'failing_since' | 'failing' | 'last_run'>;
+type Settings = Omit<RetentionPolicyView, keyof Progress>;
+
+export function viewPolicy(row: Omit<PolicyRow, 'failing_since' | 'put_off'> | undefined): Settings {
+  if (row === undefined) {
+    return { ...defaults, updated_at: null };
+  }
+  const { runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, updated_at } =
+    row;
+  return {
+    runs_days,
+    content_days,
+    audit_days,
+    deliveries_days,
+    idempotency_days,
+    legal_hold,
+    updated_at: updated_at.toISOString(),
+  };
+}
+
+export function viewRetentionRun(row: RunRow): RetentionRunView {
+  return {
+    id: row.id,
+    started_at: row.started_at.toISOString(),
+    finished_at: row.finished_at?.toISOString() ?? null,
+    deleted: Object.fromEntries(
+      deletedKinds.map((kind) => [kind, Number(row[kind])]),
+    ) as RetentionRunView['deleted'],
+  };
+}
+
+export interface PolicyChange {
+  readonly before: Settings;
+  readonly after: Settings;
+  readonly progress: Progress;
+}
+
+/** What is left out is as it is for an org that has set nothing. Deleting by it begins soon. */
+export async function putPolicy(
+  tx: Transaction,
+  orgId: string,
+  wanted: PutRetentionPolicy,
+  now: Date,
+): Promise<PolicyChange> {
+  const before = await lockPolicy(tx, orgId);
+  const row = {
+    ...defaults,
+    ...wanted,
+    org_id: orgId,
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+  };
+  await upsertPolicy(tx, row);
+  await announcePolicy(tx, orgId);
+  return {
+    before: viewPolicy(before),
+    after: viewPolicy(row),
+    progress: await findProgress(tx, orgId, await findPolicy(tx, orgId)),
+  };
+}
+
+/** How deleting by it goes. */
+export async function findProgress(
+  db: Queryable,
+  orgId: string,
+  policy: PolicyRow | undefined,
+): Promise<Progress> {
+  const run = await findLastRun(db, orgId);
+  return {
+    failing_since: policy?.failing_since?.toISOString() ?? null,
+    failing: deletedKinds.filter((kind) => policy?.put_off[kind] !== undefined),
+    last_run: run === undefined ? null : viewRetentionRun(run),
+  };
+}
+
+export async function listRetentionRuns(
+  db: Queryable,
+  orgId: string,
+  query: RetentionRunFilters,
+): Promise<PageOf<RetentionRunView>> {
+  const { data, next_cursor } = await selectPage<RunRow>(db, {
+    select: selectRuns,
+    where: [['org_id = ?', orgId]],
+    sorts: retentionRunSorts,
+    defaultSort: '-started_at',
+    query,
+  });
+  return { data: data.map(viewRetentionRun), next_cursor };
+}

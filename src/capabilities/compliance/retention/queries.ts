@@ -1,0 +1,190 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+
+export interface PolicyRow {
+  readonly org_id: string;
+  readonly runs_days: number | null;
+  readonly content_days: number;
+  readonly audit_days: number | null;
+  readonly deliveries_days: number;
+  readonly idempotency_days: number;
+  readonly legal_hold: boolean;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  /** Since when deleting has failed; null: it has not, or it has come to its end since. */
+  readonly failing_since: Date | null;
+  /** The kinds that failed, and when each is tried again. */
+  readonly put_off: PutOff;
+}
+export type PutOff = Readonly<Partial<Record<DeletedKind, string>>>;
+type Settings = Omit<PolicyRow, 'failing_since' | 'put_off'>;
+
+const settings =
+  'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
+const columns = `${settings}, failing_since, put_off`;
+
+export async function findPolicy(db: Queryable, orgId: string): Promise<PolicyRow | undefined> {
+  const [row] = await db.query<PolicyRow>(`SELECT ${columns} FROM retention_policies WHERE org_id = $1`, [
+    orgId,
+  ]);
+  return row;
+}
+
+/** What it was before, locked: whoever deletes by it has finished a batch. */
+export async function lockPolicy(tx: Queryable, orgId: string): Promise<PolicyRow | undefined> {
+  const [row] = await tx.query<PolicyRow>(
+    `SELECT ${columns} FROM retention_policies WHERE org_id = $1 FOR UPDATE`,
+    [orgId],
+  );
+  return row;
+}
+
+export async function upsertPolicy(tx: Queryable, row: Settings): Promise<void> {
+  await tx.query(
+    `INSERT INTO retention_policies (${settings}, next_run_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+     ON CONFLICT (org_id) DO UPDATE
+       SET runs_days = excluded.runs_days, content_days = excluded.content_days, audit_days = excluded.audit_days,
+           deliveries_days = excluded.deliveries_days, idempotency_days = excluded.idempotency_days,
+           legal_hold = excluded.legal_hold, updated_at = excluded.updated_at, next_run_at = excluded.next_run_at,
+           put_off = '{}'`,
+    [
+      row.org_id,
+      row.runs_days,
+      row.content_days,
+      row.audit_days,
+      row.deliveries_days,
+      row.idempotency_days,
+      row.legal_hold,
+      row.created_at,
+      row.updated_at,
+    ],
+  );
+}
+
+/** The policy whose turn it is, locked; those that others work on are passed over. */
+export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | undefined> {
+  const [row] = await tx.query<PolicyRow>(
+    `SELECT ${columns} FROM retention_policies WHERE next_run_at <= $1 AND NOT legal_hold
+      ORDER BY next_run_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    [now],
+  );
+  return row;
+}
+
+/** Everything is deleted that has to be and could be; the next time is then. */
+export async function scheduleNext(
+  tx: Queryable,
+  orgId: string,
+  { at, putOff }: { readonly at: Date; readonly putOff: PutOff },
+): Promise<void> {
+  await tx.query(
+    `UPDATE retention_policies SET next_run_at = $2, put_off = $3::jsonb,
+            failing_since = CASE WHEN $3::jsonb = '{}' THEN NULL ELSE failing_since END
+      WHERE org_id = $1`,
+    [orgId, at, JSON.stringify(putOff)],
+  );
+}
+
+/** It failed, and when. Unless somebody has changed the policy since, who wants it tried at once. */
+interface Failure {
+  readonly policy: PolicyRow;
+  readonly now: Date;
+  readonly until: Date;
+}
+
+/** Other orgs come first. */
+export async function postpone(db: Queryable, { policy, now, until }: Failure): Promise<void> {
+  await db.query(
+    `UPDATE retention_policies SET next_run_at = $3, failing_since = coalesce(failing_since, $4)
+      WHERE org_id = $1 AND updated_at = $2`,
+    [policy.org_id, policy.updated_at, until, now],
+  );
+}
+
+/** The other kinds come first. */
+export async function putKindOff(
+  db: Queryable,
+  kind: DeletedKind,
+  { policy, now, until }: Failure,
+): Promise<void> {
+  await db.query(
+    `UPDATE retention_policies SET put_off = put_off || $3::jsonb, failing_since = coalesce(failing_since, $4)
+      WHERE org_id = $1 AND updated_at = $2`,
+    [policy.org_id, policy.updated_at, JSON.stringify({ [kind]: until.toISOString() }), now],
+  );
+}
+
+export async function countFailing(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    'SELECT count(*)::int4 AS count FROM retention_policies WHERE failing_since IS NOT NULL AND NOT legal_hold',
+    [],
+  );
+  return row?.count ?? 0;
+}
+
+export const deletedKinds = [
+  'runs',
+  'contents',
+  'ledger_entries',
+  'audit_entries',
+  'support_access',
+  'deliveries',
+  'events',
+] as const;
+export type DeletedKind = (typeof deletedKinds)[number];
+
+export interface RunRow extends Readonly<Record<DeletedKind, bigint>> {
+  readonly org_id: string;
+  readonly id: string;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+}
+
+export const selectRuns = `SELECT org_id, id, started_at, finished_at, ${deletedKinds.join(', ')} FROM retention_runs`;
+
+/** The one that is going on, or a new one. */
+export async function openRun(tx: Queryable, orgId: string, id: string, now: Date): Promise<RunRow> {
+  await tx.query(
+    `INSERT INTO retention_runs (org_id, id, started_at) VALUES ($1, $2, $3)
+     ON CONFLICT (org_id) WHERE finished_at IS NULL DO NOTHING`,
+    [orgId, id, now],
+  );
+  const [row] = await tx.query<RunRow>(`${selectRuns} WHERE org_id = $1 AND finished_at IS NULL`, [orgId]);
+  if (row === undefined) {
+    throw new Error('the retention run that was just begun is missing');
+  }
+  return row;
+}
+
+export async function addDeleted(
+  tx: Queryable,
+  { org_id, id }: RunRow,
+  kind: DeletedKind,
+  count: number,
+): Promise<void> {
+  await tx.query(`UPDATE retention_runs SET ${kind} = ${kind} + $3 WHERE org_id = $1 AND id = $2`, [
+    org_id,
+    id,
+    BigInt(count),
+  ]);
+}
+
+export async function finishRun(tx: Queryable, { org_id, id }: RunRow, now: Date): Promise<void> {
+  await tx.query('UPDATE retention_runs SET finished_at = $3 WHERE org_id = $1 AND id = $2', [
+    org_id,
+    id,
+    now,
+  ]);
+}
+
+/** One that found nothing to do is not worth a row. */
+export async function forgetRun(tx: Queryable, { org_id, id }: RunRow): Promise<void> {
+  await tx.query('DELETE FROM retention_runs WHERE org_id = $1 AND id = $2', [org_id, id]);
+}
+
+export async function findLastRun(db: Queryable, orgId: string): Promise<RunRow | undefined> {
+  const [row] = await db.query<RunRow>(
+    `${selectRuns} WHERE org_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1`,
+    [orgId],
+  );
+  return row;
+}

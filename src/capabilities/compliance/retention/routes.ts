@@ -1,0 +1,121 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { type Route, read, write } from '../../../platform/http/route.ts';
+import { page } from '../../../platform/http/schemas.ts';
+import { findProgress, listRetentionRuns, putPolicy, viewPolicy } from './policies.ts';
+import { findPolicy } from './queries.ts';
+import {
+  OperatorsRetentionView,
+  PutOperatorsRetention,
+  PutRetentionPolicy,
+  RetentionPolicyView,
+  RetentionRunFilters,
+  RetentionRunView,
+} from './schema.ts';
+
+const operator = { kind: 'operator' } as const;
+const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
+const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
+
+interface RetentionDependencies {
+  readonly db: Database;
+}
+
+export function retentionRoutes(deps: RetentionDependencies): Route[] {
+  return [...orgRoutes(deps), ...operatorRoutes(deps)];
+}
+
+function orgRoutes({ db }: RetentionDependencies): Route[] {
+  return [
+    read({
+      id: 'retention_policy.read',
+      path: '/v1/orgs/{id}/retention-policy',
+      summary: 'Read how long things are kept',
+      access: reader,
+      response: RetentionPolicyView,
+      async handler({ params }) {
+        const policy = await findPolicy(db, params.id);
+        return { ...viewPolicy(policy), ...(await findProgress(db, params.id, policy)) };
+      },
+    }),
+    write({
+      id: 'retention_policy.put',
+      method: 'PUT',
+      path: '/v1/orgs/{id}/retention-policy',
+      summary: 'Set how long things are kept',
+      description:
+        'What is left out is as if nobody had set it. Deleting begins within a minute and cannot be undone; sums, balances and ' +
+        'limits stay right.',
+      access: owner,
+      body: PutRetentionPolicy,
+      success: 200,
+      response: RetentionPolicyView,
+      async handler({ params, body, now }, tx) {
+        const { before, after, progress } = await putPolicy(tx, params.id, body, now);
+        return {
+          body: { ...after, ...progress },
+          changes: [
+            {
+              tenantId: params.id,
+              target: { kind: 'retention_policy', id: params.id },
+              before,
+              after,
+              event: 'org.retention_policy_updated',
+            },
+          ],
+        };
+      },
+    }),
+    read({
+      id: 'retention_policy.runs.list',
+      path: '/v1/orgs/{id}/retention-runs',
+      summary: 'List what was deleted by the retention policy',
+      access: reader,
+      query: RetentionRunFilters,
+      response: page(RetentionRunView),
+      handler: ({ params, query }) => listRetentionRuns(db, params.id, query),
+    }),
+  ];
+}
+
+/** Of the log of what operators do outside any org: it is kept under a policy like that of an org, with nothing else in it. */
+function operatorRoutes({ db }: RetentionDependencies): Route[] {
+  return [
+    read({
+      id: 'platform_retention.read',
+      path: '/v1/admin/retention-policy',
+      summary: "Read how long the operators' audit log is kept",
+      access: operator,
+      response: OperatorsRetentionView,
+      async handler({ caller }) {
+        const policy = await findPolicy(db, caller.tenantId);
+        return { ...viewOperators(viewPolicy(policy)), ...(await findProgress(db, caller.tenantId, policy)) };
+      },
+    }),
+    write({
+      id: 'platform_retention.put',
+      method: 'PUT',
+      path: '/v1/admin/retention-policy',
+      summary: "Set how long the operators' audit log is kept",
+      description:
+        'What is left out is as if nobody had set it: the log is kept for good. What was deleted is in the log itself.',
+      access: operator,
+      body: PutOperatorsRetention,
+      success: 200,
+      response: OperatorsRetentionView,
+      async handler({ caller, body, now }, tx) {
+        const { before, after, progress } = await putPolicy(tx, caller.tenantId, body, now);
+        const change = {
+          tenantId: caller.tenantId,
+          target: { kind: 'retention_policy', id: caller.tenantId },
+          before: viewOperators(before),
+          after: viewOperators(after),
+        };
+        return { body: { ...viewOperators(after), ...progress }, changes: [change] };
+      },
+    }),
+  ];
+}
+
+function viewOperators({ audit_days, legal_hold, updated_at }: ReturnType<typeof viewPolicy>) {
+  return { audit_days, legal_hold, updated_at };
+}

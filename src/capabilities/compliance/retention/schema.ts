@@ -1,0 +1,123 @@
+import { type Static, Type } from 'typebox';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { deletedKinds } from './queries.ts';
+
+const days = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description });
+
+/** How long the ledger is kept at the least: no window of a limit is longer, and its counter outlives it by two days. */
+export const ledgerDaysMin = 370;
+export const defaults = {
+  runs_days: null,
+  content_days: 0,
+  audit_days: null,
+  deliveries_days: 30,
+  idempotency_days: 3,
+  legal_hold: false,
+} as const;
+
+const runsDays = nullable(
+  days(
+    1,
+    3_650,
+    `Runs that are older are deleted. Their sums stay, and so do ledger entries for at least ${ledgerDaysMin} days. Null: for good.`,
+  ),
+);
+const contentDays = days(
+  0,
+  3_650,
+  'The `content` of runs that are older is deleted. 0: it is not kept in the first place.',
+);
+const auditDays = nullable(
+  days(
+    30,
+    3_650,
+    'Audit entries that are older are deleted, and the log goes on from a signed anchor. So is the log of support access. Null: for good.',
+  ),
+);
+const deliveriesDays = days(
+  1,
+  365,
+  'Webhook deliveries that are older are deleted, and their events a day later.',
+);
+const idempotencyDays = days(1, 30, 'How long the answer to an `Idempotency-Key` is kept.');
+const legalHold = Type.Boolean({ description: 'While it stands nothing is deleted, and nobody is erased.' });
+
+export const PutRetentionPolicy = closed({
+  runs_days: Type.Optional(runsDays),
+  content_days: Type.Optional(contentDays),
+  audit_days: Type.Optional(auditDays),
+  deliveries_days: Type.Optional(deliveriesDays),
+  idempotency_days: Type.Optional(idempotencyDays),
+  legal_hold: Type.Optional(legalHold),
+});
+export type PutRetentionPolicy = Static<typeof PutRetentionPolicy>;
+
+const updatedAt = nullable(
+  Type.String({ format: 'date-time', description: 'Null while nobody has set it.' }),
+);
+const count = Type.Integer();
+export const RetentionRunView = closed({
+  id,
+  started_at: timestamp,
+  finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while it goes on.' })),
+  deleted: closed({
+    runs: count,
+    contents: count,
+    ledger_entries: count,
+    audit_entries: count,
+    support_access: count,
+    deliveries: count,
+    events: count,
+  }),
+});
+export type RetentionRunView = Static<typeof RetentionRunView>;
+
+/** How deleting goes. */
+const progress = {
+  failing_since: nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'Since when deleting has failed; it is tried again all the time. Null: it does not fail.',
+    }),
+  ),
+  failing: Type.Array(choice(deletedKinds), {
+    description: 'What could not be deleted the last time; all else is.',
+  }),
+  last_run: Type.Union([RetentionRunView, Type.Null()]),
+};
+
+export const RetentionPolicyView = closed({
+  runs_days: runsDays,
+  content_days: contentDays,
+  audit_days: auditDays,
+  deliveries_days: deliveriesDays,
+  idempotency_days: idempotencyDays,
+  legal_hold: legalHold,
+  updated_at: updatedAt,
+  ...progress,
+});
+export type RetentionPolicyView = Static<typeof RetentionPolicyView>;
+
+const operatorsAuditDays = nullable(
+  days(
+    90,
+    3_650,
+    "Entries of the operators' log that are older are deleted, and it goes on from a signed anchor. Null: for good.",
+  ),
+);
+export const PutOperatorsRetention = closed({
+  audit_days: Type.Optional(operatorsAuditDays),
+  legal_hold: Type.Optional(legalHold),
+});
+export const OperatorsRetentionView = closed({
+  audit_days: operatorsAuditDays,
+  legal_hold: legalHold,
+  updated_at: updatedAt,
+  ...progress,
+});
+
+export const retentionRunSorts = { started_at: 'timestamptz' } as const;
+export const RetentionRunFilters = listParameters(retentionRunSorts, {});
+export type RetentionRunFilters = Static<typeof RetentionRunFilters>;

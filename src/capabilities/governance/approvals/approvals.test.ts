@@ -1,0 +1,388 @@
+/** Asking, deciding and using, over HTTP. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type World } from '../../../../test/harness.ts';
+import { recordedOf } from '../../../../test/support/limits.ts';
+import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
+import { scopes } from '../../../platform/http/access.ts';
+
+let world: World;
+let here: PolicyWorld;
+let ruleId: string;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  here = await policyWorld(world);
+  ruleId = await here.rule({ effect: 'require_approval', models: ['gpt-*'], reason: 'Ask first.' });
+});
+
+const read = async (id: string) => (await here.call('GET', `/approvals/${id}`)).json;
+const listed = async (query = '') => (await here.call('GET', `/approvals${query}`)).json.data;
+const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
+const expire = () => world.runJob('expire-approvals');
+/** What was audited, in order; and the events, whose order within a moment is open. */
+const moves = async () => {
+  const { entries, events } = await recordedOf(world, here.org.id);
+  return {
+    audited: entries.filter((entry) => entry.target_kind === 'approval').map(({ action }) => action),
+    told: events.map(({ type }) => type).sort(),
+  };
+};
+
+describe('asking', () => {
+  test('is refused with all details, and asks once for the same key, action, model and rule', async () => {
+    const first = await here.run();
+    const { approval_id } = first.json.error.details;
+    expect(errorOf(first)).toEqual([
+      403,
+      'policy_approval_required',
+      { reason: 'Ask first.', attempted: 'gpt-4o', rule_id: ruleId, approval_id },
+    ]);
+    expect(await here.ask()).toBe(approval_id);
+    expect(await read(approval_id)).toEqual({
+      id: approval_id,
+      state: 'pending',
+      rule_id: ruleId,
+      rule_version: 1,
+      reason: 'Ask first.',
+      attempted: 'gpt-4o',
+      key_id: here.runner.id,
+      model: 'gpt-4o',
+      action: null,
+      requested_at: world.clock.now().toISOString(),
+      expires_at: inSeconds(7 * 86_400),
+      decided_at: null,
+      decided_by: null,
+      decision_reason: null,
+      uses: null,
+      uses_left: null,
+      uses_made: 0,
+      ended_at: null,
+      ended_because: null,
+      run_ids: [],
+    });
+    const others = [
+      await here.ask({ model: 'gpt-5' }),
+      await here.ask({ action: 'chat' }),
+      (await here.run({}, here.org.ownerKey)).json.error.details.approval_id,
+    ];
+    expect(new Set([approval_id, ...others]).size).toBe(4);
+    expect(await moves()).toEqual({
+      audited: Array(4).fill('approvals.request'),
+      told: Array(4).fill('approval.requested'),
+    });
+  });
+
+  test('by many at once asks for one', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, () => here.ask()));
+    expect(new Set(ids).size).toBe(1);
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test('of a bulk request says which run it was', async () => {
+    const { json } = await world.request('POST', '/v1/runs/bulk', {
+      key: here.runner.secret,
+      body: { runs: ['small', 'gpt-4o'].map((model) => ({ model, cost_usd: '0.1' })) },
+    });
+    expect(json.error.details).toMatchObject({ run_index: 1, rule_id: ruleId, attempted: 'gpt-4o' });
+  });
+});
+
+describe('an approval', () => {
+  test('for one use lets one run pass, and the second is refused', async () => {
+    const id = await here.ask();
+    const approved = await here.approve(id, { reason: 'For the release.' });
+    expect([approved.status, approved.json]).toMatchObject([
+      200,
+      { state: 'approved', uses: 1, uses_left: 1, decision_reason: 'For the release.' },
+    ]);
+    const passed = await here.run();
+    expect(passed.status).toBe(201);
+    expect(await read(id)).toMatchObject({
+      state: 'used',
+      uses_left: 0,
+      uses_made: 1,
+      run_ids: [passed.json.id],
+    });
+    expect(await here.ask()).not.toBe(id);
+    expect(await moves()).toEqual({
+      audited: ['approvals.request', 'approvals.approve', 'approvals.use_up', 'approvals.request'],
+      told: ['approval.approved', 'approval.requested', 'approval.requested', 'approval.used_up'],
+    });
+  });
+
+  test('is for the key, model and action that asked', async () => {
+    await here.approve(await here.ask(), { uses: 100 });
+    expect((await here.run()).status).toBe(201);
+    await here.ask({ model: 'gpt-5' });
+    await here.ask({ action: 'chat' });
+    expect((await here.run({}, here.org.ownerKey)).status).toBe(403);
+  });
+
+  test('for one use lets exactly one of fifty parallel runs pass', async () => {
+    await here.approve(await here.ask());
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        here.run(n % 2 === 0 ? {} : { status: 'running', estimated_cost_usd: '0.1', cost_usd: undefined }),
+      ),
+    );
+    const codes = answers.map(({ status, json }) => (status === 201 ? 201 : json.error.code));
+    expect(codes.filter((code) => code === 201)).toHaveLength(1);
+    expect(codes.filter((code) => code === 'policy_approval_required')).toHaveLength(49);
+    const { json } = await world.request('GET', '/v1/runs', { key: here.org.ownerKey });
+    expect(json.data).toHaveLength(1);
+    // All that were too late ask for the same.
+    expect(await listed('?state=pending')).toHaveLength(1);
+  });
+
+  test('for a count lets exactly so many pass, in one request and in many', async () => {
+    const id = await here.ask();
+    await here.approve(id, { uses: 5 });
+    const bulk = (count: number) =>
+      world.request('POST', '/v1/runs/bulk', {
+        key: here.runner.secret,
+        body: { runs: Array.from({ length: count }, () => ({ model: 'gpt-4o', cost_usd: '0.1' })) },
+      });
+    const tooMany = await bulk(6);
+    expect(errorOf(tooMany)).toEqual([
+      403,
+      'policy_approval_required',
+      { reason: 'Ask first.', attempted: 'gpt-4o', rule_id: ruleId, approval_id: id, run_index: 5 },
+    ]);
+    expect(await read(id)).toMatchObject({ state: 'approved', uses_left: 5 });
+    expect((await bulk(3)).status).toBe(201);
+    expect(await read(id)).toMatchObject({ state: 'approved', uses_left: 2, uses_made: 3 });
+    const answers = await Promise.all(Array.from({ length: 6 }, () => here.run()));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(2);
+    expect(await read(id)).toMatchObject({ state: 'used', uses_left: 0, uses_made: 5 });
+  });
+
+  test('is not used up by a run that a later gate refuses', async () => {
+    await here.call('PUT', '/spend-cap', { cap_usd: '1' });
+    const id = await here.ask();
+    await here.approve(id);
+    expect((await here.run({ cost_usd: '2' })).json.error.code).toBe('spend_cap_exceeded');
+    expect(await read(id)).toMatchObject({ state: 'approved', uses_left: 1 });
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => here.run({ cost_usd: n % 2 === 0 ? '2' : '0.5' })),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(await read(id)).toMatchObject({ state: 'used', uses_made: 1 });
+  });
+
+  test('is used once by a run that is sent again', async () => {
+    const id = await here.ask();
+    await here.approve(id);
+    const first = await here.run({ external_id: 'mine' });
+    expect(first.status).toBe(201);
+    const again = await here.run({ external_id: 'mine' });
+    expect([again.status, again.json.id]).toEqual([201, first.json.id]);
+    expect(await read(id)).toMatchObject({ state: 'used', uses_made: 1 });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test('until a time lets any number pass, and none from then on', async () => {
+    const id = await here.ask();
+    await here.approve(id, { until: inSeconds(60) });
+    expect(await read(id)).toMatchObject({ uses: null, uses_left: null, expires_at: inSeconds(60) });
+    for (let i = 0; i < 3; i += 1) {
+      expect((await here.run()).status).toBe(201);
+    }
+    world.clock.advanceSeconds(59);
+    expect((await here.run()).status).toBe(201);
+    world.clock.advanceSeconds(1);
+    expect(await here.ask()).not.toBe(id);
+    expect(await read(id)).toMatchObject({ state: 'expired', ended_because: 'time', uses_made: 4 });
+  });
+
+  test('that expires while it is used: what was admitted goes on, what comes later is refused', async () => {
+    const id = await here.ask();
+    await here.approve(id, { uses: 2, until: inSeconds(60) });
+    const running = await here.run({ status: 'running', estimated_cost_usd: '0.1', cost_usd: undefined });
+    expect(running.status).toBe(201);
+    world.clock.advanceSeconds(60);
+    await expire();
+    expect(await read(id)).toMatchObject({ state: 'expired', uses_left: 1, uses_made: 1 });
+    const completed = await world.request('POST', `/v1/runs/${running.json.id}/complete`, {
+      key: here.runner.secret,
+      body: { cost_usd: '0.2' },
+    });
+    expect(completed.status).toBe(200);
+    await here.ask();
+    expect((await moves()).told).toEqual([
+      'approval.approved',
+      'approval.expired',
+      'approval.requested',
+      'approval.requested',
+    ]);
+  });
+
+  test('that its time overtakes between the gate and the books lets nothing pass', async () => {
+    const id = await here.ask();
+    await here.approve(id, { until: inSeconds(60) });
+    // The gate goes by the instant of the request and finds it good; when the books look at it, it is over.
+    world.fault = (_, routeId) => {
+      if (routeId === 'runs.create') {
+        world.fault = undefined;
+        world.clock.advanceSeconds(61);
+      }
+    };
+    expect(await here.ask()).toBe(id);
+    expect(await read(id)).toMatchObject({ uses_made: 0 });
+    expect(await here.ask()).not.toBe(id);
+  });
+});
+
+describe('deciding', () => {
+  test('is for another key than the one that asked, whatever its role, and for no successor of it', async () => {
+    const admin = await world.mintKey(here.org, 'admin', scopes);
+    const { approval_id } = (await here.run({}, admin.secret)).json.error.details;
+    for (const verb of ['approve', 'deny']) {
+      const own = await here.call('POST', `/approvals/${approval_id}/${verb}`, undefined, admin.secret);
+      expect(errorOf(own)).toEqual([403, 'forbidden', {}]);
+    }
+    const rotated = await here.call('POST', `/keys/${admin.id}/rotate`, { overlap_seconds: 60 });
+    const successor = await here.call(
+      'POST',
+      `/approvals/${approval_id}/approve`,
+      undefined,
+      rotated.json.secret,
+    );
+    expect(errorOf(successor)).toEqual([403, 'forbidden', {}]);
+    const member = await world.mintKey(here.org, 'member', scopes);
+    const low = await here.call('POST', `/approvals/${approval_id}/approve`, undefined, member.secret);
+    expect(errorOf(low)).toEqual([403, 'forbidden', {}]);
+    expect(await read(approval_id)).toMatchObject({ state: 'pending' });
+    expect((await here.approve(approval_id)).status).toBe(200);
+  });
+
+  test('denying refuses, with a reason, and the next attempt asks anew', async () => {
+    const id = await here.ask();
+    const denied = await here.call('POST', `/approvals/${id}/deny`, { reason: 'No.' });
+    expect([denied.status, denied.json]).toMatchObject([200, { state: 'denied', decision_reason: 'No.' }]);
+    expect(await here.ask()).not.toBe(id);
+    expect((await moves()).told).toEqual(['approval.denied', 'approval.requested', 'approval.requested']);
+  });
+
+  test('two at once: one decides, the other hears of a conflict', async () => {
+    const admin = await world.mintKey(here.org, 'admin', scopes);
+    for (let round = 0; round < 5; round += 1) {
+      const id = await here.ask({ action: `round ${round}` });
+      const answers = await Promise.all([
+        here.approve(id),
+        here.call('POST', `/approvals/${id}/deny`, {}, admin.secret),
+      ]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+      const winner = answers.find(({ status }) => status === 200);
+      expect(await read(id)).toMatchObject({ state: winner?.json.state });
+    }
+  });
+
+  test('no state but pending can be decided about', async () => {
+    const decided = async (id: string) => [
+      errorOf(await here.approve(id)).slice(0, 2),
+      errorOf(await here.call('POST', `/approvals/${id}/deny`)).slice(0, 2),
+    ];
+    const conflicts = [
+      [409, 'conflict'],
+      [409, 'conflict'],
+    ];
+    const approved = await here.ask();
+    await here.approve(approved);
+    expect(await decided(approved)).toEqual(conflicts);
+    await here.run();
+    expect(await read(approved)).toMatchObject({ state: 'used' });
+    expect(await decided(approved)).toEqual(conflicts);
+    const denied = await here.ask();
+    await here.call('POST', `/approvals/${denied}/deny`);
+    expect(await decided(denied)).toEqual(conflicts);
+    const expired = await here.ask();
+    world.clock.advanceSeconds(7 * 86_400);
+    // Also before anyone has noticed.
+    expect(await decided(expired)).toEqual(conflicts);
+    await expire();
+    expect(await decided(expired)).toEqual(conflicts);
+  });
+
+  test('wants a time that lies ahead, by a year at most, and at least one use', async () => {
+    const id = await here.ask();
+    for (const body of [{ until: inSeconds(0) }, { until: inSeconds(367 * 86_400) }, { uses: 0 }]) {
+      expect((await here.approve(id, body)).status).toBe(422);
+    }
+    expect(await read(id)).toMatchObject({ state: 'pending' });
+  });
+});
+
+describe('a rule that is changed', () => {
+  const change = (body: object) => here.call('PATCH', `/policies/${ruleId}`, body);
+
+  test('between request and approval: the request is over, and the next attempt asks about the new rule', async () => {
+    const id = await here.ask();
+    await change({ reason: 'Ask twice.' });
+    expect(await read(id)).toMatchObject({ state: 'expired', ended_because: 'rule_changed' });
+    expect(errorOf(await here.approve(id)).slice(0, 2)).toEqual([409, 'conflict']);
+    const next = await here.ask();
+    expect(await read(next)).toMatchObject({ rule_version: 2, reason: 'Ask twice.' });
+    expect((await moves()).told).toEqual(['approval.expired', 'approval.requested', 'approval.requested']);
+  });
+
+  test('between approval and use: what was approved was the rule before', async () => {
+    const id = await here.ask();
+    await here.approve(id, { uses: 10 });
+    expect((await here.run()).status).toBe(201);
+    await change({ models: ['gpt-4*'] });
+    expect(await here.ask()).not.toBe(id);
+    expect(await read(id)).toMatchObject({ state: 'expired', uses_left: 9 });
+  });
+
+  test('or turned off, or deleted, ends them too', async () => {
+    const one = await here.ask();
+    await change({ enabled: false });
+    expect(await read(one)).toMatchObject({ state: 'expired' });
+    await change({ enabled: true });
+    const other = await here.ask();
+    await here.call('DELETE', `/policies/${ruleId}`);
+    expect(await read(other)).toMatchObject({ state: 'expired' });
+    expect((await here.run()).status).toBe(201);
+  });
+
+  test('while many use what was approved: each run passes or is refused, and the count is right', async () => {
+    const id = await here.ask();
+    await here.approve(id, { uses: 30 });
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 30 }, () => here.run())),
+      change({ reason: 'Changed.' }),
+    ]);
+    const passed = answers.filter(({ status }) => status === 201).length;
+    expect((await read(id)).uses_made).toBe(passed);
+  });
+});
+
+describe('reading', () => {
+  test('lists by state, rule, key, model and action', async () => {
+    const first = await here.ask({ model: 'gpt-5', action: 'chat' });
+    await here.ask();
+    await here.approve(first);
+    const ids = async (query: string) => (await listed(query)).map(({ id }: { id: string }) => id);
+    expect(await ids('?state=approved')).toEqual([first]);
+    expect(await ids('?model=gpt-5&action=chat')).toEqual([first]);
+    expect(await ids(`?rule_id=${ruleId}&key_id=${here.runner.id}`)).toHaveLength(2);
+    expect(await ids('?key_id=key_other')).toEqual([]);
+    expect((await here.call('GET', '/approvals?state=lost')).status).toBe(422);
+  });
+
+  test('another org sees and decides nothing', async () => {
+    const id = await here.ask();
+    const other = await policyWorld(world);
+    for (const [method, path] of [
+      ['GET', `/approvals/${id}`],
+      ['POST', `/approvals/${id}/approve`],
+      ['POST', `/approvals/${id}/deny`],
+    ] as const) {
+      expect(errorOf(await other.call(method, path))).toEqual([404, 'not_found', {}]);
+    }
+    expect((await other.call('GET', '/approvals')).json.data).toEqual([]);
+    expect(await read(id)).toMatchObject({ state: 'pending' });
+  });
+});

@@ -1,0 +1,134 @@
+/** The life of an approval: asked for by whoever was refused, decided by somebody else, then used up or over. */
+import { refuse, refuseField } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/access.ts';
+import type { Change } from '../../../platform/http/route.ts';
+import { isSameHolder } from '../../access/keys/index.ts';
+import { type ApprovalRow, findApproval, updateDecision } from './queries.ts';
+import type { ApprovalView, Approve } from './schema.ts';
+
+const dayMs = 86_400_000;
+/** Whoever should decide may be away for a weekend, not for good. */
+export const pendingMs = 7 * dayMs;
+/** An approval that nobody uses does not stay forever. */
+const unusedMs = 30 * dayMs;
+const untilMaxMs = 366 * dayMs;
+
+export function viewApproval(row: ApprovalRow): ApprovalView {
+  return {
+    id: row.id,
+    state: row.state,
+    rule_id: row.rule_id,
+    rule_version: Number(row.rule_version),
+    reason: row.rule_reason,
+    attempted: row.attempted,
+    key_id: row.key_id,
+    model: row.model,
+    action: row.action === '' ? null : row.action,
+    requested_at: row.requested_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+    decided_at: row.decided_at?.toISOString() ?? null,
+    decided_by: row.decided_by,
+    decision_reason: row.decision_reason,
+    uses: row.uses === null ? null : Number(row.uses),
+    uses_left: row.uses_left === null ? null : Number(row.uses_left),
+    uses_made: Number(row.uses_made),
+    ended_at: row.ended_at?.toISOString() ?? null,
+    ended_because: row.ended_because,
+  };
+}
+
+/** A move from one state to another, as the audit log and those who listen hear of it. */
+export function approvalChange(
+  after: ApprovalRow,
+  { before, event }: { readonly before?: ApprovalRow; readonly event?: Change['event'] },
+): Change {
+  return {
+    tenantId: after.org_id,
+    target: { kind: 'approval', id: after.id },
+    ...(before !== undefined && { before: viewApproval(before) }),
+    after: viewApproval(after),
+    ...(event !== undefined && { event }),
+  };
+}
+
+export interface Decision {
+  readonly caller: Caller;
+  readonly now: Date;
+  readonly approvalId: string;
+}
+
+interface Decided {
+  readonly before: ApprovalRow;
+  readonly after: ApprovalRow;
+}
+
+export async function approve(tx: Transaction, decision: Decision, body: Approve): Promise<Decided> {
+  const { caller, now } = decision;
+  const expiresAt = validUntil(body.until, now);
+  const before = await lockPending(tx, decision);
+  const uses = body.uses ?? (body.until === undefined ? 1 : null);
+  const after: ApprovalRow = {
+    ...before,
+    state: 'approved',
+    decided_at: now,
+    decided_by: caller.keyId,
+    decision_reason: body.reason ?? null,
+    expires_at: expiresAt,
+    uses: uses === null ? null : BigInt(uses),
+    uses_left: uses === null ? null : BigInt(uses),
+  };
+  await updateDecision(tx, after);
+  return { before, after };
+}
+
+export async function deny(
+  tx: Transaction,
+  decision: Decision,
+  reason: string | undefined,
+): Promise<Decided> {
+  const { caller, now } = decision;
+  const before = await lockPending(tx, decision);
+  const after: ApprovalRow = {
+    ...before,
+    state: 'denied',
+    decided_at: now,
+    decided_by: caller.keyId,
+    decision_reason: reason ?? null,
+    ended_at: now,
+  };
+  await updateDecision(tx, after);
+  return { before, after };
+}
+
+function validUntil(until: string | undefined, now: Date): Date {
+  if (until === undefined) {
+    return new Date(now.getTime() + unusedMs);
+  }
+  const at = new Date(until);
+  if (at <= now) {
+    throw refuseField('until', 'out_of_range', 'This has to be in the future.');
+  }
+  if (at.getTime() > now.getTime() + untilMaxMs) {
+    throw refuseField('until', 'out_of_range', 'This is more than a year ahead.');
+  }
+  return at;
+}
+
+/** Whoever comes second finds what the first has decided. */
+async function lockPending(tx: Transaction, { caller, now, approvalId }: Decision): Promise<ApprovalRow> {
+  const row = await findApproval(tx, caller.tenantId, approvalId, 'lock');
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  if (await isSameHolder(tx, caller.tenantId, row.key_id, caller.keyId)) {
+    throw refuse('forbidden', 'Nobody decides about a request of its own: this needs another key.');
+  }
+  if (row.state !== 'pending') {
+    throw refuse('conflict', `The approval is not pending: it is ${row.state}.`);
+  }
+  if (row.expires_at <= now) {
+    throw refuse('conflict', 'The approval is not pending: its time is over.');
+  }
+  return row;
+}

@@ -1,0 +1,47 @@
+/** How approvals end by themselves: their time is over, or their rule is another one now. */
+import type { SharedClock } from '../../../platform/clock.ts';
+import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Change } from '../../../platform/http/route.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { type Appending, recordChange } from '../../compliance/audit/index.ts';
+import { approvalChange } from './approvals.ts';
+import { type Ended, endOfRule, endOverdue } from './queries.ts';
+
+const perBatch = 200;
+
+export interface ExpiryDependencies extends Appending {
+  readonly db: Database;
+  readonly clock: SharedClock;
+}
+
+export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): Job {
+  return {
+    id: 'expire-approvals',
+    everyMs: 1_000,
+    runOnce: () =>
+      db.transaction(async (tx) => {
+        const now = await agreedNow(tx, clock);
+        const ended = await endOverdue(tx, now, perBatch);
+        for (const one of ended) {
+          const actor = { kind: 'service', id: 'approvals', at: now } as const;
+          await recordChange(tx, { ids, heads }, actor, 'approvals.expire', expired(one));
+        }
+        return ended.length === perBatch;
+      }),
+  };
+}
+
+/** In the transaction that changes the rule: what was asked for, or approved, was the rule as it stood. */
+export async function endApprovalsOfRule(
+  tx: Transaction,
+  orgId: string,
+  ruleId: string,
+  now: Date,
+): Promise<Change[]> {
+  return (await endOfRule(tx, orgId, ruleId, now)).map(expired);
+}
+
+function expired({ before, after }: Ended): Change {
+  return approvalChange(after, { before, event: 'approval.expired' });
+}

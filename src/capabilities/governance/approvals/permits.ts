@@ -1,0 +1,54 @@
+/**
+ * Approvals as the books use them: read under a lock in the transaction that admits a run, and counted there. So one for a
+ * single use lets a single run pass, whatever comes at once, and a run that is refused further on has not used it.
+ */
+import type { Permits } from '../../../ledger/postings/posting-batch.ts';
+import { type Appending, recordChange } from '../../compliance/audit/index.ts';
+import { approvalChange } from './approvals.ts';
+import { countUses, lockUsable } from './queries.ts';
+
+export function createPermits(appending: Appending): Permits {
+  return {
+    async read(tx, orgId, approvalIds, atMs) {
+      const usable = await lockUsable(tx, orgId, approvalIds, new Date(atMs));
+      return new Map(
+        usable.map(({ id, uses_left }) => [
+          id,
+          uses_left === null ? Number.POSITIVE_INFINITY : Number(uses_left),
+        ]),
+      );
+    },
+    async use(tx, booked) {
+      for (const [approvalId, users] of byPermit(booked)) {
+        const [first] = users;
+        if (first === undefined) {
+          continue;
+        }
+        const at = new Date(first.bookedAtMs);
+        const runIds = users.map(({ booking }) => booking.runId);
+        const after = await countUses(tx, first.orgId, approvalId, runIds, at);
+        if (after?.state === 'used') {
+          const actor = { kind: 'key', id: first.scope.key_id, at } as const;
+          const change = approvalChange(after, { event: 'approval.used_up' });
+          await recordChange(tx, appending, actor, 'approvals.use_up', change);
+        }
+      }
+    },
+  };
+}
+
+type Users = Parameters<Permits['use']>[1];
+
+function byPermit(booked: Users): Map<string, Users[number][]> {
+  const users = new Map<string, Users[number][]>();
+  for (const one of booked) {
+    const permit = one.booking.permit ?? '';
+    const others = users.get(permit);
+    if (others === undefined) {
+      users.set(permit, [one]);
+    } else {
+      others.push(one);
+    }
+  }
+  return users;
+}

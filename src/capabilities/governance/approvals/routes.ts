@@ -1,0 +1,80 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Route, read, write } from '../../../platform/http/route.ts';
+import { page } from '../../../platform/http/schemas.ts';
+import { approvalChange, approve, deny, viewApproval } from './approvals.ts';
+import { findApproval, latestRuns, listApprovals } from './queries.ts';
+import { ApprovalDetail, ApprovalFilters, ApprovalView, Approve, Deny } from './schema.ts';
+
+const reader = { kind: 'org', scope: 'policies:read', role: 'viewer' } as const;
+const approver = { kind: 'org', scope: 'policies:write', role: 'admin' } as const;
+
+export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
+  return [
+    read({
+      id: 'approvals.list',
+      path: '/v1/orgs/{id}/approvals',
+      summary: 'List approvals',
+      access: reader,
+      query: ApprovalFilters,
+      response: page(ApprovalView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listApprovals(db, params.id, query);
+        return { data: data.map(viewApproval), next_cursor };
+      },
+    }),
+    read({
+      id: 'approvals.read',
+      path: '/v1/orgs/{id}/approvals/{approval_id}',
+      summary: 'Read an approval',
+      access: reader,
+      response: ApprovalDetail,
+      async handler({ params }) {
+        const row = await findApproval(db, params.id, params.approval_id);
+        if (row === undefined) {
+          throw refuse('not_found');
+        }
+        return { ...viewApproval(row), run_ids: await latestRuns(db, params.id, row.id) };
+      },
+    }),
+    write({
+      id: 'approvals.approve',
+      method: 'POST',
+      path: '/v1/orgs/{id}/approvals/{approval_id}/approve',
+      summary: 'Approve what was asked for',
+      description:
+        'For one run, for a number of them, or until a time. The key that asked cannot approve, nor can one that it was ' +
+        'rotated into. An approval that is not pending any more is `conflict`.',
+      access: approver,
+      body: Approve,
+      bodyOptional: true,
+      success: 200,
+      response: ApprovalView,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        const { before, after } = await approve(tx, { caller, now, approvalId: params.approval_id }, body);
+        const change = approvalChange(after, { before, event: 'approval.approved' });
+        return { body: viewApproval(after), changes: [change] };
+      },
+    }),
+    write({
+      id: 'approvals.deny',
+      method: 'POST',
+      path: '/v1/orgs/{id}/approvals/{approval_id}/deny',
+      summary: 'Deny what was asked for',
+      description: 'The next attempt asks anew.',
+      access: approver,
+      body: Deny,
+      bodyOptional: true,
+      success: 200,
+      response: ApprovalView,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        const decision = { caller, now, approvalId: params.approval_id };
+        const { before, after } = await deny(tx, decision, body.reason);
+        const change = approvalChange(after, { before, event: 'approval.denied' });
+        return { body: viewApproval(after), changes: [change] };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,133 @@
+/** What an expression can see of a request. Every field is always there; what was not said is empty, zero or `{}`. */
+import { performance } from 'node:perf_hooks';
+import { localTime } from '../../../kernel/local-time.ts';
+import { nanosPerUsd } from '../../../kernel/money.ts';
+
+/** A request as the rules look at it. */
+export interface Attempt {
+  readonly model: string;
+  readonly provider: string | null;
+  readonly action: string | null;
+  readonly workflow: string | null;
+  readonly deployment: string | null;
+  readonly department: string | null;
+  readonly team: string | null;
+  readonly customer_id: string | null;
+  readonly key_id: string;
+  readonly role: string;
+  readonly costNanos: bigint;
+  readonly inputTokens: bigint;
+  readonly outputTokens: bigint;
+  readonly tags: Readonly<Record<string, string>> | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly atMs: number;
+}
+
+type Labels = Pick<
+  Attempt,
+  'provider' | 'action' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id'
+>;
+
+/** An attempt of what carries these labels, and may carry others that rules do not see. */
+export function attemptFrom(labels: Labels, rest: Omit<Attempt, keyof Labels>): Attempt {
+  const { provider, action, workflow, deployment, department, team, customer_id } = labels;
+  return { provider, action, workflow, deployment, department, team, customer_id, ...rest };
+}
+
+/** The variables of expressions and their types in CEL. */
+export const variables = {
+  model: 'string',
+  provider: 'string',
+  action: 'string',
+  workflow: 'string',
+  deployment: 'string',
+  department: 'string',
+  team: 'string',
+  customer_id: 'string',
+  key_id: 'string',
+  role: 'string',
+  cost_usd: 'double',
+  input_tokens: 'int',
+  output_tokens: 'int',
+  hour: 'int',
+  weekday: 'int',
+  date: 'string',
+  tags: 'map<string, string>',
+  metadata: 'map<string, dyn>',
+} as const;
+
+export type Context = Readonly<Record<keyof typeof variables, unknown>>;
+
+export interface Facts {
+  readonly context: Context;
+  /** Metadata is the caller's own and may be of any size. Beyond this no expression looks at it. */
+  readonly metadataFits: boolean;
+  /** Time since the rules were first looked at, by the clock that only goes forward. */
+  readonly elapsedMs: () => number;
+}
+
+export const metadataValuesMax = 100;
+export const metadataCharactersMax = 8_000;
+
+const nothing = {};
+
+export function factsOf(attempt: Attempt, timezone: string): Facts {
+  const { hour, weekday, date } = localTime(timezone, attempt.atMs);
+  const startedMs = performance.now();
+  return {
+    metadataFits: attempt.metadata === null || fits(attempt.metadata),
+    elapsedMs: () => performance.now() - startedMs,
+    context: {
+      model: attempt.model,
+      provider: attempt.provider ?? '',
+      action: attempt.action ?? '',
+      workflow: attempt.workflow ?? '',
+      deployment: attempt.deployment ?? '',
+      department: attempt.department ?? '',
+      team: attempt.team ?? '',
+      customer_id: attempt.customer_id ?? '',
+      key_id: attempt.key_id,
+      role: attempt.role,
+      // To compare with a threshold, where a double is exact enough; nothing is ever added up from it.
+      cost_usd: Number(attempt.costNanos) / Number(nanosPerUsd),
+      input_tokens: attempt.inputTokens,
+      output_tokens: attempt.outputTokens,
+      hour: BigInt(hour),
+      weekday: BigInt(weekday),
+      date,
+      tags: attempt.tags ?? nothing,
+      metadata: attempt.metadata ?? nothing,
+    },
+  };
+}
+
+function fits(metadata: object): boolean {
+  let values = 0;
+  let characters = 0;
+  const waiting: unknown[] = [metadata];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    values += 1;
+    if (typeof value === 'string') {
+      characters += value.length;
+    } else if (Array.isArray(value)) {
+      if (value.length > metadataValuesMax) {
+        return false;
+      }
+      waiting.push(...value);
+    } else if (typeof value === 'object' && value !== null) {
+      const keys = Object.keys(value);
+      if (keys.length > metadataValuesMax) {
+        return false;
+      }
+      for (const key of keys) {
+        characters += key.length;
+        waiting.push((value as Record<string, unknown>)[key]);
+      }
+    }
+    if (values + waiting.length > metadataValuesMax + 1 || characters > metadataCharactersMax) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,162 @@
+/** The life of a rule: made, changed, deleted. Each change is a version of its own, and ends what was approved before. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/access.ts';
+import type { Change } from '../../../platform/http/route.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { endApprovalsOfRule } from '../approvals/index.ts';
+import { compileExpression, isSyntaxFault } from './expression.ts';
+import { announcePolicies } from './notices.ts';
+import { insertPolicy, insertVersion, type PolicyRow, selectPolicies, updatePolicy } from './queries.ts';
+import { ruleOf } from './rules.ts';
+import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';
+
+/** Steps that all rules of an org may take together, at worst, for one request. */
+const costPerOrgMax = 200_000;
+
+export function viewPolicy(row: PolicyRow): PolicyView {
+  return {
+    id: row.id,
+    version: Number(row.version),
+    effect: row.effect,
+    models: row.models && [...row.models],
+    actions: row.actions && [...row.actions],
+    expression: row.expression,
+    priority: Number(row.priority),
+    reason: row.reason,
+    enabled: row.enabled,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export interface PolicyCall {
+  readonly ids: Ids;
+  readonly caller: Caller;
+  readonly now: Date;
+}
+
+export interface PolicyOutcome {
+  readonly row: PolicyRow;
+  readonly changes: readonly Change[];
+}
+
+export async function createPolicy(
+  tx: Transaction,
+  { ids, caller, now }: PolicyCall,
+  body: CreatePolicy,
+): Promise<PolicyOutcome> {
+  const others = await lockRules(tx, caller.tenantId);
+  if (others.length >= rulesPerOrgMax) {
+    throw refuse(
+      'conflict',
+      `The organization has ${rulesPerOrgMax} rules, which is as many as it may have.`,
+    );
+  }
+  const row: PolicyRow = {
+    org_id: caller.tenantId,
+    id: ids.next('pol'),
+    version: 1n,
+    ...ruleOf(body),
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+  };
+  checkExpressions([row, ...others], () => 'expression', 1);
+  await insertPolicy(tx, row);
+  await keepVersion(tx, row, caller);
+  return { row, changes: [changeOf(row, { after: viewPolicy(row) })] };
+}
+
+export async function changePolicy(
+  tx: Transaction,
+  { caller, now }: PolicyCall,
+  policyId: string,
+  { priority, ...body }: PatchPolicy,
+): Promise<PolicyOutcome> {
+  const rules = await lockRules(tx, caller.tenantId);
+  const before = requireRule(rules, policyId);
+  const row: PolicyRow = {
+    ...before,
+    ...body,
+    ...(priority !== undefined && { priority: BigInt(priority) }),
+    version: before.version + 1n,
+    updated_at: now,
+  };
+  checkExpressions([row, ...rules.filter((rule) => rule !== before)], () => 'expression', 1);
+  return replace(tx, caller, before, row, viewPolicy(row));
+}
+
+export async function deletePolicy(
+  tx: Transaction,
+  { caller, now }: PolicyCall,
+  policyId: string,
+): Promise<PolicyOutcome> {
+  const before = requireRule(await lockRules(tx, caller.tenantId), policyId);
+  const row = { ...before, version: before.version + 1n, updated_at: now, deleted_at: now };
+  return replace(tx, caller, before, row, { ...viewPolicy(row), deleted_at: now.toISOString() });
+}
+
+async function replace(
+  tx: Transaction,
+  caller: Caller,
+  before: PolicyRow,
+  row: PolicyRow,
+  after: object,
+): Promise<PolicyOutcome> {
+  await updatePolicy(tx, row);
+  await keepVersion(tx, row, caller);
+  const ended = await endApprovalsOfRule(tx, row.org_id, row.id, row.updated_at);
+  return { row, changes: [changeOf(row, { before: viewPolicy(before), after }), ...ended] };
+}
+
+async function keepVersion(tx: Transaction, row: PolicyRow, caller: Caller): Promise<void> {
+  await insertVersion(tx, row, caller.keyId, { ...viewPolicy(row), deleted: row.deleted_at !== null });
+  await announcePolicies(tx, row.org_id);
+}
+
+/** Their number and what they cost together are bounded, so those who change them take turns. */
+async function lockRules(tx: Transaction, orgId: string): Promise<PolicyRow[]> {
+  await lockOrg(tx, orgId);
+  return selectPolicies(tx, orgId);
+}
+
+function requireRule(rules: readonly PolicyRow[], policyId: string): PolicyRow {
+  const rule = rules.find(({ id }) => id === policyId);
+  if (rule === undefined) {
+    throw refuse('not_found');
+  }
+  return rule;
+}
+
+function changeOf({ org_id, id }: PolicyRow, parts: Partial<Change>): Change {
+  return { tenantId: org_id, target: { kind: 'policy', id }, ...parts };
+}
+
+/** Refuses the first so many rules where an expression is wrong, or all together where they would cost too much. */
+export function checkExpressions(
+  rules: readonly { readonly expression: string | null }[],
+  fieldOf: (index: number) => string,
+  told = rules.length,
+): void {
+  const faults: FieldError[] = [];
+  let cost = 0;
+  for (const [index, { expression }] of rules.entries()) {
+    const compiled = expression === null ? undefined : compileExpression(expression);
+    if (compiled !== undefined && !isSyntaxFault(compiled)) {
+      cost += compiled.cost;
+    } else if (compiled !== undefined && index < told) {
+      const message = `At character ${compiled.position + 1}: ${compiled.message}.`;
+      faults.push({ field: fieldOf(index), code: 'invalid_value', message });
+    }
+  }
+  if (faults.length === 0 && cost > costPerOrgMax) {
+    const message = `All rules together may take ${Math.ceil(cost)} steps, where ${costPerOrgMax} are allowed.`;
+    faults.push({ field: fieldOf(0), code: 'out_of_range', message });
+  }
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+}

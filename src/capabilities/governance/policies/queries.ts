@@ -1,0 +1,125 @@
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { type ListQuery, type PageOf, selectPage } from '../../../platform/http/list.ts';
+import type { SwitchedRule } from './rules.ts';
+import { type PolicyFilters, policySorts, versionSorts } from './schema.ts';
+
+export interface PolicyRow extends SwitchedRule {
+  readonly org_id: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly deleted_at: Date | null;
+}
+
+/** Those that never change come first. */
+const columnNames = [
+  'org_id',
+  'id',
+  'created_at',
+  'version',
+  'effect',
+  'models',
+  'actions',
+  'expression',
+  'priority',
+  'reason',
+  'enabled',
+  'updated_at',
+  'deleted_at',
+] as const satisfies readonly (keyof PolicyRow)[];
+const columns = columnNames.join();
+const changing = columnNames.slice(columnNames.indexOf('version'));
+
+export async function insertPolicy(tx: Transaction, row: PolicyRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO policies (${columns}) VALUES (${columnNames.map((_, index) => `$${index + 1}`).join()})`,
+    columnNames.map((column) => row[column]),
+  );
+}
+
+export async function updatePolicy(tx: Transaction, row: PolicyRow): Promise<void> {
+  await tx.query(
+    `UPDATE policies SET ${changing.map((column, index) => `${column} = $${index + 3}`).join()}
+      WHERE org_id = $1 AND id = $2`,
+    [row.org_id, row.id, ...changing.map((column) => row[column])],
+  );
+}
+
+export async function findPolicy(
+  db: Queryable,
+  orgId: string,
+  policyId: string,
+): Promise<PolicyRow | undefined> {
+  const [row] = await db.query<PolicyRow>(
+    `SELECT ${columns} FROM policies WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
+    [orgId, policyId],
+  );
+  return row;
+}
+
+/** Every rule that is there, the oldest first. */
+export async function selectPolicies(db: Queryable, orgId: string): Promise<PolicyRow[]> {
+  return db.query<PolicyRow>(
+    `SELECT ${columns} FROM policies WHERE org_id = $1 AND deleted_at IS NULL ORDER BY created_at, id`,
+    [orgId],
+  );
+}
+
+export async function listPolicies(
+  db: Queryable,
+  orgId: string,
+  query: PolicyFilters,
+): Promise<PageOf<PolicyRow>> {
+  return selectPage<PolicyRow>(db, {
+    select: `SELECT ${columns} FROM policies`,
+    where: [
+      ['org_id = ?', orgId],
+      ['(deleted_at IS NULL) = ?', true],
+      ['effect = ?', query.effect],
+      ['enabled = ?', query.enabled],
+    ],
+    sorts: policySorts,
+    defaultSort: 'priority',
+    query,
+  });
+}
+
+export interface VersionRow {
+  readonly id: string;
+  readonly version: bigint;
+  readonly changed_at: Date;
+  readonly changed_by: string;
+  readonly body: unknown;
+}
+
+export async function insertVersion(
+  tx: Transaction,
+  { org_id, id, version, updated_at }: PolicyRow,
+  changedBy: string,
+  body: object,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO policy_versions (org_id, policy_id, version, changed_at, changed_by, body)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [org_id, id, version, updated_at, changedBy, JSON.stringify(body)],
+  );
+}
+
+/** Also of a rule that was deleted: what once decided can still be read. */
+export async function listVersions(
+  db: Queryable,
+  orgId: string,
+  policyId: string,
+  query: ListQuery,
+): Promise<PageOf<VersionRow>> {
+  return selectPage<VersionRow>(db, {
+    select:
+      'SELECT id, version, changed_at, changed_by, body FROM (SELECT *, policy_id AS id FROM policy_versions) AS versions',
+    where: [
+      ['org_id = ?', orgId],
+      ['policy_id = ?', policyId],
+    ],
+    sorts: versionSorts,
+    defaultSort: '-version',
+    query,
+  });
+}

@@ -1,0 +1,210 @@
+import { refuse } from '../../../contract/refusal.ts';
+import { parseUsd } from '../../../kernel/money.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/access.ts';
+import { bodyLimits, booking, type Route, read, type Seal, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { draftRules } from './drafts.ts';
+import { explain } from './dry-run.ts';
+import type { Attempt } from './facts.ts';
+import { changePolicy, createPolicy, deletePolicy, viewPolicy } from './policies.ts';
+import { findPolicy, listPolicies, listVersions, selectPolicies, type VersionRow } from './queries.ts';
+import { compileRules } from './rules.ts';
+import {
+  CreatePolicy,
+  EvaluatePolicies,
+  Evaluation,
+  PatchPolicy,
+  PolicyFilters,
+  PolicyVersionView,
+  PolicyView,
+  SimulatePolicies,
+  Simulation,
+  VersionFilters,
+} from './schema.ts';
+import { type PastRun, simulate } from './simulation.ts';
+
+export interface PolicyDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  timezoneOf(orgId: string): string | Promise<string>;
+  /** The last runs of an org, the latest first. */
+  lastRuns(orgId: string, limit: number): Promise<PastRun[]>;
+}
+
+const reader = { kind: 'org', scope: 'policies:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'policies:write', role: 'admin' } as const;
+const simulatedRunsDefault = 200;
+
+export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependencies): Route[] {
+  return [
+    write({
+      id: 'policies.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/policies',
+      summary: 'Create a policy rule',
+      description:
+        'Every run is held against the rules, the lowest `priority` first; the first that matches decides, and where none ' +
+        'does the run is allowed. A wrong expression is refused with the position of what is wrong.',
+      access: admin,
+      body: CreatePolicy,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 201,
+      response: PolicyView,
+      errors: ['conflict'],
+      async handler({ body, caller, now }, tx) {
+        const { row, changes } = await createPolicy(tx, { ids, caller, now }, body);
+        return { body: viewPolicy(row), changes };
+      },
+    }),
+    read({
+      id: 'policies.list',
+      path: '/v1/orgs/{id}/policies',
+      summary: 'List policy rules',
+      access: reader,
+      query: PolicyFilters,
+      response: page(PolicyView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listPolicies(db, params.id, query);
+        return { data: data.map(viewPolicy), next_cursor };
+      },
+    }),
+    read({
+      id: 'policies.read',
+      path: '/v1/orgs/{id}/policies/{policy_id}',
+      summary: 'Read a policy rule',
+      access: reader,
+      response: PolicyView,
+      async handler({ params }) {
+        const row = await findPolicy(db, params.id, params.policy_id);
+        if (row === undefined) {
+          throw refuse('not_found');
+        }
+        return viewPolicy(row);
+      },
+    }),
+    read({
+      id: 'policies.versions',
+      path: '/v1/orgs/{id}/policies/{policy_id}/versions',
+      summary: 'List the versions of a policy rule',
+      description: 'The latest first unless sorted otherwise, and also those of a rule that was deleted.',
+      access: reader,
+      query: VersionFilters,
+      response: page(PolicyVersionView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listVersions(db, params.id, params.policy_id, query);
+        if (data.length === 0) {
+          throw refuse('not_found');
+        }
+        return { data: data.map(viewVersion), next_cursor };
+      },
+    }),
+    write({
+      id: 'policies.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/policies/{policy_id}',
+      summary: 'Change a policy rule',
+      description:
+        'Makes a new version. What was asked for or approved under the version before is over: `approval.expired`.',
+      access: admin,
+      body: PatchPolicy,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: PolicyView,
+      async handler({ params, body, caller, now }, tx) {
+        const { row, changes } = await changePolicy(tx, { ids, caller, now }, params.policy_id, body);
+        return { body: viewPolicy(row), changes };
+      },
+    }),
+    write({
+      id: 'policies.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/policies/{policy_id}',
+      summary: 'Delete a policy rule',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, caller, now }, tx) {
+        const { changes } = await deletePolicy(tx, { ids, caller, now }, params.policy_id);
+        return { body: {}, changes };
+      },
+    }),
+    booking({
+      id: 'policies.evaluate',
+      method: 'POST',
+      path: '/v1/orgs/{id}/policies/evaluate',
+      summary: 'Try the rules on a request',
+      description: 'A dry run: says which rules are looked at and why one decides. Asks for no approval.',
+      access: reader,
+      body: EvaluatePolicies,
+      bodyLimitBytes: bodyLimits.drafts,
+      success: 200,
+      response: Evaluation,
+      async handler({ params, body, caller, now }, seal) {
+        const rules = body.rules === undefined ? await selectPolicies(db, params.id) : draftRules(body.rules);
+        const timezone = await timezoneOf(params.id);
+        return sealed(db, seal, explain(rules, attemptOf(body, caller, now), timezone));
+      },
+    }),
+    booking({
+      id: 'policies.simulate',
+      method: 'POST',
+      path: '/v1/orgs/{id}/policies/simulate',
+      summary: 'Replay the last runs against a draft of rules',
+      description:
+        'Says which runs the draft would treat differently than the rules in force. Changes nothing.',
+      access: reader,
+      body: SimulatePolicies,
+      bodyLimitBytes: bodyLimits.drafts,
+      success: 200,
+      response: Simulation,
+      async handler({ params, body, progress }, seal) {
+        const draft = draftRules(body.rules).filter(({ enabled }) => enabled);
+        const inForce = (await selectPolicies(db, params.id)).filter(({ enabled }) => enabled);
+        const result = await simulate({
+          runs: await lastRuns(params.id, body.runs ?? simulatedRunsDefault),
+          inForce: compileRules(inForce),
+          draft: compileRules(draft),
+          timezone: await timezoneOf(params.id),
+          progress,
+        });
+        return sealed(db, seal, result);
+      },
+    }),
+  ];
+}
+
+/** A dry run commits nothing but, where it was asked for with an `Idempotency-Key`, its answer. */
+async function sealed<View>(db: Database, seal: Seal | undefined, view: View): Promise<View> {
+  if (seal !== undefined) {
+    await db.transaction((tx) => seal(tx, view));
+  }
+  return view;
+}
+
+function viewVersion({ version, changed_at, changed_by, body }: VersionRow): PolicyVersionView {
+  const { deleted, ...policy } = body as PolicyView & { readonly deleted: boolean };
+  return { version: Number(version), changed_at: changed_at.toISOString(), changed_by, deleted, policy };
+}
+
+function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): Attempt {
+  return {
+    model: body.model,
+    provider: body.provider ?? null,
+    action: body.action ?? null,
+    workflow: body.workflow ?? null,
+    deployment: body.deployment ?? null,
+    department: body.department ?? null,
+    team: body.team ?? null,
+    customer_id: body.customer_id ?? null,
+    key_id: body.key_id ?? caller.keyId,
+    role: body.role ?? caller.role,
+    costNanos: parseUsd(body.cost_usd ?? '0') ?? 0n,
+    inputTokens: BigInt(body.input_tokens ?? 0),
+    outputTokens: BigInt(body.output_tokens ?? 0),
+    tags: body.tags ?? null,
+    metadata: body.metadata ?? null,
+    atMs: body.at === undefined ? now.getTime() : Date.parse(body.at),
+  };
+}

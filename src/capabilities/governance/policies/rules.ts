@@ -1,0 +1,64 @@
+/** Rules as the kernel wants them: patterns split, conditions compiled. */
+import { type Effect, inOrder, patternOf, type Rule } from '../../../kernel/policy.ts';
+import { type Compiled, compileExpression, isSyntaxFault } from './expression.ts';
+import type { Facts } from './facts.ts';
+import type { CreatePolicy } from './schema.ts';
+
+export interface CompiledRule extends Rule<Facts> {
+  readonly version: bigint;
+  readonly expression: string | null;
+}
+
+/** As much of a rule as decides. */
+export interface RuleSource {
+  readonly id: string;
+  readonly version: bigint;
+  readonly effect: Effect;
+  readonly models: readonly string[] | null;
+  readonly actions: readonly string[] | null;
+  readonly expression: string | null;
+  readonly priority: bigint;
+  readonly reason: string;
+}
+
+export interface SwitchedRule extends RuleSource {
+  readonly enabled: boolean;
+}
+
+/** What a body says of a rule; what it leaves out has its default. */
+export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'> {
+  return {
+    effect: body.effect,
+    models: body.models ?? null,
+    actions: body.actions ?? null,
+    expression: body.expression ?? null,
+    priority: BigInt(body.priority),
+    reason: body.reason,
+    enabled: body.enabled ?? true,
+  };
+}
+
+/** Given the oldest first; returned in the order in which they are looked at. */
+export function compileRules(sources: readonly RuleSource[]): CompiledRule[] {
+  return inOrder<Facts, CompiledRule>(sources.map(compileRule));
+}
+
+function compileRule(source: RuleSource): CompiledRule {
+  return {
+    id: source.id,
+    version: source.version,
+    effect: source.effect,
+    models: source.models?.map(patternOf) ?? null,
+    actions: source.actions?.map(patternOf) ?? null,
+    condition: source.expression === null ? null : conditionOf(source.expression),
+    expression: source.expression,
+    priority: source.priority,
+    reason: source.reason,
+  };
+}
+
+/** What was accepted when it was saved may not be any more, after an update: then it fails, and nobody passes by mistake. */
+function conditionOf(expression: string): Compiled['evaluate'] {
+  const compiled = compileExpression(expression);
+  return isSyntaxFault(compiled) ? () => ({ fault: compiled.message }) : compiled.evaluate;
+}

@@ -1,0 +1,193 @@
+import { type Static, Type } from 'typebox';
+import { effects } from '../../../kernel/policy.ts';
+import { label, metadata, scopeFields, tags, tokens } from '../../../ledger/scope.ts';
+import { orgRoles } from '../../../platform/http/access.ts';
+import { listParameters } from '../../../platform/http/list.ts';
+import {
+  choice,
+  closed,
+  id,
+  nullable,
+  partial,
+  reason,
+  timestamp,
+  usd,
+} from '../../../platform/http/schemas.ts';
+
+export const rulesPerOrgMax = 500;
+export const expressionLengthMax = 2_000;
+const priorityMax = 1_000_000_000;
+
+const patternList = {
+  minItems: 1,
+  maxItems: 100,
+  uniqueItems: true,
+};
+const pattern = Type.String({ minLength: 1, maxLength: 200 });
+const models = Type.Array(pattern, {
+  ...patternList,
+  description: 'Models that the rule is about; `*` stands for any characters. Left out: all of them.',
+});
+const actions = Type.Array(pattern, {
+  ...patternList,
+  description: 'Actions that the rule is about; `*` stands for any characters. Left out: all, also none.',
+});
+const expression = Type.String({
+  minLength: 1,
+  maxLength: expressionLengthMax,
+  description: 'A condition in CEL, such as `cost_usd > 5.0 && team == "research"`.',
+});
+const effect = choice(effects);
+const priority = Type.Integer({
+  minimum: -priorityMax,
+  maximum: priorityMax,
+  description: 'The lowest number is looked at first; among equals the older rule.',
+});
+const enabled = Type.Boolean({ description: 'Default: true.' });
+
+export const PolicyView = closed({
+  id,
+  version: Type.Integer({ description: 'Moves with every change.' }),
+  effect,
+  models: Type.Unsafe<string[] | null>({ ...models, type: ['array', 'null'] }),
+  actions: Type.Unsafe<string[] | null>({ ...actions, type: ['array', 'null'] }),
+  expression: nullable(expression),
+  priority: Type.Integer(),
+  reason: Type.String(),
+  enabled: Type.Boolean(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+export type PolicyView = Static<typeof PolicyView>;
+
+export const PolicyVersionView = closed({
+  version: Type.Integer(),
+  changed_at: timestamp,
+  changed_by: Type.String({ description: 'The key that made it.' }),
+  deleted: Type.Boolean({ description: 'True for the last version of a rule that is gone.' }),
+  policy: PolicyView,
+});
+export type PolicyVersionView = Static<typeof PolicyVersionView>;
+
+export const CreatePolicy = closed({
+  effect,
+  models: Type.Optional(models),
+  actions: Type.Optional(actions),
+  expression: Type.Optional(expression),
+  priority,
+  reason,
+  enabled: Type.Optional(enabled),
+});
+export type CreatePolicy = Static<typeof CreatePolicy>;
+
+/** Null takes a condition away. */
+export const PatchPolicy = partial({
+  effect,
+  models: Type.Unsafe<string[] | null>({ ...models, type: ['array', 'null'] }),
+  actions: Type.Unsafe<string[] | null>({ ...actions, type: ['array', 'null'] }),
+  expression: nullable(expression),
+  priority,
+  reason,
+  enabled,
+});
+export type PatchPolicy = Static<typeof PatchPolicy>;
+
+export const policySorts = { priority: 'int8', created_at: 'timestamptz' } as const;
+export const PolicyFilters = listParameters(policySorts, {
+  effect: Type.Optional(effect),
+  enabled: Type.Optional(Type.Boolean()),
+});
+export type PolicyFilters = Static<typeof PolicyFilters>;
+
+const { chain_id: _, ...labels } = scopeFields;
+
+export const EvaluatePolicies = closed({
+  model: label,
+  ...labels,
+  cost_usd: Type.Optional(usd),
+  input_tokens: Type.Optional(tokens),
+  output_tokens: Type.Optional(tokens),
+  tags: Type.Optional(tags),
+  metadata: Type.Optional(metadata),
+  key_id: Type.Optional(Type.String({ maxLength: 100, description: 'Default: the key that asks.' })),
+  role: Type.Optional(choice(orgRoles, 'Default: that of the key that asks.')),
+  at: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
+  rules: Type.Optional(
+    Type.Array(CreatePolicy, {
+      maxItems: rulesPerOrgMax,
+      description:
+        'A draft to look at instead of the rules in force. Its rules are named `rules[0]` and so on.',
+    }),
+  ),
+});
+export type EvaluatePolicies = Static<typeof EvaluatePolicies>;
+
+export const verdicts = [...effects, 'error'] as const;
+const verdict = choice(
+  verdicts,
+  '`error`: a rule failed, which refuses the request with `policy_expression_error`.',
+);
+const ruleName = Type.String({ description: 'The id of the rule, or its place in a draft.' });
+
+export const Evaluation = closed({
+  verdict,
+  rule_id: nullable(ruleName),
+  reason: nullable(Type.String({ description: 'As the deciding rule gives it. Null: no rule matched.' })),
+  attempted: nullable(Type.String()),
+  considered: Type.Array(
+    closed({
+      rule_id: Type.String(),
+      priority: Type.Integer(),
+      effect,
+      outcome: choice(['decided', 'passed_over', 'failed', 'not_reached', 'disabled']),
+      explanation: Type.String(),
+    }),
+    { description: 'Every rule, in the order in which they are looked at.' },
+  ),
+});
+export type Evaluation = Static<typeof Evaluation>;
+
+export const simulatedRunsMax = 1_000;
+
+export const SimulatePolicies = closed({
+  rules: Type.Array(CreatePolicy, {
+    maxItems: rulesPerOrgMax,
+    description: 'The whole draft: what is not in it would be gone.',
+  }),
+  runs: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: simulatedRunsMax,
+      description: 'How many of the last runs to replay. Default: 200.',
+    }),
+  ),
+});
+export type SimulatePolicies = Static<typeof SimulatePolicies>;
+
+const said = closed({ verdict, rule_id: nullable(ruleName), reason: nullable(Type.String()) });
+export const Simulation = closed({
+  runs: Type.Integer({ description: 'How many runs there were to replay.' }),
+  unchanged: Type.Integer(),
+  changed: Type.Integer(),
+  draft: closed({
+    allow: Type.Integer(),
+    block: Type.Integer(),
+    require_approval: Type.Integer(),
+    error: Type.Integer(),
+  }),
+  changes: Type.Array(
+    closed({
+      run_id: Type.String(),
+      model: Type.String(),
+      action: nullable(Type.String()),
+      charged_at: timestamp,
+      now: said,
+      draft: said,
+    }),
+    { description: 'Runs that the draft says something else about than the rules in force; the latest 100.' },
+  ),
+});
+export type Simulation = Static<typeof Simulation>;
+
+export const versionSorts = { version: 'int8' } as const;
+export const VersionFilters = listParameters(versionSorts, {});

@@ -1,0 +1,58 @@
+/** Replays past runs against a draft of rules, and says what would be different. */
+import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
+import type { TellProgress } from '../../../platform/http/route.ts';
+import { takingTurns } from '../../../platform/taking-turns.ts';
+import { type Attempt, type Facts, factsOf } from './facts.ts';
+import type { CompiledRule } from './rules.ts';
+import type { Simulation } from './schema.ts';
+
+export interface PastRun {
+  readonly runId: string;
+  readonly chargedAt: Date;
+  readonly attempt: Attempt;
+}
+
+const changesShown = 100;
+
+export interface Comparison {
+  readonly runs: readonly PastRun[];
+  readonly inForce: readonly CompiledRule[];
+  readonly draft: readonly CompiledRule[];
+  readonly timezone: string;
+  readonly progress: TellProgress;
+}
+
+export async function simulate({
+  runs,
+  inForce,
+  draft,
+  timezone,
+  progress,
+}: Comparison): Promise<Simulation> {
+  const othersTurn = takingTurns();
+  const counts = { allow: 0, block: 0, require_approval: 0, error: 0 };
+  const changes: Simulation['changes'] = [];
+  let changed = 0;
+  for (const [index, { runId, chargedAt, attempt }] of runs.entries()) {
+    const { model, action } = attempt;
+    const subject = { model, action: action ?? '' };
+    const facts = factsOf(attempt, timezone);
+    const now = verdictOf<Facts, CompiledRule>(inForce, subject, () => facts);
+    const then = verdictOf<Facts, CompiledRule>(draft, subject, () => facts);
+    counts[then.kind] += 1;
+    if (now.kind !== then.kind) {
+      changed += 1;
+      if (changes.length < changesShown) {
+        const charged_at = chargedAt.toISOString();
+        changes.push({ run_id: runId, model, action, charged_at, now: saidBy(now), draft: saidBy(then) });
+      }
+    }
+    await othersTurn();
+    await progress({ done: index + 1, of: runs.length, unit: 'runs' });
+  }
+  return { runs: runs.length, unchanged: runs.length - changed, changed, draft: counts, changes };
+}
+
+function saidBy({ kind, rule }: Verdict<CompiledRule>): Simulation['changes'][number]['now'] {
+  return { verdict: kind, rule_id: rule?.id ?? null, reason: rule?.reason ?? null };
+}

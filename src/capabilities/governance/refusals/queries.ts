@@ -1,0 +1,82 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type NotedCode, type RefusalFilters, refusalSorts } from './schema.ts';
+
+export interface RefusalRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly code: NotedCode;
+  readonly message: string;
+  readonly operation: string;
+  readonly key_id: string;
+  readonly model: string | null;
+  readonly action: string | null;
+  readonly workflow: string | null;
+  readonly customer_id: string | null;
+  readonly details: Record<string, unknown>;
+  readonly count: bigint;
+  readonly first_at: Date;
+  readonly last_at: Date;
+}
+
+const columns =
+  'org_id, id, code, message, operation, key_id, model, action, workflow, customer_id, details, count, first_at, last_at';
+
+export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[]): Promise<void> {
+  await db.query(
+    `INSERT INTO refusals (${columns})
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                          $9::text[], $10::text[], $11::jsonb[], $12::int8[], $13::timestamptz[], $14::timestamptz[])
+     ON CONFLICT DO NOTHING`,
+    [
+      rows.map((row) => row.org_id),
+      rows.map((row) => row.id),
+      rows.map((row) => row.code),
+      rows.map((row) => row.message),
+      rows.map((row) => row.operation),
+      rows.map((row) => row.key_id),
+      rows.map((row) => row.model),
+      rows.map((row) => row.action),
+      rows.map((row) => row.workflow),
+      rows.map((row) => row.customer_id),
+      rows.map((row) => JSON.stringify(row.details)),
+      rows.map((row) => row.count),
+      rows.map((row) => row.first_at),
+      rows.map((row) => row.last_at),
+    ],
+  );
+}
+
+/** Of those that the orgs have beyond so many. */
+export async function deleteBeyond(db: Queryable, orgIds: readonly string[], kept: number): Promise<void> {
+  await db.query(
+    `DELETE FROM refusals USING unnest($1::text[]) AS org (id)
+      WHERE refusals.org_id = org.id
+        AND refusals.id <= (SELECT beyond.id FROM refusals AS beyond WHERE beyond.org_id = org.id
+                             ORDER BY beyond.id DESC OFFSET $2 LIMIT 1)`,
+    [orgIds, kept],
+  );
+}
+
+export function listRefusals(
+  db: Queryable,
+  orgId: string,
+  query: RefusalFilters,
+): Promise<PageOf<RefusalRow>> {
+  return selectPage<RefusalRow>(db, {
+    select: `SELECT ${columns} FROM refusals`,
+    where: [
+      ['org_id = ?', orgId],
+      ['code = ?', query.code],
+      ['operation = ?', query.operation],
+      ['key_id = ?', query.key_id],
+      ['model = ?', query.model],
+      ['action = ?', query.action],
+      ['workflow = ?', query.workflow],
+      ['customer_id = ?', query.customer_id],
+    ],
+    sorts: refusalSorts,
+    defaultSort: '-last_at',
+    query,
+  });
+}

@@ -1,0 +1,34 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { type Route, read } from '../../../platform/http/route.ts';
+import { page } from '../../../platform/http/schemas.ts';
+import { listRefusals, type RefusalRow } from './queries.ts';
+import { RefusalFilters, RefusalView } from './schema.ts';
+
+export function refusalRoutes({ db }: { readonly db: Database }): Route[] {
+  return [
+    read({
+      id: 'refusals.list',
+      path: '/v1/orgs/{id}/refusals',
+      summary: 'List what was refused lately',
+      description:
+        'What rates, policies, detectors and limits refused, and why, the latest first. Refusals that are alike within about a ' +
+        'second are one entry with a `count`. An entry appears within about a second or two; the latest 1,000 are kept.',
+      access: { kind: 'org', scope: 'runs:read', role: 'viewer' },
+      query: RefusalFilters,
+      response: page(RefusalView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listRefusals(db, params.id, query);
+        return { data: data.map(view), next_cursor };
+      },
+    }),
+  ];
+}
+
+function view({ org_id: _org, count, first_at, last_at, ...row }: RefusalRow): RefusalView {
+  return {
+    ...row,
+    count: Number(count),
+    first_at: first_at.toISOString(),
+    last_at: last_at.toISOString(),
+  };
+}

@@ -1,0 +1,78 @@
+/** Results of evaluations: a suite's score of a model. The newest of each suite and model counts; the others are history. */
+import { refuse, refuseField } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { announceRouting } from './notices.ts';
+import { countEvals, deleteEval, deleteOldEvals, type EvalRow, findEval, insertEval } from './queries.ts';
+import type { CreateEval, EvalView } from './schema.ts';
+import { millionthsOf, scoreOf } from './scores.ts';
+
+const resultsPerOrgMax = 50_000;
+/** Of each suite and model, the newest ones. */
+const resultsKept = 100;
+const futureToleranceMs = 5 * 60_000;
+
+export function viewEval(row: EvalRow): EvalView {
+  return {
+    id: row.id,
+    suite: row.suite,
+    model: row.model,
+    score: scoreOf(row.score_millionths),
+    samples: Number(row.samples),
+    ran_at: row.ran_at.toISOString(),
+    source: row.source,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+export async function recordEval(
+  tx: Transaction,
+  { ids, orgId, now }: { readonly ids: Ids; readonly orgId: string; readonly now: Date },
+  body: CreateEval,
+): Promise<EvalRow> {
+  const ranAt = body.ran_at === undefined ? now : new Date(body.ran_at);
+  if (ranAt.getTime() > now.getTime() + futureToleranceMs) {
+    throw refuseField('ran_at', 'out_of_range', 'This lies more than five minutes ahead.');
+  }
+  await lockOrg(tx, orgId);
+  if ((await countEvals(tx, orgId)) >= resultsPerOrgMax) {
+    throw refuse(
+      'conflict',
+      `The organization has ${resultsPerOrgMax} results, which is as many as it may have.`,
+    );
+  }
+  const row: EvalRow = {
+    org_id: orgId,
+    id: ids.next('evl'),
+    suite: body.suite,
+    model: body.model,
+    score_millionths: millionthsOf(body.score),
+    samples: BigInt(body.samples),
+    ran_at: ranAt,
+    source: body.source ?? null,
+    created_at: now,
+  };
+  await insertEval(tx, row);
+  await deleteOldEvals(tx, row, resultsKept);
+  await announceRouting(tx, orgId);
+  return row;
+}
+
+/** The one before it counts again. */
+export async function removeEval(tx: Transaction, orgId: string, evalId: string): Promise<EvalRow> {
+  const row = found(await deleteEval(tx, orgId, evalId));
+  await announceRouting(tx, orgId);
+  return row;
+}
+
+export async function requireEval(db: Queryable, orgId: string, evalId: string): Promise<EvalRow> {
+  return found(await findEval(db, orgId, evalId));
+}
+
+function found(row: EvalRow | undefined): EvalRow {
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  return row;
+}

@@ -1,0 +1,36 @@
+/** How each org routes, remembered until a notice says that it changed: its policy, and the results that count for it. */
+import type { Evaluated } from '../../../kernel/routing.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { createMemory } from '../../../platform/memory.ts';
+import { onRoutingChange } from './notices.ts';
+import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries.ts';
+
+const rememberedOrgsMax = 2_000;
+
+export interface OrgRouting {
+  /** Undefined: the org has none. */
+  readonly policy: RoutingPolicyRow | undefined;
+  /** By model. */
+  readonly evaluated: ReadonlyMap<string, Evaluated>;
+}
+
+export type RoutingMemory = (orgId: string) => OrgRouting | Promise<OrgRouting>;
+
+export function createRoutingMemory(db: Database): RoutingMemory {
+  async function read(orgId: string): Promise<OrgRouting> {
+    const policy = await findRoutingPolicy(db, orgId);
+    const rows = policy === undefined ? [] : await newestEvals(db, orgId, policy.suite);
+    return {
+      policy,
+      evaluated: new Map(
+        rows.map(({ model, score_millionths, samples, ran_at }) => [
+          model,
+          { scoreMillionths: score_millionths, samples, ranAtMs: ran_at.getTime() },
+        ]),
+      ),
+    };
+  }
+  const orgs = createMemory(db, rememberedOrgsMax, read);
+  onRoutingChange(db, (orgId) => orgs.forget(orgId));
+  return (orgId) => (db.noticesAreCurrent() ? orgs.get(orgId) : read(orgId));
+}

@@ -1,0 +1,163 @@
+import type { Objective } from '../../../kernel/routing.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type EvalFilters, evalSorts } from './schema.ts';
+
+export interface EvalRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly suite: string;
+  readonly model: string;
+  readonly score_millionths: bigint;
+  readonly samples: bigint;
+  readonly ran_at: Date;
+  readonly source: string | null;
+  readonly created_at: Date;
+}
+
+const evalColumns = 'org_id, id, suite, model, score_millionths, samples, ran_at, source, created_at';
+
+export async function insertEval(tx: Transaction, row: EvalRow): Promise<void> {
+  await tx.query(`INSERT INTO evals (${evalColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, [
+    row.org_id,
+    row.id,
+    row.suite,
+    row.model,
+    row.score_millionths,
+    row.samples,
+    row.ran_at,
+    row.source,
+    row.created_at,
+  ]);
+}
+
+export async function countEvals(tx: Transaction, orgId: string): Promise<number> {
+  const [row] = await tx.query<{ count: bigint }>('SELECT count(*) AS count FROM evals WHERE org_id = $1', [
+    orgId,
+  ]);
+  return Number(row?.count ?? 0);
+}
+
+/** Of one suite and model all but the newest so many. */
+export async function deleteOldEvals(
+  tx: Transaction,
+  { org_id, suite, model }: Pick<EvalRow, 'org_id' | 'suite' | 'model'>,
+  kept: number,
+): Promise<void> {
+  await tx.query(
+    `DELETE FROM evals WHERE org_id = $1 AND id IN (
+       SELECT id FROM evals WHERE org_id = $1 AND suite = $2 AND model = $3
+        ORDER BY ran_at DESC, id DESC OFFSET $4)`,
+    [org_id, suite, model, kept],
+  );
+}
+
+export async function findEval(db: Queryable, orgId: string, evalId: string): Promise<EvalRow | undefined> {
+  const [row] = await db.query<EvalRow>(`SELECT ${evalColumns} FROM evals WHERE org_id = $1 AND id = $2`, [
+    orgId,
+    evalId,
+  ]);
+  return row;
+}
+
+/** Undefined: there was none. */
+export async function deleteEval(
+  tx: Transaction,
+  orgId: string,
+  evalId: string,
+): Promise<EvalRow | undefined> {
+  const [row] = await tx.query<EvalRow>(
+    `DELETE FROM evals WHERE org_id = $1 AND id = $2 RETURNING ${evalColumns}`,
+    [orgId, evalId],
+  );
+  return row;
+}
+
+const isNewest = `NOT EXISTS (
+  SELECT 1 FROM evals n WHERE n.org_id = e.org_id AND n.suite = e.suite AND n.model = e.model
+     AND (n.ran_at, n.id) > (e.ran_at, e.id))`;
+
+export async function listEvals(
+  db: Queryable,
+  orgId: string,
+  query: EvalFilters,
+): Promise<PageOf<EvalRow & { readonly score: bigint }>> {
+  return selectPage<EvalRow & { readonly score: bigint }>(db, {
+    select: `SELECT ${evalColumns}, score FROM (SELECT *, score_millionths AS score FROM evals) AS e`,
+    where: [
+      ['org_id = ?', orgId],
+      ['suite = ?', query.suite],
+      ['model = ?', query.model],
+      ['source = ?', query.source],
+      [`(${isNewest}) = ?`, query.newest],
+    ],
+    sorts: evalSorts,
+    defaultSort: '-ran_at',
+    query,
+  });
+}
+
+/** The one that counts, of each model. */
+export async function newestEvals(db: Queryable, orgId: string, suite: string): Promise<EvalRow[]> {
+  return db.query<EvalRow>(
+    `SELECT DISTINCT ON (model) ${evalColumns} FROM evals WHERE org_id = $1 AND suite = $2
+      ORDER BY model, ran_at DESC, id DESC`,
+    [orgId, suite],
+  );
+}
+
+export interface RoutingPolicyRow {
+  readonly org_id: string;
+  readonly candidates: readonly string[];
+  readonly fallbacks: readonly string[];
+  readonly suite: string;
+  readonly min_score_millionths: bigint;
+  readonly min_samples: bigint;
+  readonly max_age_days: bigint;
+  readonly objective: Objective;
+  /** Of cost, latency and quality. */
+  readonly weights: readonly bigint[] | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const policyColumns = [
+  'org_id',
+  'candidates',
+  'fallbacks',
+  'suite',
+  'min_score_millionths',
+  'min_samples',
+  'max_age_days',
+  'objective',
+  'weights',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof RoutingPolicyRow)[];
+
+export async function findRoutingPolicy(
+  db: Queryable,
+  orgId: string,
+  lock: 'lock' | 'look' = 'look',
+): Promise<RoutingPolicyRow | undefined> {
+  const [row] = await db.query<RoutingPolicyRow & { readonly weights: readonly (bigint | string)[] | null }>(
+    `SELECT ${policyColumns.join()} FROM routing_policies WHERE org_id = $1 ${lock === 'lock' ? 'FOR UPDATE' : ''}`,
+    [orgId],
+  );
+  // Drivers leave the numbers in an array as they come.
+  return row && { ...row, weights: row.weights?.map(BigInt) ?? null };
+}
+
+export async function upsertRoutingPolicy(tx: Transaction, row: RoutingPolicyRow): Promise<void> {
+  const places = policyColumns.map((_, index) => `$${index + 1}`);
+  const changed = policyColumns.filter((column) => column !== 'org_id' && column !== 'created_at');
+  await tx.query(
+    `INSERT INTO routing_policies (${policyColumns.join()}) VALUES (${places.join()})
+     ON CONFLICT (org_id) DO UPDATE SET ${changed.map((column) => `${column} = excluded.${column}`).join()}`,
+    policyColumns.map((column) => row[column]),
+  );
+}
+
+export async function deleteRoutingPolicy(tx: Transaction, orgId: string): Promise<void> {
+  await tx.query('DELETE FROM routing_policies WHERE org_id = $1', [orgId]);
+}

@@ -1,0 +1,191 @@
+import { bodyLimits, type Change, decision, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { type DecisionDependencies, decideRoute } from './decisions.ts';
+import { recordEval, removeEval, requireEval, viewEval } from './evals.ts';
+import { listEvals } from './queries.ts';
+import {
+  putRoutingPolicy,
+  removeRoutingPolicy,
+  requireRoutingPolicy,
+  viewRoutingPolicy,
+} from './routing-policy.ts';
+import {
+  AskRoute,
+  CreateEval,
+  EvalFilters,
+  EvalView,
+  PutRoutingPolicy,
+  RouteDecision,
+  RoutingPolicyView,
+} from './schema.ts';
+
+export interface RoutingDependencies extends DecisionDependencies {
+  readonly ids: Ids;
+}
+
+const reader = { kind: 'org', scope: 'routing:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'routing:write', role: 'admin' } as const;
+const member = { kind: 'org', scope: 'routing:write', role: 'member' } as const;
+const policyPath = '/v1/orgs/{id}/routing-policy';
+
+export function routingRoutes(deps: RoutingDependencies): Route[] {
+  return [...evalRoutes(deps), ...policyRoutes(deps), decisionRoute(deps)];
+}
+
+function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
+  return [
+    write({
+      id: 'evals.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/evals',
+      summary: "Record a model's result in a suite",
+      description:
+        'The newest result of each suite and model, by `ran_at`, is the one that counts. The newest 100 are kept.',
+      access: admin,
+      body: CreateEval,
+      success: 201,
+      response: EvalView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const view = viewEval(await recordEval(tx, { ids, orgId: params.id, now }, body));
+        return {
+          body: view,
+          changes: [evalChange(params.id, view, { after: view, event: 'eval.recorded' })],
+        };
+      },
+    }),
+    read({
+      id: 'evals.list',
+      path: '/v1/orgs/{id}/evals',
+      summary: 'List results of evaluations',
+      access: reader,
+      query: EvalFilters,
+      response: page(EvalView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listEvals(db, params.id, query);
+        return { data: data.map(viewEval), next_cursor };
+      },
+    }),
+    read({
+      id: 'evals.read',
+      path: '/v1/orgs/{id}/evals/{eval_id}',
+      summary: 'Read a result of an evaluation',
+      access: reader,
+      response: EvalView,
+      handler: async ({ params }) => viewEval(await requireEval(db, params.id, params.eval_id)),
+    }),
+    write({
+      id: 'evals.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/evals/{eval_id}',
+      summary: 'Delete a result of an evaluation',
+      description: 'Where it was the one that counted, the one before it counts again.',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const before = viewEval(await removeEval(tx, params.id, params.eval_id));
+        const after = { ...before, deleted_at: now.toISOString() };
+        return {
+          body: {},
+          changes: [evalChange(params.id, before, { before, after, event: 'eval.deleted' })],
+        };
+      },
+    }),
+  ];
+}
+
+function policyRoutes({ db }: RoutingDependencies): Route[] {
+  return [
+    write({
+      id: 'routing_policy.put',
+      method: 'PUT',
+      path: policyPath,
+      summary: 'Set how models are chosen',
+      description: 'Replaces the whole. Holds for the next decision.',
+      access: admin,
+      body: PutRoutingPolicy,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: RoutingPolicyView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await putRoutingPolicy(tx, params.id, now, body);
+        const view = viewRoutingPolicy(after);
+        const change = policyChange(params.id, {
+          ...(before !== undefined && { before: viewRoutingPolicy(before) }),
+          after: view,
+          event: 'routing_policy.updated',
+        });
+        return { body: view, changes: [change] };
+      },
+    }),
+    read({
+      id: 'routing_policy.read',
+      path: policyPath,
+      summary: 'Read how models are chosen',
+      access: reader,
+      response: RoutingPolicyView,
+      handler: async ({ params }) => viewRoutingPolicy(await requireRoutingPolicy(db, params.id)),
+    }),
+    write({
+      id: 'routing_policy.delete',
+      method: 'DELETE',
+      path: policyPath,
+      summary: 'Remove how models are chosen',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const before = viewRoutingPolicy(await removeRoutingPolicy(tx, params.id));
+        const after = { ...before, deleted_at: now.toISOString() };
+        return {
+          body: {},
+          changes: [policyChange(params.id, { before, after, event: 'routing_policy.deleted' })],
+        };
+      },
+    }),
+  ];
+}
+
+function decisionRoute(deps: RoutingDependencies): Route {
+  return decision({
+    id: 'routing.decide',
+    method: 'POST',
+    path: '/v1/routing/decisions',
+    summary: 'Ask which model a request should go to',
+    description:
+      'Of the candidates of the routing policy those are left that policies allow, that are served where they have to be, that ' +
+      'take so many tokens, are able to what is needed, fit into every limit and meet the eval bar; the objective chooses among ' +
+      'them. With `hold` what it may cost is held too. An `Idempotency-Key` answers for 72 hours, also after that hold has ended.',
+    access: member,
+    body: AskRoute,
+    bodyLimitBytes: bodyLimits.lists,
+    success: 200,
+    response: RouteDecision,
+    errors: [
+      'conflict',
+      'policy_blocked',
+      'policy_approval_required',
+      'policy_expression_error',
+      'residency_violation',
+      'plan_limit_exceeded',
+      'quota_exhausted',
+      'spend_cap_exceeded',
+      'budget_exceeded',
+      'chain_budget_exceeded',
+      'credits_exhausted',
+      'rate_limited',
+      'no_model_passes_eval',
+    ],
+    handler: ({ body, caller, now }, key) => decideRoute(deps, { body, caller, now }, key),
+  });
+}
+
+function evalChange(orgId: string, { id }: EvalView, parts: Partial<Change>): Change {
+  return { tenantId: orgId, target: { kind: 'eval', id }, ...parts };
+}
+
+function policyChange(orgId: string, parts: Partial<Change>): Change {
+  return { tenantId: orgId, target: { kind: 'routing_policy', id: orgId }, ...parts };
+}

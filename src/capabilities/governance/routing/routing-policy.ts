@@ -1,0 +1,105 @@
+/** How an org chooses among models: it has one such policy or none. */
+import { refuse, refuseField } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { announceRouting } from './notices.ts';
+import {
+  deleteRoutingPolicy,
+  findRoutingPolicy,
+  type RoutingPolicyRow,
+  upsertRoutingPolicy,
+} from './queries.ts';
+import type { PutRoutingPolicy, RoutingPolicyView } from './schema.ts';
+import { millionthsOf, scoreOf } from './scores.ts';
+
+export function viewRoutingPolicy(row: RoutingPolicyRow): RoutingPolicyView {
+  const [cost = 0n, latency = 0n, quality = 0n] = row.weights ?? [];
+  return {
+    candidates: [...row.candidates],
+    suite: row.suite,
+    min_score: scoreOf(row.min_score_millionths),
+    min_samples: Number(row.min_samples),
+    max_age_days: Number(row.max_age_days),
+    objective: row.objective,
+    weights: row.weights && { cost: Number(cost), latency: Number(latency), quality: Number(quality) },
+    fallbacks: [...row.fallbacks],
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export async function requireRoutingPolicy(db: Queryable, orgId: string): Promise<RoutingPolicyRow> {
+  return found(await findRoutingPolicy(db, orgId));
+}
+
+export interface RoutingPolicyChange {
+  readonly before: RoutingPolicyRow | undefined;
+  readonly after: RoutingPolicyRow;
+}
+
+/** Replaces the whole: what is left out goes back to its default. */
+export async function putRoutingPolicy(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  body: PutRoutingPolicy,
+): Promise<RoutingPolicyChange> {
+  const weights = weightsOf(body);
+  checkFallbacks(body.fallbacks ?? []);
+  await lockOrg(tx, orgId);
+  const before = await findRoutingPolicy(tx, orgId, 'lock');
+  const after: RoutingPolicyRow = {
+    org_id: orgId,
+    candidates: unique(body.candidates),
+    fallbacks: unique(body.fallbacks ?? []),
+    suite: body.suite,
+    min_score_millionths: millionthsOf(body.min_score),
+    min_samples: BigInt(body.min_samples ?? 1),
+    max_age_days: BigInt(body.max_age_days),
+    objective: body.objective,
+    weights,
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+  };
+  await upsertRoutingPolicy(tx, after);
+  await announceRouting(tx, orgId);
+  return { before, after };
+}
+
+/** Returns what was removed. */
+export async function removeRoutingPolicy(tx: Transaction, orgId: string): Promise<RoutingPolicyRow> {
+  const row = found(await findRoutingPolicy(tx, orgId, 'lock'));
+  await deleteRoutingPolicy(tx, orgId);
+  await announceRouting(tx, orgId);
+  return row;
+}
+
+function found(row: RoutingPolicyRow | undefined): RoutingPolicyRow {
+  if (row === undefined) {
+    throw refuse('not_found', 'The organization has no routing policy.');
+  }
+  return row;
+}
+
+function weightsOf({ weights }: PutRoutingPolicy): bigint[] | null {
+  if (weights === undefined) {
+    return null;
+  }
+  const { cost = 0, latency = 0, quality = 0 } = weights;
+  if (cost + latency + quality === 0) {
+    throw refuseField('weights', 'out_of_range', 'At least one of them has to count.');
+  }
+  return [cost, latency, quality].map(BigInt);
+}
+
+/** Their order is the preference, and many names at once have none. */
+function checkFallbacks(fallbacks: readonly string[]): void {
+  const wild = fallbacks.findIndex((name) => name.includes('*'));
+  if (wild !== -1) {
+    throw refuseField(`fallbacks[${wild}]`, 'invalid_value', 'A fallback is one model: no wildcards here.');
+  }
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
+}

@@ -1,0 +1,207 @@
+/** The life of a detector: built in and adjusted, or an org's own, created, changed and deleted. */
+import { refuse, refuseField, refuseFields } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { builtIns, findBuiltIn } from './built-in.ts';
+import { announceDetectors } from './notices.ts';
+import { checkPattern, compilePattern } from './own-pattern.ts';
+import { type DetectorRow, deleteDetector, selectDetectors, upsertDetector } from './queries.ts';
+import {
+  type CreateDetector,
+  contentCharactersMax,
+  type DetectorView,
+  type PatchDetector,
+} from './schema.ts';
+import { checkWords } from './word-list.ts';
+
+export const ownDetectorsMax = 50;
+/** A pattern costs far more than a list of words. */
+export const ownPatternsMax = 20;
+
+/** A built-in detector that nobody has changed has no row. It is off: what is looked for is the org's to say. */
+export interface UntouchedRow extends Omit<DetectorRow, 'created_at' | 'updated_at'> {
+  readonly created_at: null;
+  readonly updated_at: null;
+}
+export type AnyRow = DetectorRow | UntouchedRow;
+
+/** Every detector of the org: the built-in ones in their order, then its own in the order of their creation. */
+export async function allDetectors(db: Queryable, orgId: string): Promise<AnyRow[]> {
+  const rows = await selectDetectors(db, orgId);
+  return [
+    ...builtIns.map(({ id }) => rows.find((row) => row.id === id) ?? untouched(orgId, id)),
+    ...rows.filter(({ kind }) => kind !== 'built_in'),
+  ];
+}
+
+function untouched(orgId: string, id: string): UntouchedRow {
+  return {
+    org_id: orgId,
+    id,
+    name: id,
+    kind: 'built_in',
+    pattern: null,
+    words: null,
+    threshold: 1,
+    action: 'flag',
+    enabled: false,
+    created_at: null,
+    updated_at: null,
+  };
+}
+
+export function viewDetector(row: AnyRow): DetectorView {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    description: findBuiltIn(row.id)?.description ?? null,
+    enabled: row.enabled,
+    action: row.action,
+    threshold: row.threshold,
+    pattern: row.pattern,
+    words: row.words === null ? null : [...row.words],
+    looks_at_characters: row.pattern === null ? contentCharactersMax : compilePattern(row.pattern).looksAt,
+    created_at: row.created_at?.toISOString() ?? null,
+    updated_at: row.updated_at?.toISOString() ?? null,
+  };
+}
+
+export interface DetectorName {
+  readonly orgId: string;
+  readonly id: string;
+}
+
+export async function requireDetector(db: Queryable, { orgId, id }: DetectorName): Promise<AnyRow> {
+  const row = (await allDetectors(db, orgId)).find((one) => one.id === id);
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  return row;
+}
+
+export async function createDetector(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  orgId: string,
+  body: CreateDetector,
+): Promise<DetectorRow> {
+  const row: DetectorRow = {
+    org_id: orgId,
+    id: ids.next('det'),
+    name: body.name,
+    kind: body.kind,
+    pattern: body.pattern ?? null,
+    words: body.words ?? null,
+    threshold: body.threshold ?? 1,
+    action: body.action,
+    enabled: body.enabled ?? true,
+    created_at: now,
+    updated_at: now,
+  };
+  checkKind(row);
+  await lockOrg(tx, orgId);
+  await save(tx, row);
+  return row;
+}
+
+export interface DetectorChange {
+  readonly before: AnyRow;
+  readonly after: DetectorRow;
+}
+
+export async function changeDetector(
+  tx: Transaction,
+  now: Date,
+  name: DetectorName,
+  patch: PatchDetector,
+): Promise<DetectorChange> {
+  await lockOrg(tx, name.orgId);
+  const before = await requireDetector(tx, name);
+  if (before.kind === 'built_in') {
+    checkBuiltInPatch(patch);
+  }
+  const after: DetectorRow = {
+    ...before,
+    ...patch,
+    created_at: before.created_at ?? now,
+    updated_at: now,
+  };
+  checkKind(after);
+  await save(tx, after);
+  return { before, after };
+}
+
+export async function removeDetector(tx: Transaction, name: DetectorName): Promise<AnyRow> {
+  await lockOrg(tx, name.orgId);
+  const row = await requireDetector(tx, name);
+  if (row.kind === 'built_in') {
+    throw refuse('conflict', 'A built-in detector cannot be deleted: disable it.');
+  }
+  await deleteDetector(tx, name.orgId, name.id);
+  await announce(tx, name.orgId);
+  return row;
+}
+
+/** Under the org's lock: two that come at once must not both be the last that fits, or have the same name. */
+async function save(tx: Transaction, row: DetectorRow): Promise<void> {
+  const others = (await allDetectors(tx, row.org_id)).filter(({ id }) => id !== row.id);
+  if (others.some(({ name }) => name === row.name)) {
+    throw refuse('conflict', 'Another detector has this name.');
+  }
+  const own = [row, ...others].filter(({ kind }) => kind !== 'built_in');
+  if (own.length > ownDetectorsMax) {
+    throw refuse('conflict', `An organization has at most ${ownDetectorsMax} detectors of its own.`);
+  }
+  if (own.filter(({ kind }) => kind === 'regex').length > ownPatternsMax) {
+    throw refuse('conflict', `An organization has at most ${ownPatternsMax} patterns of its own.`);
+  }
+  await upsertDetector(tx, row);
+  await announce(tx, row.org_id);
+}
+
+async function announce(tx: Transaction, orgId: string): Promise<void> {
+  const rows = await selectDetectors(tx, orgId);
+  await announceDetectors(
+    tx,
+    orgId,
+    rows.some(({ enabled }) => enabled),
+  );
+}
+
+/** Refuses what does not fit the kind, and a pattern or word that cannot be looked for. */
+function checkKind({ kind, pattern, words }: DetectorRow): void {
+  if (kind === 'built_in') {
+    return;
+  }
+  const [wanted, other] =
+    kind === 'regex' ? (['pattern', 'words'] as const) : (['words', 'pattern'] as const);
+  const given = { pattern, words };
+  if (given[wanted] === null) {
+    throw refuseField(wanted, 'required', `A detector of kind \`${kind}\` needs this.`);
+  }
+  if (given[other] !== null) {
+    throw refuseField(other, 'invalid_value', `A detector of kind \`${kind}\` has none.`);
+  }
+  if (pattern !== null) {
+    checkPattern(pattern);
+  }
+  if (words !== null) {
+    checkWords(words);
+  }
+}
+
+function checkBuiltInPatch({ name, pattern, words }: PatchDetector): void {
+  const fixed = Object.entries({ name, pattern, words }).filter(([, value]) => value !== undefined);
+  if (fixed.length > 0) {
+    throw refuseFields(
+      fixed.map(([field]) => ({
+        field,
+        code: 'invalid_value',
+        message: 'Of a built-in detector only `enabled`, `action` and `threshold` can be changed.',
+      })),
+    );
+  }
+}

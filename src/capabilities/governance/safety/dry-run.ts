@@ -1,0 +1,59 @@
+/** What every detector of an org finds in a content, without a run. */
+import { refuseFields } from '../../../contract/refusal.ts';
+import { Breather, type Detector, matchesOf } from './inspection.ts';
+import type { Safety } from './safety.ts';
+import { sampleOf } from './sample.ts';
+import type { TestContent, TestResult } from './schema.ts';
+
+/** Of each detector, unless it takes more to make it fire. */
+const matchesShown = 20;
+
+type Finding = TestResult['findings'][number];
+
+export async function testContent(safety: Safety, orgId: string, body: TestContent): Promise<TestResult> {
+  const breather = new Breather();
+  const findings: Finding[] = [];
+  for (const detector of chosen(await safety.detectors(orgId), body.detectors)) {
+    const finding = await findingOf(detector, body.content, breather);
+    if (finding.matches.length > 0) {
+      findings.push(finding);
+    }
+  }
+  const firing = findings.filter(({ enabled, fires }) => enabled && fires);
+  const blocks = firing.some(({ action }) => action === 'block');
+  return {
+    verdict: blocks ? 'block' : firing.length > 0 ? 'flag' : 'pass',
+    content_characters: body.content.length,
+    findings,
+  };
+}
+
+function chosen(all: readonly Detector[], ids: readonly string[] | undefined): readonly Detector[] {
+  if (ids === undefined) {
+    return all;
+  }
+  const unknown = ids.flatMap((id, index) => (all.some((one) => one.id === id) ? [] : [index]));
+  if (unknown.length > 0) {
+    throw refuseFields(
+      unknown.map((index) => ({
+        field: `detectors[${index}]`,
+        code: 'invalid_value',
+        message: 'There is no such detector.',
+      })),
+    );
+  }
+  return all.filter(({ id }) => ids.includes(id));
+}
+
+async function findingOf(detector: Detector, content: string, breather: Breather): Promise<Finding> {
+  const { id, name, enabled, action, threshold } = detector;
+  const matches = await matchesOf(detector, content, Math.max(threshold, matchesShown), breather);
+  return {
+    detector: name,
+    detector_id: id,
+    enabled,
+    action,
+    fires: matches.length >= threshold,
+    matches: matches.map((match) => ({ ...match, sample: sampleOf(content, match) })),
+  };
+}

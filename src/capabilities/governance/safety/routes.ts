@@ -1,0 +1,139 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { bodyLimits, booking, type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import {
+  type AnyRow,
+  allDetectors,
+  changeDetector,
+  createDetector,
+  type DetectorName,
+  removeDetector,
+  requireDetector,
+  viewDetector,
+} from './detectors.ts';
+import { testContent } from './dry-run.ts';
+import { detectorPage } from './listing.ts';
+import type { Safety } from './safety.ts';
+import {
+  CreateDetector,
+  DetectorFilters,
+  DetectorView,
+  PatchDetector,
+  TestContent,
+  TestResult,
+} from './schema.ts';
+
+export interface SafetyDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly safety: Safety;
+}
+
+const reader = { kind: 'org', scope: 'policies:read', role: 'viewer' } as const;
+const tester = { kind: 'org', scope: 'policies:read', role: 'member' } as const;
+const admin = { kind: 'org', scope: 'policies:write', role: 'admin' } as const;
+
+export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
+  return [
+    write({
+      id: 'safety_detectors.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/safety-detectors',
+      summary: 'Create a safety detector',
+      description:
+        'A regular expression or a list of words to look for in the `content` of runs. At most 50 in an organization, 20 of ' +
+        'them regular expressions.',
+      access: admin,
+      body: CreateDetector,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 201,
+      response: DetectorView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const row = await createDetector(tx, ids, now, params.id, body);
+        const after = viewDetector(row);
+        return { body: after, changes: [detectorChange(row, { after })] };
+      },
+    }),
+    read({
+      id: 'safety_detectors.list',
+      path: '/v1/orgs/{id}/safety-detectors',
+      summary: 'List safety detectors, built-in ones too',
+      access: reader,
+      query: DetectorFilters,
+      response: page(DetectorView),
+      handler: async ({ params, query }) => detectorPage(await allDetectors(db, params.id), query),
+    }),
+    read({
+      id: 'safety_detectors.read',
+      path: '/v1/orgs/{id}/safety-detectors/{detector_id}',
+      summary: 'Read a safety detector',
+      access: reader,
+      response: DetectorView,
+      handler: async ({ params }) => viewDetector(await requireDetector(db, nameOf(params))),
+    }),
+    write({
+      id: 'safety_detectors.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/safety-detectors/{detector_id}',
+      summary: 'Change a safety detector',
+      description: 'Of a built-in one `enabled`, `action` and `threshold`. It holds for the next run.',
+      access: admin,
+      body: PatchDetector,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: DetectorView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const change = await changeDetector(tx, now, nameOf(params), body);
+        const [before, after] = [viewDetector(change.before), viewDetector(change.after)];
+        return { body: after, changes: [detectorChange(change.after, { before, after })] };
+      },
+    }),
+    write({
+      id: 'safety_detectors.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/safety-detectors/{detector_id}',
+      summary: "Delete one of the organization's own safety detectors",
+      access: admin,
+      success: 204,
+      response: closed({}),
+      errors: ['conflict'],
+      async handler({ params }, tx) {
+        const row = await removeDetector(tx, nameOf(params));
+        return { body: {}, changes: [detectorChange(row, { before: viewDetector(row) })] };
+      },
+    }),
+    // No effect and so no change to record: the response is stored for its key, and nothing else.
+    booking({
+      id: 'safety_detectors.test',
+      method: 'POST',
+      path: '/v1/orgs/{id}/safety-detectors/test',
+      summary: 'Try the detectors on a content',
+      description:
+        'Which detectors find what, and where, and what would become of a run; those that are not enabled are asked too. ' +
+        'Nothing of it is kept, but for the response to an `Idempotency-Key`, encrypted under a key that is derived from that.',
+      access: tester,
+      body: TestContent,
+      bodyLimitBytes: bodyLimits.content,
+      success: 200,
+      response: TestResult,
+      async handler({ params, body }, seal) {
+        const result = await testContent(safety, params.id, body);
+        if (seal !== undefined) {
+          await db.transaction((tx) => seal(tx, result));
+        }
+        return result;
+      },
+    }),
+  ];
+}
+
+function nameOf({ id, detector_id }: { id: string; detector_id: string }): DetectorName {
+  return { orgId: id, id: detector_id };
+}
+
+function detectorChange({ org_id, id }: AnyRow, parts: Partial<Change>): Change {
+  return { tenantId: org_id, target: { kind: 'safety_detector', id }, ...parts };
+}

@@ -1,0 +1,49 @@
+/** Cohorts: whom an org wants to be compared with. They are criteria and nothing more; who meets them is found on each read. */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { alike } from './participation.ts';
+import { type CohortRow, deleteCohort, findCohort, insertCohort } from './queries.ts';
+import type { CohortView, CreateCohort } from './schema.ts';
+
+const cohortsMax = 100;
+
+export function viewCohort({ id, name, industry, size_band, created_at }: CohortRow): CohortView {
+  return { id, name, criteria: { industry, size_band }, created_at: created_at.toISOString() };
+}
+
+export async function createCohort(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  orgId: string,
+  { name, criteria }: CreateCohort,
+): Promise<CohortView> {
+  const row = {
+    id: ids.next('coh'),
+    org_id: orgId,
+    name,
+    industry: alike(criteria.industry),
+    size_band: alike(criteria.size_band),
+    created_at: now,
+  };
+  if (!(await insertCohort(tx, row, cohortsMax))) {
+    throw refuse('conflict', `There are ${cohortsMax} cohorts already.`);
+  }
+  return viewCohort(row);
+}
+
+export async function requireCohort(db: Queryable, orgId: string, id: string): Promise<CohortRow> {
+  return found(await findCohort(db, orgId, id));
+}
+
+export async function removeCohort(tx: Transaction, orgId: string, id: string): Promise<CohortRow> {
+  return found(await deleteCohort(tx, orgId, id));
+}
+
+function found(row: CohortRow | undefined): CohortRow {
+  if (row === undefined) {
+    throw refuse('not_found', 'There is no such cohort.');
+  }
+  return row;
+}

@@ -1,0 +1,152 @@
+/**
+ * A week's release: made of those who wait whenever somebody reads and there are enough of them, and the same for all
+ * readers. Nothing that an org does later in the week moves its figures, except that it leaves.
+ */
+import { refuseWith } from '../../../contract/refusal.ts';
+import { formatUsd } from '../../../kernel/money.ts';
+import { calendarWindow } from '../../../kernel/windows.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
+import { type OrgUsage, sumByOrgs } from '../usage/index.ts';
+import { type Block, blocksOf, type Criteria, formBlocks } from './blocks.ts';
+import { viewCohort } from './cohorts.ts';
+import {
+  type Aggregate,
+  aggregate,
+  type Figures,
+  figuresOf,
+  type MetricName,
+  metricNames,
+  quarterOf,
+} from './figures.ts';
+import {
+  type CohortRow,
+  countWaiting,
+  findMembers,
+  findWaiting,
+  insertMembers,
+  lockWeek,
+  type Member,
+} from './queries.ts';
+import type { BenchmarkView } from './schema.ts';
+
+const dayMs = 86_400_000;
+/** Besides what there is of the week itself. */
+const historyDays = 7;
+/** Those who are beyond it enter with the next read. */
+const enteringMax = 500;
+
+interface Release {
+  readonly week: Date;
+  readonly until: Date;
+  readonly since: Date;
+}
+
+function releaseAt(now: Date): Release {
+  const { startMs, endMs } = calendarWindow('week', 'UTC', now.getTime());
+  return {
+    week: new Date(startMs),
+    until: new Date(endMs),
+    since: new Date(startMs - historyDays * dayMs),
+  };
+}
+
+export async function readBenchmark(
+  db: Database,
+  orgId: string,
+  cohort: CohortRow,
+  { now, floor }: { readonly now: Date; readonly floor: number },
+): Promise<BenchmarkView> {
+  const release = releaseAt(now);
+  const wanted = { industry: cohort.industry, sizeBand: cohort.size_band };
+  await takeIn(db, release, wanted, floor);
+  const members = new Map((await findMembers(db, release.week)).map((one) => [one.orgId, one]));
+  const figures = (id: string) => members.get(id)?.figures ?? undefined;
+  const contributes = (id: string) => figures(id) !== undefined;
+  // The floor may have been raised since a block was formed.
+  const blocks = blocksOf(blocksIn([...members.values()]), wanted, contributes).filter(
+    ({ orgIds }) => orgIds.length >= floor,
+  );
+  if (blocks.length === 0) {
+    throw refuseWith(
+      'insufficient_cohort_size',
+      { minimum_cohort_size: floor },
+      'Too few organizations contribute to this cohort now. Those who have just come wait for others, and where one has left, those who were counted together with it wait for the next week.',
+    );
+  }
+  const told = aggregate(
+    blocks.map(({ orgIds }) => orgIds.flatMap((id) => figures(id) ?? [])),
+    floor,
+  );
+  const own = figuresOf(await usageOf(db, orgId, release));
+  return {
+    ...viewCohort(cohort),
+    release: {
+      week: release.week.toISOString().slice(0, 10),
+      from: release.since.toISOString(),
+      until: release.until.toISOString(),
+    },
+    contributing_orgs: blocks.flatMap(({ orgIds }) => orgIds).length,
+    minimum_cohort_size: floor,
+    metrics: Object.fromEntries(metricNames.map((name) => [name, viewMetric(name, told, own)])),
+    model_mix: told.modelMix.map((one) => ({
+      ...one,
+      own_share: Math.round((own?.modelShares[one.model] ?? 0) * 100) / 100,
+    })),
+  } as BenchmarkView;
+}
+
+/** Puts those who wait and are asked for into blocks, if there may be enough of them. */
+async function takeIn(
+  db: Database,
+  { week, since }: Release,
+  wanted: Criteria,
+  floor: number,
+): Promise<void> {
+  if ((await countWaiting(db, { week, since, wanted, most: floor })) < floor) {
+    return;
+  }
+  await db.transaction(async (tx) => {
+    await lockWeek(tx, week);
+    const waiting = await findWaiting(tx, { week, since, wanted, most: enteringMax });
+    const usage = await sumByOrgs(
+      tx,
+      waiting.map(({ orgId }) => orgId),
+      since,
+    );
+    const figures = new Map(waiting.map(({ orgId }) => [orgId, figuresOf(usage.get(orgId))]));
+    const contributing = waiting.filter(({ orgId }) => figures.get(orgId) !== undefined);
+    await insertMembers(tx, week, formBlocks(contributing, wanted, floor), (orgId) => figures.get(orgId));
+  });
+}
+
+function blocksIn(members: readonly Member[]): Block[] {
+  const blocks = new Map<string, Block & { readonly orgIds: string[] }>();
+  for (const { orgId, block, criteria } of members) {
+    const there = blocks.get(block) ?? { ...criteria, orgIds: [] };
+    there.orgIds.push(orgId);
+    blocks.set(block, there);
+  }
+  return [...blocks.values()];
+}
+
+async function usageOf(db: Queryable, orgId: string, { since }: Release): Promise<OrgUsage | undefined> {
+  return (await sumByOrgs(db, [orgId], since)).get(orgId);
+}
+
+function viewMetric(name: MetricName, { metrics }: Aggregate, own: Figures | undefined): unknown {
+  const quartiles = metrics[name];
+  if (quartiles === null) {
+    return null;
+  }
+  const mine = own?.metrics[name] ?? null;
+  const view = name.endsWith('_usd')
+    ? (nanos: number) => formatUsd(BigInt(Math.round(nanos)))
+    : (value: number) => Math.round(value * 1e6) / 1e6;
+  return {
+    q1: view(quartiles.q1),
+    median: view(quartiles.median),
+    q3: view(quartiles.q3),
+    own: mine === null ? null : view(mine),
+    own_quarter: mine === null ? null : quarterOf(mine, quartiles),
+  };
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+  await recordDays(
+    world,
+    org,
+    daysOf(28, () => '10'),
+    { workflow: 'w', customer_id: 'c' },
+  );
+  await call('POST', 'webhooks', { url: 'https://receiver.example/hook', events: ['limit.*'] });
+});
+afterAll(() => world.close());
+
+const call = async (method: string, path: string, body?: object) => {
+  const { status, json } = await world.request(method, `/v1/orgs/${org.id}/${path}`, {
+    key: org.ownerKey,
+    ...(body !== undefined && { body }),
+  });
+  expect(status).toBeLessThan(300);
+  return json;
+};
+const budget = (limit_usd: string, more: object = {}) =>
+  call('POST', 'budgets', { name: 'b', scope_kind: 'org', period: 'month', limit_usd, ...more });
+
+/** What the next turn tells. An org is looked at again after an hour. */
+async function told(of = org): Promise<Record<string, unknown>[]> {
+  world.clock.advanceSeconds(3_601);
+  const events = () =>
+    world.db.query<{ data: Record<string, unknown> }>(
+      `SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'limit.exhaustion_forecast' ORDER BY id`,
+      [of.id],
+    );
+  const before = (await events()).length;
+  const job = world.job('emit-exhaustion-forecasts');
+  expect(await job.runOnce()).toBe(false);
+  return (await events()).slice(before).map(({ data }) => data);
+}
+
+test('a limit that will run out in its window is told of once, and anew in the next window', async () => {
+  expect(await told()).toEqual([]);
+  const enough = await budget('1000');
+  expect(await told()).toEqual([]);
+  const short = await budget('200');
+  expect(await told()).toEqual([
+    {
+      limit_id: short.id,
+      kind: 'budget',
+      match: {},
+      unit: 'usd',
+      limit: '200',
+      used: '140',
+      window_start: '2026-11-01T00:00:00.000Z',
+      window_end: '2026-12-01T00:00:00.000Z',
+      runs_out_on: '2026-11-21',
+      earliest_on: expect.stringMatching(/^2026-11-/),
+      latest_on: expect.stringMatching(/^2026-11-/),
+      expected_at_window_end: expect.any(String),
+    },
+  ]);
+  expect(await told()).toEqual([]);
+  // Changed so that it moves inside the period.
+  await call('PATCH', `budgets/${enough.id}`, { limit_usd: '250' });
+  expect((await told()).map(({ limit_id }) => limit_id)).toEqual([enough.id]);
+  await call('DELETE', `budgets/${enough.id}`);
+  await call('DELETE', `budgets/${short.id}`);
+});
+
+test('two processes at once tell once', async () => {
+  const short = await budget('210');
+  world.clock.advanceSeconds(3_601);
+  const job = world.job('emit-exhaustion-forecasts');
+  await Promise.all([job.runOnce(), job.runOnce()]);
+  const events = await world.db.query(
+    `SELECT 1 AS one FROM outbox WHERE type = 'limit.exhaustion_forecast' AND data ->> 'limit_id' = $1`,
+    [short.id],
+  );
+  expect(events).toHaveLength(1);
+  await call('DELETE', `budgets/${short.id}`);
+});
+
+test('what is used up already is not foretold', async () => {
+  const spent = await budget('140');
+  expect(await told()).toEqual([]);
+  await call('DELETE', `budgets/${spent.id}`);
+});
+
+test('budgets of a scope, packs, caps and a prepaid balance alike', async () => {
+  await budget('160', { scope_kind: 'workflow', scope_id: 'w' });
+  await budget('160', { scope_kind: 'workflow', scope_id: 'other' });
+  await call('POST', 'credit-packs', { customer_id: 'c', amount_usd: '30' });
+  await call('POST', 'credit-packs', { customer_id: 'c', amount_usd: '5000' });
+  await world.request('PUT', `/v1/admin/orgs/${org.id}/prepaid`, {
+    key: world.operatorKey,
+    body: { enabled: true },
+  });
+  const topUp = (amount_usd: string) =>
+    world.request('POST', `/v1/admin/orgs/${org.id}/prepaid/top-ups`, {
+      key: world.operatorKey,
+      body: { amount_usd },
+    });
+  await topUp('100');
+  const kinds = (await told()).map(({ kind, match }) => [kind, match]);
+  expect(kinds).toEqual(
+    expect.arrayContaining([
+      ['budget', { workflow: 'w' }],
+      ['credits', { customer_id: 'c' }],
+      ['prepaid', {}],
+    ]),
+  );
+  expect(kinds).toHaveLength(3);
+  // A top-up that does not last is told of again; one that does is not.
+  await topUp('20');
+  expect((await told()).map(({ kind, window_end }) => [kind, window_end])).toEqual([['prepaid', null]]);
+  await topUp('5000');
+  expect(await told()).toEqual([]);
+});
+
+test('an org that nobody listens to, or with less than a week of history, is left alone', async () => {
+  const [silent, young] = [await world.createOrg(), await world.createOrg()];
+  for (const [of, days] of [
+    [silent, 28],
+    [young, 5],
+  ] as const) {
+    await recordDays(
+      world,
+      of,
+      daysOf(days, () => '10'),
+    );
+    await world.request('POST', `/v1/orgs/${of.id}/budgets`, {
+      key: of.ownerKey,
+      body: { name: 'b', scope_kind: 'org', period: 'year', limit_usd: '300' },
+    });
+  }
+  await world.request('POST', `/v1/orgs/${young.id}/webhooks`, {
+    key: young.ownerKey,
+    body: { url: 'https://receiver.example/hook', events: ['*'] },
+  });
+  await expect.poll(() => world.parts.events.wants(silent.id, 'limit.exhaustion_forecast')).toBe(false);
+  expect(await told(silent)).toEqual([]);
+  expect(await told(young)).toEqual([]);
+});
+
+test('an org with very many limits is gone through over several turns', async () => {
+  const many = await world.createOrg();
+  await world.request('POST', `/v1/orgs/${many.id}/webhooks`, {
+    key: many.ownerKey,
+    body: { url: 'https://receiver.example/hook', events: ['limit.exhaustion_forecast'] },
+  });
+  for (let customer = 0; customer < 30; customer += 1) {
+    await world.request('POST', `/v1/orgs/${many.id}/customer-limits`, {
+      key: many.ownerKey,
+      body: { customer_id: `c${String(customer).padStart(2, '0')}`, period: 'year', limit_usd: '100' },
+    });
+  }
+  await recordDays(
+    world,
+    many,
+    daysOf(9, () => '10'),
+    { customer_id: 'c29' },
+  );
+  const job = world.job('emit-exhaustion-forecasts');
+  const count = async () =>
+    (
+      await world.db.query(
+        `SELECT 1 AS one FROM outbox WHERE tenant_id = $1 AND type = 'limit.exhaustion_forecast'`,
+        [many.id],
+      )
+    ).length;
+  await job.runOnce();
+  expect(await count()).toBe(0);
+  // At once, without an hour in between.
+  await job.runOnce();
+  expect(await count()).toBe(1);
+});

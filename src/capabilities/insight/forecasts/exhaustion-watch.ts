@@ -1,0 +1,193 @@
+/**
+ * Tells, by an event, of limits that are expected to run out before their window ends: once per limit and window. What has
+ * no window is told of when it is expected to last no longer than a month, and again once more was bought.
+ *
+ * Each time a few orgs are looked at, of each a few groups of limits, so that it never takes more than a little: those whose
+ * books have moved lately and that somebody listens to. A large org is gone through over several turns.
+ */
+import type { EventType } from '../../../contract/events.ts';
+import { inUnit } from '../../../kernel/denial.ts';
+import { forecast } from '../../../kernel/forecast/forecast.ts';
+import { each, type Limit, type OrgLimits } from '../../../kernel/limits.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
+import type { SharedClock } from '../../../platform/clock.ts';
+import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { enqueueEvents } from '../../../platform/outbox.ts';
+import { dayMs, type Today, todayIn } from './calendar.ts';
+import { readHistory, type ScopeFilter, scopeFields } from './history.ts';
+import {
+  daysUntilEnds,
+  limitsNow,
+  limitsOfScope,
+  type Outlook,
+  outlooks,
+  viewOutlook,
+} from './limit-outlook.ts';
+import { type Measure, measures } from './measures.ts';
+import { claimDueOrgs, type DueOrg, deleteOldNotices, insertNotices, saveCheck } from './queries.ts';
+import { horizonDays } from './schema.ts';
+import { othersFirst } from './turns.ts';
+
+export interface WatchDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly clock: SharedClock;
+  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
+  /** Whether anybody in the org waits for the event. */
+  wants(orgId: string, type: EventType): boolean;
+}
+
+const eventType: EventType = 'limit.exhaustion_forecast';
+const everyMs = 60_000;
+const orgsPerRun = 5;
+const groupsPerOrg = 25;
+/** An org is looked at again after so long; if its books stand still for longer than that, not at all. */
+const restMs = 3_600_000;
+const activeMs = 2 * dayMs;
+const historyDaysMax = 90;
+/** Less than a week says too little to alarm anybody. */
+const historyDaysMin = 7;
+/** Of what has no window. */
+const noticeDays = 30;
+const noticesKeptMs = 400 * dayMs;
+const deletedPerRun = 500;
+
+/** Limits that count the same, and so share a forecast. */
+interface Group {
+  readonly name: string;
+  readonly scope: ScopeFilter;
+  readonly measure: Measure;
+}
+
+export function exhaustionWatch(deps: WatchDependencies): Job {
+  const { db, clock, orgLimits } = deps;
+
+  async function check({ org_id, after_group }: DueOrg, now: Date): Promise<void> {
+    if (!deps.wants(org_id, eventType)) {
+      return;
+    }
+    const limits = await orgLimits.get(org_id);
+    const today = todayIn(limits.timezone, now.getTime());
+    const toCome = groupsOf(limits, now.getTime()).filter(({ name }) => name > after_group);
+    const found: { readonly outlook: Outlook; readonly measure: Measure }[] = [];
+    const groups = toCome.slice(0, groupsPerOrg);
+    for (const group of groups) {
+      const outlook = await lookAhead(deps, limits, group, today, now);
+      found.push(...outlook.filter(isWorthTelling).map((one) => ({ outlook: one, measure: group.measure })));
+      await othersFirst();
+    }
+    const last = groups.at(-1);
+    const isDone = toCome.length <= groupsPerOrg || last === undefined;
+    await db.transaction(async (tx) => {
+      const keys = found.map(({ outlook }) => noticeKey(outlook));
+      const fresh = new Set(keys.length === 0 ? [] : await insertNotices(tx, org_id, keys, now));
+      await enqueueEvents(
+        tx,
+        found
+          .filter(({ outlook }) => fresh.has(noticeKey(outlook)))
+          .map(({ outlook, measure }) => ({
+            id: deps.ids.next('evt'),
+            tenantId: org_id,
+            type: eventType,
+            createdAt: now,
+            data: dataOf(outlook, measure, today),
+          })),
+      );
+      // What is left is due in the next turn.
+      const checkedAt = isDone ? now : new Date(now.getTime() - restMs - 1);
+      await saveCheck(tx, org_id, isDone ? '' : last.name, checkedAt);
+    });
+  }
+
+  return {
+    id: 'emit-exhaustion-forecasts',
+    everyMs,
+    async runOnce() {
+      const now = await agreedNow(db, clock);
+      const due = await claimDueOrgs(db, {
+        now,
+        bookedAfter: new Date(now.getTime() - activeMs),
+        checkedBefore: new Date(now.getTime() - restMs),
+        limit: orgsPerRun,
+      });
+      for (const org of due) {
+        await check(org, now);
+      }
+      await deleteOldNotices(db, new Date(now.getTime() - noticesKeptMs), deletedPerRun);
+      return false;
+    },
+  };
+}
+
+async function lookAhead(
+  { db, ledger }: WatchDependencies,
+  limits: OrgLimits,
+  { scope, measure }: Group,
+  today: Today,
+  now: Date,
+): Promise<Outlook[]> {
+  const { orgId, timezone } = limits;
+  const history = await readHistory(db, { orgId, scope, today, now, daysMax: historyDaysMax });
+  if (history.days.length < historyDaysMin) {
+    return [];
+  }
+  const ofScope = limitsOfScope(limits, scope, measure, now.getTime());
+  const current = await limitsNow({ db, ledger }, limits, scope, ofScope, now.getTime());
+  const days = Math.max(noticeDays, daysUntilEnds(ofScope, timezone, today, horizonDays.max));
+  const ahead = forecast(
+    history.days.map((day) => Number(measure.of(day))),
+    days,
+  );
+  return outlooks(current, ahead, today, timezone);
+}
+
+/** In an order that stays, so that the next turn can go on after the last one. Limits for each value are nobody's. */
+function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { unit, match, expiresAtMs } of all) {
+    const measure = Object.values(measures).find((one) => one.unit === unit);
+    const isForecast = Object.entries(match).every(
+      ([field, value]) => value !== each && scopeFields.some((name) => name === field),
+    );
+    if (measure !== undefined && isForecast && (expiresAtMs === null || expiresAtMs > nowMs)) {
+      const name = `${unit} ${JSON.stringify(match)}`;
+      groups.set(name, { name, scope: match as ScopeFilter, measure });
+    }
+  }
+  return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** What is used up already refuses by now, and is told of by another event. */
+function isWorthTelling({ limit, used, inWindow, runsOut }: Outlook): boolean {
+  const isNear = limit.span.kind !== 'lifetime' || (runsOut !== undefined && runsOut < noticeDays);
+  return inWindow && isNear && used < limit.capacity;
+}
+
+/** What has no window runs out anew once more was bought. */
+function noticeKey({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
+  return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
+}
+
+function dataOf(outlook: Outlook, measure: Measure, today: Today): object {
+  const { limit, window, used } = outlook;
+  const view = viewOutlook(outlook, measure, today);
+  return {
+    limit_id: limit.id,
+    kind: limit.kind,
+    match: view.match,
+    unit: limit.unit,
+    limit: inUnit(limit, limit.capacity),
+    used: inUnit(limit, used),
+    window_start: new Date(window.startMs).toISOString(),
+    window_end: view.window_end,
+    runs_out_on: view.runs_out_on,
+    earliest_on: view.earliest_on,
+    latest_on: view.latest_on,
+    expected_at_window_end: view.expected_at_window_end,
+  };
+}

@@ -1,0 +1,216 @@
+/** When limits run out if the days to come go as forecast: budgets, caps, quotas, plans, packs, prepaid balances. */
+import { inUnit } from '../../../kernel/denial.ts';
+import type { Forecast } from '../../../kernel/forecast/forecast.ts';
+import {
+  type DaysAhead,
+  dayOfRunningOut,
+  daysAhead,
+  daysOfPacksRunningOut,
+} from '../../../kernel/forecast/run-out.ts';
+import {
+  applicable,
+  counterKey,
+  each,
+  type Limit,
+  type OrgLimits,
+  type Scope,
+  windowOf,
+} from '../../../kernel/limits.ts';
+import { lifetime, type Window } from '../../../kernel/windows.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import { readSettled } from '../../../ledger/limits/counters.ts';
+import { nobody } from '../../../ledger/limits/limit-usage.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
+import type { ScopeFilter } from './history.ts';
+import type { Measure } from './measures.ts';
+
+/** A limit with what is used of it now. */
+export interface LimitNow {
+  readonly limit: Limit;
+  readonly window: Window;
+  readonly key: string;
+  readonly used: bigint;
+}
+
+/** Numbers of days from today, and what is expected. Undefined: not within what was looked at. */
+export interface Outlook extends LimitNow {
+  readonly runsOut: number | undefined;
+  readonly earliest: number | undefined;
+  readonly latest: number | undefined;
+  /** Before its window ends; of what has no window, at all. */
+  readonly inWindow: boolean;
+  /** What will be used of the window when it ends; null without one, or where it ends too far away. */
+  readonly usedAtEnd: number | null;
+}
+
+const countedKinds: readonly Limit['kind'][] = [
+  'plan_runs',
+  'plan_tokens',
+  'prepaid',
+  'quota',
+  'spend_cap',
+  'budget',
+  'customer',
+  'credits',
+];
+/** Of one scope; an org may have thousands of customers, but hardly a customer hundreds of packs. */
+const limitsMax = 100;
+
+export function scopeOfFilter(filter: ScopeFilter): Scope {
+  return { ...nobody, ...filter };
+}
+
+/** The limits that count just what the scope is about, no more and no less, in the unit of the measure. */
+export function limitsOfScope(
+  limits: OrgLimits,
+  filter: ScopeFilter,
+  measure: Measure,
+  nowMs: number,
+): Limit[] {
+  const scope = scopeOfFilter(filter);
+  const named = Object.keys(filter).sort().join();
+  return applicable(limits, scope)
+    .filter(
+      ({ kind, unit, match, expiresAtMs }) =>
+        countedKinds.includes(kind) &&
+        unit === measure.unit &&
+        Object.keys(match).sort().join() === named &&
+        (expiresAtMs === null || expiresAtMs > nowMs),
+    )
+    .slice(0, limitsMax);
+}
+
+export interface LimitReader {
+  readonly db: Queryable;
+  readonly ledger: Pick<Ledger, 'standings'>;
+}
+
+/** Settled and held of each now. Of a limit that counts each value by itself, what is settled of this one. */
+export async function limitsNow(
+  { db, ledger }: LimitReader,
+  { orgId, timezone }: OrgLimits,
+  filter: ScopeFilter,
+  limits: readonly Limit[],
+  nowMs: number,
+): Promise<LimitNow[]> {
+  const scope = scopeOfFilter(filter);
+  const standings = await ledger.standings(
+    orgId,
+    limits.map(({ id }) => id),
+  );
+  const found: LimitNow[] = [];
+  for (const limit of limits) {
+    const window = windowOf(limit, timezone, nowMs);
+    const key = counterKey(limit, window, scope);
+    const standing = standings.find((one) => one.limit.id === limit.id);
+    if (standing !== undefined) {
+      found.push({ limit, window, key, used: standing.settled + standing.held });
+    } else if (Object.values(limit.match).includes(each)) {
+      const { settled } = await readSettled(db, orgId, { limit, window, key }, scope);
+      found.push({ limit, window, key, used: settled });
+    }
+  }
+  return found;
+}
+
+/** How many days ahead a forecast has to go so that the windows of the limits end within it. */
+export function daysUntilEnds(
+  limits: readonly Limit[],
+  timezone: string,
+  today: Today,
+  daysMax: number,
+): number {
+  const ends = limits.map((limit) => windowOf(limit, timezone, middleOfDay(today, 0)).endMs);
+  const days = ends.map((endMs) => Math.ceil((endMs - today.startMs) / dayMs));
+  return Math.max(1, ...days.filter((count) => count <= daysMax));
+}
+
+export function outlooks(
+  limits: readonly LimitNow[],
+  { sums }: Pick<Forecast, 'sums'>,
+  today: Today,
+  orgTimezone: string,
+): Outlook[] {
+  const ahead = daysAhead(sums, today.left);
+  const packs = packOutlooks(limits, ahead, today);
+  return limits.map((one) => packs.get(one.limit.id) ?? windowOutlook(one, ahead, today, orgTimezone));
+}
+
+function windowOutlook(now: LimitNow, ahead: DaysAhead, today: Today, orgTimezone: string): Outlook {
+  const { limit, window, used } = now;
+  const windows = ahead.expected.map((_, day) =>
+    day === 0 || limit.span.kind === 'lifetime'
+      ? window.startMs
+      : windowOf(limit, orgTimezone, middleOfDay(today, day)).startMs,
+  );
+  const toCome = { capacity: Number(limit.capacity), left: Number(limit.capacity - used), windows };
+  const runsOut = dayOfRunningOut(toCome, ahead.expected);
+  const daysOfWindow = windows.findIndex((start) => start !== window.startMs);
+  const hasEnd = window !== lifetime && daysOfWindow !== -1;
+  return {
+    ...now,
+    runsOut,
+    earliest: dayOfRunningOut(toCome, ahead.high),
+    latest: dayOfRunningOut(toCome, ahead.low),
+    inWindow: runsOut !== undefined && (!hasEnd || runsOut < daysOfWindow),
+    usedAtEnd: hasEnd
+      ? ahead.expected.slice(0, daysOfWindow).reduce((total, day) => total + day, Number(used))
+      : null,
+  };
+}
+
+/** Packs of a customer are burned one after the other: the one that expires first, then the oldest. */
+function packOutlooks(limits: readonly LimitNow[], ahead: DaysAhead, today: Today): Map<string, Outlook> {
+  const inOrder = limits
+    .filter(({ limit }) => limit.kind === 'credits')
+    .sort(
+      (a, b) =>
+        (a.limit.expiresAtMs ?? Number.POSITIVE_INFINITY) -
+          (b.limit.expiresAtMs ?? Number.POSITIVE_INFINITY) || a.limit.createdAtMs - b.limit.createdAtMs,
+    );
+  const packs = inOrder.map(({ limit, used }) => ({
+    left: Number(limit.capacity - used),
+    lastDay: limit.expiresAtMs === null ? null : Math.floor((limit.expiresAtMs - today.startMs) / dayMs),
+  }));
+  const [expected, earliest, latest] = [ahead.expected, ahead.high, ahead.low].map((days) =>
+    daysOfPacksRunningOut(packs, days),
+  );
+  return new Map(
+    inOrder.map((now, index) => [
+      now.limit.id,
+      {
+        ...now,
+        runsOut: expected?.[index],
+        earliest: earliest?.[index],
+        latest: latest?.[index],
+        inWindow: expected?.[index] !== undefined,
+        usedAtEnd: null,
+      },
+    ]),
+  );
+}
+
+/** As events and answers tell it. */
+export function viewOutlook(outlook: Outlook, measure: Measure, today: Today) {
+  const { limit, window, used, usedAtEnd } = outlook;
+  const date = (daysLater: number | undefined) =>
+    daysLater === undefined ? null : dateOf(today.number + daysLater);
+  const hasWindow = window !== lifetime;
+  return {
+    limit_id: limit.id,
+    kind: limit.kind,
+    match: { ...limit.match } as Record<string, string>,
+    unit: limit.unit,
+    limit: String(inUnit(limit, limit.capacity)),
+    used: String(inUnit(limit, used)),
+    window_start: hasWindow ? new Date(window.startMs).toISOString() : null,
+    window_end: hasWindow ? new Date(window.endMs).toISOString() : null,
+    expires_at: limit.expiresAtMs === null ? null : new Date(limit.expiresAtMs).toISOString(),
+    runs_out_on: date(outlook.runsOut),
+    earliest_on: date(outlook.earliest),
+    latest_on: date(outlook.latest),
+    runs_out_in_window: outlook.inWindow,
+    expected_at_window_end: usedAtEnd === null ? null : measure.estimate(usedAtEnd),
+  };
+}

@@ -1,0 +1,62 @@
+/** What can be forecast: how it is read from usage, and how it is written. */
+import type { Unit } from '../../../kernel/limits.ts';
+import { formatUsd } from '../../../kernel/money.ts';
+import type { DayOfUse } from './history.ts';
+
+export const measureNames = ['spend', 'runs', 'tokens'] as const;
+export type MeasureName = (typeof measureNames)[number];
+
+export interface Measure {
+  readonly name: MeasureName;
+  /** That of the limits that count it. */
+  readonly unit: Unit;
+  /** Exact; nanodollars for spend. */
+  of(day: DayOfUse): bigint;
+  /** What was counted, to the last digit. */
+  exact(amount: bigint): string;
+  /** What is estimated. More digits than these would claim a precision that no forecast has. */
+  estimate(amount: number): string;
+}
+
+export const measures: Readonly<Record<MeasureName, Measure>> = {
+  spend: {
+    name: 'spend',
+    unit: 'usd',
+    of: ({ usd_nanos }) => BigInt(usd_nanos),
+    exact: formatUsd,
+    estimate: estimatedUsd,
+  },
+  runs: {
+    name: 'runs',
+    unit: 'requests',
+    of: ({ runs }) => BigInt(runs),
+    exact: String,
+    estimate: (amount) => String(hundredths(amount)),
+  },
+  tokens: {
+    name: 'tokens',
+    unit: 'tokens',
+    of: tokensOf,
+    exact: String,
+    estimate: (amount) => wholeText(amount),
+  },
+};
+
+/** Cached and cache-write tokens are part of the input. */
+export function tokensOf(day: DayOfUse): bigint {
+  return BigInt(day.input_tokens) + BigInt(day.output_tokens);
+}
+
+/** To the millionth of a dollar. */
+export function estimatedUsd(nanos: number): string {
+  return formatUsd(BigInt(Math.round(nanos / 1_000)) * 1_000n);
+}
+
+export function hundredths(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** Without an exponent, however large. */
+function wholeText(value: number): string {
+  return BigInt(Math.round(value)).toString();
+}

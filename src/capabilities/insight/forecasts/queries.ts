@@ -1,0 +1,157 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type ScenarioChanges, type ScenarioFilters, scenarioSorts } from './scenario-schema.ts';
+
+export interface ScenarioRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly changes: ScenarioChanges;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const columns = 'org_id, id, name, description, changes, created_at, updated_at';
+
+/** Throws the unique violation of `capacity_scenarios_name` where another has the name. */
+export async function upsertScenario(tx: Queryable, row: ScenarioRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO capacity_scenarios (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (org_id, id) DO UPDATE SET (${columns}) = ROW ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      row.org_id,
+      row.id,
+      row.name,
+      row.description,
+      JSON.stringify(row.changes),
+      row.created_at,
+      row.updated_at,
+    ],
+  );
+}
+
+export async function deleteScenario(tx: Queryable, orgId: string, id: string): Promise<void> {
+  await tx.query('DELETE FROM capacity_scenarios WHERE org_id = $1 AND id = $2', [orgId, id]);
+}
+
+export async function countScenarios(db: Queryable, orgId: string): Promise<number> {
+  const [row] = await db.query<{ count: bigint }>(
+    'SELECT count(*)::int8 AS count FROM capacity_scenarios WHERE org_id = $1',
+    [orgId],
+  );
+  return Number(row?.count ?? 0n);
+}
+
+export async function findScenario(
+  db: Queryable,
+  orgId: string,
+  id: string,
+): Promise<ScenarioRow | undefined> {
+  const [row] = await db.query<ScenarioRow>(
+    `SELECT ${columns} FROM capacity_scenarios WHERE org_id = $1 AND id = $2`,
+    [orgId, id],
+  );
+  return row;
+}
+
+/** By its id or by its name; an id is nobody's name by accident. */
+export async function findScenarioNamed(
+  db: Queryable,
+  orgId: string,
+  idOrName: string,
+): Promise<ScenarioRow | undefined> {
+  const [row] = await db.query<ScenarioRow>(
+    `SELECT ${columns} FROM capacity_scenarios WHERE org_id = $1 AND (id = $2 OR name = $2)
+      ORDER BY id = $2 DESC LIMIT 1`,
+    [orgId, idOrName],
+  );
+  return row;
+}
+
+export async function listScenarios(
+  db: Queryable,
+  orgId: string,
+  query: ScenarioFilters,
+): Promise<PageOf<ScenarioRow>> {
+  return selectPage<ScenarioRow>(db, {
+    select: `SELECT ${columns} FROM capacity_scenarios`,
+    where: [
+      ['org_id = ?', orgId],
+      ['name = ?', query.name],
+    ],
+    sorts: scenarioSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}
+
+export interface DueOrg {
+  readonly org_id: string;
+  readonly after_group: string;
+}
+
+/**
+ * Orgs whose books have moved lately and whose limits were not forecast since `checkedBefore`, claimed: of several
+ * processes that ask at once, one gets an org.
+ */
+export async function claimDueOrgs(
+  db: Queryable,
+  {
+    now,
+    bookedAfter,
+    checkedBefore,
+    limit,
+  }: { now: Date; bookedAfter: Date; checkedBefore: Date; limit: number },
+): Promise<DueOrg[]> {
+  return db.query<DueOrg>(
+    `INSERT INTO forecast_checks AS there (org_id, checked_at, after_group)
+     SELECT booked.org_id, $1, ''
+       FROM ledger_orgs booked LEFT JOIN forecast_checks checked ON checked.org_id = booked.org_id
+      WHERE booked.last_at > $2 AND coalesce(checked.checked_at < $3, true)
+        AND EXISTS (SELECT 1 FROM limits WHERE limits.org_id = booked.org_id AND limits.ended_at IS NULL)
+      ORDER BY checked.checked_at NULLS FIRST, booked.org_id LIMIT $4
+     ON CONFLICT (org_id) DO UPDATE SET checked_at = excluded.checked_at WHERE there.checked_at < $3
+     RETURNING org_id, after_group`,
+    [now, bookedAfter, checkedBefore, limit],
+  );
+}
+
+/** Where the next look at the org goes on, and from when on it is due: at once where not everything was looked at. */
+export async function saveCheck(
+  tx: Queryable,
+  orgId: string,
+  afterGroup: string,
+  checkedAt: Date,
+): Promise<void> {
+  await tx.query('UPDATE forecast_checks SET after_group = $2, checked_at = $3 WHERE org_id = $1', [
+    orgId,
+    afterGroup,
+    checkedAt,
+  ]);
+}
+
+/** Those of the counters that were not told of before. */
+export async function insertNotices(
+  tx: Queryable,
+  orgId: string,
+  counterKeys: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  const fresh = await tx.query<{ counter_key: string }>(
+    `INSERT INTO forecast_notices (org_id, counter_key, told_at) SELECT $1, unnest($2::text[]), $3
+     ON CONFLICT DO NOTHING RETURNING counter_key`,
+    [orgId, counterKeys, now],
+  );
+  return fresh.map(({ counter_key }) => counter_key);
+}
+
+/** No window is longer than a year. */
+export async function deleteOldNotices(db: Queryable, before: Date, limit: number): Promise<void> {
+  await db.query(
+    `DELETE FROM forecast_notices WHERE (org_id, counter_key) IN (
+       SELECT org_id, counter_key FROM forecast_notices WHERE told_at < $1 LIMIT $2
+     )`,
+    [before, limit],
+  );
+}

@@ -1,0 +1,157 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { type CapacityDependencies, forecastCapacity } from './capacity-forecast.ts';
+import { forecastLinearly } from './linear-forecast.ts';
+import { listScenarios, type ScenarioRow } from './queries.ts';
+import { CreateScenario, PatchScenario, ScenarioFilters, ScenarioView } from './scenario-schema.ts';
+import {
+  changeScenario,
+  createScenario,
+  removeScenario,
+  requireScenario,
+  viewScenario,
+} from './scenarios.ts';
+import {
+  CapacityForecastQuery,
+  CapacityForecastView,
+  LinearForecastQuery,
+  LinearForecastView,
+} from './schema.ts';
+import { forecastSeries, type SeriesDependencies } from './series-forecasts.ts';
+import { ForecastsQuery, ForecastsView } from './series-schema.ts';
+
+export interface ForecastDependencies extends SeriesDependencies, CapacityDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const reader = { kind: 'org', scope: 'forecasts:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'forecasts:write', role: 'admin' } as const;
+
+export function forecastRoutes(deps: ForecastDependencies): Route[] {
+  const { db, ids } = deps;
+  return [
+    read({
+      id: 'forecasts.list',
+      path: '/v1/orgs/{id}/forecasts',
+      summary: 'Forecast spend, runs or tokens, and when limits run out',
+      description:
+        'Of all runs, of those of one model, workflow, deployment, department, team, customer, provider or key, or with ' +
+        '`group_by` of each of the largest. Models with and without weekdays and trend are tried on the past, and the best ' +
+        'is taken; bands come from how far it was off. Each limit that counts just that is told with the day on which it ' +
+        'is expected to run out.',
+      access: reader,
+      query: ForecastsQuery,
+      response: ForecastsView,
+      handler: ({ params, query, now }) => forecastSeries(deps, params.id, query, now),
+    }),
+    read({
+      id: 'forecasts.linear',
+      path: '/v1/forecast',
+      summary: "Project a deployment's return by team count",
+      description:
+        'What the runs of the deployment were worth and cost in the last 30 days, for so many teams instead of those ' +
+        'observed: in proportion, without diminishing returns. Without runs every figure is zero.',
+      access: reader,
+      query: LinearForecastQuery,
+      response: LinearForecastView,
+      handler: ({ caller, query, now }) => forecastLinearly(db, caller.tenantId, query, now),
+    }),
+    read({
+      id: 'forecasts.capacity',
+      path: '/v1/capacity/forecasts',
+      summary: 'Project spend and volume day by day, and the return by team count',
+      description:
+        'From up to 180 whole days of history, by the model that would have told the last weeks best. Four days in five should ' +
+        'lie within `low` and `high`, and so should the total. Today is the first day projected, as a whole. With a scenario, ' +
+        'the forecast is as that has it, and `baseline` as things are. `teams` says what more teams would bring, by a curve of ' +
+        'diminishing returns, and up to which count another one pays.',
+      access: reader,
+      query: CapacityForecastQuery,
+      response: CapacityForecastView,
+      errors: ['not_found'],
+      handler: ({ caller, query, now }) => forecastCapacity(deps, caller.tenantId, query, now),
+    }),
+    write({
+      id: 'capacity_scenarios.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/capacity-scenarios',
+      summary: 'Create a capacity scenario',
+      description:
+        'Growth, teams, another mix of models, prices, seasons, a new deployment: any of them together.',
+      access: admin,
+      body: CreateScenario,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 201,
+      response: ScenarioView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const row = await createScenario(tx, ids, now, params.id, body);
+        const after = viewScenario(row);
+        return { body: after, changes: [scenarioChange(row, { after })] };
+      },
+    }),
+    read({
+      id: 'capacity_scenarios.list',
+      path: '/v1/orgs/{id}/capacity-scenarios',
+      summary: 'List capacity scenarios',
+      access: reader,
+      query: ScenarioFilters,
+      response: page(ScenarioView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listScenarios(db, params.id, query);
+        return { data: data.map(viewScenario), next_cursor };
+      },
+    }),
+    read({
+      id: 'capacity_scenarios.read',
+      path: '/v1/orgs/{id}/capacity-scenarios/{scenario_id}',
+      summary: 'Read a capacity scenario',
+      access: reader,
+      response: ScenarioView,
+      handler: async ({ params }) => viewScenario(await requireScenario(db, params.id, params.scenario_id)),
+    }),
+    write({
+      id: 'capacity_scenarios.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/capacity-scenarios/{scenario_id}',
+      summary: 'Change a capacity scenario',
+      description: '`changes` is replaced as a whole.',
+      access: admin,
+      body: PatchScenario,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: ScenarioView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await changeScenario(tx, now, params.id, params.scenario_id, body);
+        const view = viewScenario(after);
+        return {
+          body: view,
+          changes: [scenarioChange(after, { before: viewScenario(before), after: view })],
+        };
+      },
+    }),
+    write({
+      id: 'capacity_scenarios.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/capacity-scenarios/{scenario_id}',
+      summary: 'Delete a capacity scenario',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const row = await removeScenario(tx, params.id, params.scenario_id);
+        const before = viewScenario(row);
+        const after = { ...before, deleted_at: now.toISOString() };
+        return { body: {}, changes: [scenarioChange(row, { before, after })] };
+      },
+    }),
+  ];
+}
+
+function scenarioChange({ org_id, id }: ScenarioRow, parts: Partial<Change>): Change {
+  return { tenantId: org_id, target: { kind: 'capacity_scenario', id }, ...parts };
+}

@@ -1,0 +1,124 @@
+/** What a scenario makes of a forecast: factors of volume and price by day, and what a new deployment adds. Pure. */
+import type { Estimate, Forecast } from '../../../kernel/forecast/forecast.ts';
+import { parseUsd } from '../../../kernel/money.ts';
+import { numberOf } from './calendar.ts';
+import type { ScenarioChanges } from './scenario-schema.ts';
+
+/** What the runs of a model took, in the days that the mix is told by. */
+export interface ModelUse {
+  readonly model: string;
+  readonly costNanos: number;
+}
+
+export interface Situation {
+  /** The first day ahead, counted since 1970, and how many there are. */
+  readonly firstDay: number;
+  readonly days: number;
+  readonly teamsObserved: number;
+  /** After the moves of the mix. Their sum against that before them is what the mix changes. */
+  readonly mixed: readonly ModelUse[];
+  readonly costBeforeMix: number;
+  /** Whether the new deployment is among what is forecast. */
+  readonly countsDeployment: (name: string) => boolean;
+}
+
+/** For each day ahead. */
+export interface Effects {
+  readonly volume: readonly number[];
+  /** The same without the number of teams: what happens to the value of each. */
+  readonly volumePerTeam: readonly number[];
+  readonly price: readonly number[];
+  readonly addedCostNanos: readonly number[];
+  readonly addedRuns: readonly number[];
+  readonly addedTokens: readonly number[];
+}
+
+const daysPerMonth = 365.25 / 12;
+
+export function effectsOf(changes: ScenarioChanges, situation: Situation): Effects {
+  const { firstDay, days, teamsObserved } = situation;
+  const each = (of: (day: number, index: number) => number) =>
+    Array.from({ length: days }, (_, index) => of(firstDay + index, index));
+  const growth = 1 + (changes.growth_percent_per_month ?? 0) / 100;
+  const volumePerTeam = each(
+    (day, index) => growth ** (index / daysPerMonth) * seasonAt(changes.seasonality, day),
+  );
+  const teams = changes.teams === undefined ? 1 : changes.teams / Math.max(1, teamsObserved);
+  const ramp = each((day) => rampAt(changes.new_deployment, situation, day));
+  const added = changes.new_deployment;
+  const addedCost = Number(parseUsd(added?.daily_cost_usd ?? '0') ?? 0n);
+  return {
+    volume: volumePerTeam.map((factor) => factor * teams),
+    volumePerTeam,
+    price: each((day) => priceAt(changes.price_changes ?? [], situation, day)),
+    addedCostNanos: ramp.map((part) => part * addedCost),
+    addedRuns: ramp.map((part) => part * (added?.daily_runs ?? 0)),
+    addedTokens: ramp.map((part) => part * (added?.daily_tokens ?? 0)),
+  };
+}
+
+/** 1970 began on a Thursday. */
+function weekdayOf(day: number): number {
+  return (((day + 3) % 7) + 7) % 7;
+}
+
+function seasonAt(seasonality: ScenarioChanges['seasonality'], day: number): number {
+  const weekday = (seasonality?.weekday_percents?.[weekdayOf(day)] ?? 100) / 100;
+  return (seasonality?.periods ?? [])
+    .filter(({ from, to }) => numberOf(from) <= day && day <= numberOf(to))
+    .reduce((factor, { percent }) => (factor * percent) / 100, weekday);
+}
+
+/** From nothing on the day before it starts, in equal steps, to all of it. */
+function rampAt(added: ScenarioChanges['new_deployment'], situation: Situation, day: number): number {
+  if (added === undefined || !situation.countsDeployment(added.name)) {
+    return 0;
+  }
+  const running = day - (added.starts_on === undefined ? situation.firstDay : numberOf(added.starts_on)) + 1;
+  return running <= 0 ? 0 : Math.min(1, running / ((added.ramp_days ?? 0) + 1));
+}
+
+/** Each model's part of the cost at its new price. Without any cost, only what holds for every model can be said. */
+function priceAt(
+  priceChanges: NonNullable<ScenarioChanges['price_changes']>,
+  { mixed, costBeforeMix }: Situation,
+  day: number,
+): number {
+  const inForce = priceChanges.filter(({ from }) => from === undefined || numberOf(from) <= day);
+  const factorOf = (model: string | undefined) =>
+    inForce
+      .filter((one) => one.model === undefined || one.model === model)
+      .reduce((factor, { percent }) => factor * (1 + percent / 100), 1);
+  if (costBeforeMix <= 0) {
+    return factorOf(undefined);
+  }
+  return mixed.reduce((sum, { model, costNanos }) => sum + costNanos * factorOf(model), 0) / costBeforeMix;
+}
+
+/** The forecast with each day multiplied and added to; a sum keeps its band's width in proportion. */
+export function withEffects(
+  { days, sums }: Pick<Forecast, 'days' | 'sums'>,
+  factors: readonly number[],
+  added: readonly number[],
+): Pick<Forecast, 'days' | 'sums'> {
+  const changed = days.map((day, index) => scaled(day, factors[index] ?? 1, added[index] ?? 0));
+  let [total, before] = [0, 0];
+  let addedUp = 0;
+  return {
+    days: changed,
+    sums: sums.map((sum, index) => {
+      addedUp += added[index] ?? 0;
+      total += (days[index]?.expected ?? 0) * (factors[index] ?? 1);
+      before += days[index]?.expected ?? 0;
+      return scaled(sum, before === 0 ? (factors[index] ?? 1) : total / before, addedUp);
+    }),
+  };
+}
+
+function scaled({ expected, low, high }: Estimate, factor: number, added: number): Estimate {
+  return {
+    expected: expected * factor + added,
+    low: low === null ? null : low * factor + added,
+    high: high === null ? null : high * factor + added,
+  };
+}

@@ -1,0 +1,143 @@
+/** The life of a scenario: what an organization wants to know the cost of before it does it. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import { isUniqueViolation, type Queryable, type Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { dateOf, numberOf } from './calendar.ts';
+import {
+  countScenarios,
+  deleteScenario,
+  findScenario,
+  findScenarioNamed,
+  type ScenarioRow,
+  upsertScenario,
+} from './queries.ts';
+import {
+  type CreateScenario,
+  type PatchScenario,
+  type ScenarioChanges,
+  type ScenarioView,
+  scenariosPerOrgMax,
+} from './scenario-schema.ts';
+
+export function viewScenario(row: ScenarioRow): ScenarioView {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    changes: row.changes,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export async function createScenario(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  orgId: string,
+  { name, description, changes }: CreateScenario,
+): Promise<ScenarioRow> {
+  checkDays(changes);
+  // Under the org's lock, so that two that come at once are not both the last that fits.
+  await lockOrg(tx, orgId);
+  if ((await countScenarios(tx, orgId)) >= scenariosPerOrgMax) {
+    throw refuse('conflict', `An organization has at most ${scenariosPerOrgMax} scenarios.`);
+  }
+  const row: ScenarioRow = {
+    org_id: orgId,
+    id: ids.next('scn'),
+    name,
+    description: description ?? null,
+    changes,
+    created_at: now,
+    updated_at: now,
+  };
+  await save(tx, row);
+  return row;
+}
+
+export async function changeScenario(
+  tx: Transaction,
+  now: Date,
+  orgId: string,
+  id: string,
+  patch: PatchScenario,
+): Promise<{ readonly before: ScenarioRow; readonly after: ScenarioRow }> {
+  checkDays(patch.changes ?? {});
+  await lockOrg(tx, orgId);
+  const before = await requireScenario(tx, orgId, id);
+  const after = { ...before, ...patch, updated_at: now };
+  await save(tx, after);
+  return { before, after };
+}
+
+export async function removeScenario(tx: Transaction, orgId: string, id: string): Promise<ScenarioRow> {
+  await lockOrg(tx, orgId);
+  const row = await requireScenario(tx, orgId, id);
+  await deleteScenario(tx, orgId, id);
+  return row;
+}
+
+export async function requireScenario(db: Queryable, orgId: string, id: string): Promise<ScenarioRow> {
+  return found(await findScenario(db, orgId, id));
+}
+
+export async function requireScenarioNamed(
+  db: Queryable,
+  orgId: string,
+  idOrName: string,
+): Promise<ScenarioRow> {
+  return found(await findScenarioNamed(db, orgId, idOrName));
+}
+
+function found(row: ScenarioRow | undefined): ScenarioRow {
+  if (row === undefined) {
+    throw refuse('not_found', 'There is no such scenario.');
+  }
+  return row;
+}
+
+async function save(tx: Transaction, row: ScenarioRow): Promise<void> {
+  try {
+    await upsertScenario(tx, row);
+  } catch (error) {
+    throw isUniqueViolation(error, 'capacity_scenarios_name')
+      ? refuse('conflict', 'Another scenario has this name.')
+      : error;
+  }
+}
+
+/** Refuses days that no calendar has, and periods that end before they begin. */
+function checkDays({ price_changes = [], seasonality, new_deployment }: ScenarioChanges): void {
+  const periods = seasonality?.periods ?? [];
+  const given: [string, string | undefined][] = [
+    ...price_changes.map(({ from }, index): [string, string | undefined] => [
+      `changes.price_changes[${index}].from`,
+      from,
+    ]),
+    ...periods.flatMap(({ from, to }, index): [string, string][] => [
+      [`changes.seasonality.periods[${index}].from`, from],
+      [`changes.seasonality.periods[${index}].to`, to],
+    ]),
+    ['changes.new_deployment.starts_on', new_deployment?.starts_on],
+  ];
+  const faults: FieldError[] = given
+    .filter(([, text]) => text !== undefined && !isDay(text))
+    .map(([field]) => ({ field, code: 'invalid_format', message: 'There is no such day.' }));
+  for (const [index, { from, to }] of periods.entries()) {
+    if (isDay(from) && isDay(to) && to < from) {
+      const message = 'This has to be `from` or a later day.';
+      faults.push({ field: `changes.seasonality.periods[${index}].to`, code: 'out_of_range', message });
+    }
+  }
+  if (faults.length > 0) {
+    throw refuseFields(faults);
+  }
+}
+
+function isDay(text: string): boolean {
+  const number = numberOf(text);
+  return Number.isFinite(number) && dateOf(number) === text;
+}

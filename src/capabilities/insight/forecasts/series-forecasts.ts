@@ -1,0 +1,176 @@
+/** Spend, runs or tokens of everything, of one scope, or of the largest of a kind: what comes, and which limits run out. */
+import { refuseFields } from '../../../contract/refusal.ts';
+import { coverage } from '../../../kernel/forecast/bands.ts';
+import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
+import type { OrgLimits } from '../../../kernel/limits.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { sumUsage } from '../usage/index.ts';
+import { dateOf, daysBefore, type Today, todayIn } from './calendar.ts';
+import { type History, readHistory, type ScopeField, type ScopeFilter, scopeFields } from './history.ts';
+import { daysUntilEnds, limitsNow, limitsOfScope, outlooks, viewOutlook } from './limit-outlook.ts';
+import { type Measure, measures } from './measures.ts';
+import { horizonDays } from './schema.ts';
+import {
+  type ForecastsQuery,
+  type ForecastsView,
+  type ForecastView,
+  groupsShown,
+  historyDays,
+} from './series-schema.ts';
+import { othersFirst } from './turns.ts';
+
+export interface SeriesDependencies {
+  readonly db: Database;
+  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
+}
+
+interface Wanted {
+  readonly measure: Measure;
+  readonly limits: OrgLimits;
+  readonly today: Today;
+  readonly now: Date;
+  readonly horizon: number;
+  readonly historyDaysMax: number;
+}
+
+export async function forecastSeries(
+  deps: SeriesDependencies,
+  orgId: string,
+  query: ForecastsQuery,
+  now: Date,
+): Promise<ForecastsView> {
+  const scope = scopeIn(query);
+  const limits = await deps.orgLimits.get(orgId);
+  const wanted: Wanted = {
+    measure: measures[query.measure ?? 'spend'],
+    limits,
+    today: todayIn(limits.timezone, now.getTime()),
+    now,
+    horizon: query.horizon_days ?? horizonDays.fallback,
+    historyDaysMax: query.history_days ?? historyDays.fallback,
+  };
+  const scopes =
+    query.group_by === undefined
+      ? [scope]
+      : await largest(deps.db, wanted, query.group_by, query.limit ?? groupsShown.fallback);
+  const data: ForecastView[] = [];
+  for (const one of scopes) {
+    data.push(await forecastScope(deps, wanted, one));
+    await othersFirst();
+  }
+  return {
+    measure: wanted.measure.name,
+    unit: wanted.measure.unit,
+    timezone: limits.timezone,
+    horizon_days: wanted.horizon,
+    coverage,
+    data,
+  };
+}
+
+/** One field at most, and none together with groups: limits are about one thing at a time too. */
+function scopeIn(query: ForecastsQuery): ScopeFilter {
+  const given = scopeFields.filter((name) => query[name] !== undefined);
+  const surplus = query.group_by === undefined ? given.slice(1) : given;
+  if (surplus.length > 0) {
+    throw refuseFields(
+      surplus.map((field) => ({
+        field,
+        code: 'too_many',
+        message: 'A forecast is about one field, or about the groups of one.',
+      })),
+    );
+  }
+  return Object.fromEntries(given.map((name) => [name, query[name]]));
+}
+
+/** Those that cost most. Runs that do not say are in none. */
+async function largest(
+  db: Database,
+  { limits, today, now, historyDaysMax }: Wanted,
+  field: ScopeField,
+  count: number,
+): Promise<ScopeFilter[]> {
+  const { groups } = await sumUsage(db, {
+    orgId: limits.orgId,
+    range: { fromMs: daysBefore(today, historyDaysMax)[0] as number, toMs: today.endMs },
+    now,
+    filters: {},
+    groupBy: [{ kind: 'field', name: field }],
+    after: undefined,
+    limit: count + 1,
+  });
+  return groups
+    .flatMap(({ values: [value] }) => (value === undefined || value === '' ? [] : [{ [field]: value }]))
+    .slice(0, count);
+}
+
+async function forecastScope(
+  deps: SeriesDependencies,
+  wanted: Wanted,
+  scope: ScopeFilter,
+): Promise<ForecastView> {
+  const { measure, limits, today, now, horizon } = wanted;
+  const { orgId } = limits;
+  const history = await readHistory(deps.db, {
+    orgId,
+    scope,
+    today,
+    now,
+    daysMax: wanted.historyDaysMax,
+  });
+  const nowMs = now.getTime();
+  const ofScope = limitsOfScope(limits, scope, measure, nowMs);
+  const current = await limitsNow(deps, limits, scope, ofScope, nowMs);
+  const days = Math.max(horizon, daysUntilEnds(ofScope, limits.timezone, today, horizonDays.max));
+  const ahead = forecast(
+    history.days.map((day) => Number(measure.of(day))),
+    days,
+  );
+  return {
+    scope: { ...scope } as Record<string, string>,
+    method: ahead.method,
+    quality: qualityFor(history.days.length, horizon),
+    backtest: viewBacktest(ahead, measure),
+    ...viewDays(history, ahead, { measure, today, horizon }),
+    limits: outlooks(current, ahead, today, limits.timezone).map((one) => viewOutlook(one, measure, today)),
+  };
+}
+
+type Shown = Pick<Wanted, 'measure' | 'today' | 'horizon'>;
+
+function viewDays({ days, today: soFar }: History, ahead: Forecast, { measure, today, horizon }: Shown) {
+  const estimate = ({ expected, low, high }: Estimate) => ({
+    expected: measure.estimate(expected),
+    low: low === null ? null : measure.estimate(low),
+    high: high === null ? null : measure.estimate(high),
+  });
+  return {
+    history: days.map((day, index) => ({
+      date: dateOf(today.number - days.length + index),
+      value: measure.exact(measure.of(day)),
+    })),
+    today: { date: dateOf(today.number), value: measure.exact(measure.of(soFar)) },
+    forecast: ahead.days.slice(0, horizon).map((day, index) => ({
+      date: dateOf(today.number + index),
+      ...estimate(day),
+    })),
+    total: estimate(ahead.sums[horizon - 1] as Estimate),
+  };
+}
+
+function viewBacktest({ backtest }: Forecast, measure: Measure): ForecastView['backtest'] {
+  if (backtest === undefined) {
+    return null;
+  }
+  const { meanAbsoluteError, seasonalNaiveError, origins, stepsAhead } = backtest;
+  return {
+    mean_absolute_error: measure.estimate(meanAbsoluteError),
+    seasonal_naive_error: seasonalNaiveError === null ? null : measure.estimate(seasonalNaiveError),
+    origins,
+    days_ahead: stepsAhead,
+  };
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const metric = async (name: string) => {
+  const { text } = await world.request('GET', '/metrics');
+  return new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1];
+};
+const check = () => world.runJob('reconcile-ledger');
+const spend = (org: TestOrg, body: object) =>
+  world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', ...body } });
+const faults = () => world.logLines.filter((line) => line.includes('the books do not agree'));
+
+test('a fault is found without anyone asking, shows in the metrics and the log, and goes when it is mended', async () => {
+  const org = await world.createOrg();
+  await spend(org, { cost_usd: '1' });
+  world.clock.advanceSeconds(1);
+  await check();
+  expect(await metric('svc_ledger_drift')).toBe('0');
+  await world.db.query('UPDATE runs SET cost_nanos = 1500000000 WHERE org_id = $1', [org.id]);
+  // Nothing was booked since, so there is nothing new to look at.
+  await check();
+  expect(faults()).toEqual([]);
+  world.clock.advanceSeconds(1);
+  await spend(org, { cost_usd: '1' });
+  await check();
+  expect(await metric('svc_ledger_drift')).toBe('0.5');
+  expect(faults()).toHaveLength(1);
+  await world.db.query('UPDATE runs SET cost_nanos = 1000000000 WHERE org_id = $1', [org.id]);
+  const { json } = await world.request('GET', `/v1/orgs/${org.id}/ledger/reconciliation`, {
+    key: org.ownerKey,
+  });
+  expect(json).toMatchObject({ balanced: true, drift_usd: '0' });
+  expect(await metric('svc_ledger_drift')).toBe('0');
+});
+
+test('no org is forgotten, however many there are', async () => {
+  const orgs: TestOrg[] = [];
+  for (let i = 0; i < 23; i += 1) {
+    const org = await world.createOrg();
+    orgs.push(org);
+    await spend(org, { cost_usd: '1' });
+  }
+  await world.db.query('UPDATE runs SET cost_nanos = 2000000000 WHERE org_id = ANY($1)', [
+    orgs.map(({ id }) => id),
+  ]);
+  for (let i = 0; i < 3; i += 1) {
+    world.clock.advanceSeconds(1);
+    await check();
+  }
+  expect(await metric('svc_ledger_drift')).toBe('23');
+});
+
+test('open holds are counted, and how long the oldest is overdue', async () => {
+  const org = await world.createOrg();
+  await world.request('POST', '/v1/edge/decision', {
+    key: org.ownerKey,
+    body: { model: 'm', estimated_cost_usd: '1' },
+  });
+  expect(await metric('svc_open_holds')).toBe('1');
+  expect(await metric('svc_oldest_overdue_hold_seconds')).toBe('0');
+});
+
+test('decisions are counted by outcome and code', async () => {
+  const org = await world.createOrg();
+  await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: '1' } });
+  const count = async (labels: string) => Number((await metric(`svc_decisions_total\\{${labels}\\}`)) ?? 0);
+  const allowed = 'surface="run",outcome="allow",code=""';
+  const denied = 'surface="run",outcome="deny",code="spend_cap_exceeded"';
+  const before = [await count(allowed), await count(denied)];
+  await spend(org, { cost_usd: '0.5' });
+  await spend(org, { cost_usd: '2' });
+  await world.request('POST', '/v1/runs/bulk', {
+    key: org.ownerKey,
+    body: {
+      runs: [
+        { model: 'm', cost_usd: '0.1' },
+        { model: 'm', cost_usd: '0.1' },
+      ],
+    },
+  });
+  // Whatever settles or corrects decides nothing.
+  const running = await spend(org, { status: 'running', estimated_cost_usd: '0.1' });
+  await world.request('POST', `/v1/runs/${running.json.id}/complete`, {
+    key: org.ownerKey,
+    body: { cost_usd: '0.1' },
+  });
+  expect([await count(allowed), await count(denied)]).toEqual([(before[0] ?? 0) + 4, (before[1] ?? 0) + 1]);
+});

@@ -1,0 +1,88 @@
+/**
+ * Reconciles in the background, so that a fault in the books shows without anyone asking. Each time a few orgs are looked
+ * at: those whose books have moved since, the one that was looked at longest ago first. The larger an org's books, the
+ * longer it is left alone, so that checking never takes more than a hundredth of the time.
+ */
+
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { DriftGauge } from '../../../ledger/metrics.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import type { Log } from '../../../platform/log.ts';
+import { findRecentlyBooked } from './queries.ts';
+import { reconcile } from './reconciliation.ts';
+
+export interface DriftWatchDependencies {
+  readonly db: Database;
+  readonly ledger: Pick<Ledger, 'inspect'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly drift: DriftGauge;
+}
+
+const everyMs = 3 * 60_000;
+const orgsPerRun = 10;
+const candidatesMax = 1_000;
+const restPerMs = 100;
+
+interface Check {
+  readonly atMs: number;
+  /** Not to be looked at again before. */
+  readonly restUntilMs: number;
+}
+
+export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependencies): Job {
+  const checks = new Map<string, Check>();
+
+  async function due(): Promise<string[]> {
+    const nowMs = clock.now().getTime();
+    const candidates = await findRecentlyBooked(db, candidatesMax);
+    // Whoever is no longer among them has nothing new to look at.
+    const known = new Set(candidates.map(({ org_id }) => org_id));
+    for (const orgId of checks.keys()) {
+      if (!known.has(orgId)) {
+        checks.delete(orgId);
+      }
+    }
+    return candidates
+      .map(({ org_id, last_at }) => ({
+        orgId: org_id,
+        lastAtMs: last_at.getTime(),
+        check: checks.get(org_id),
+      }))
+      .filter(
+        ({ lastAtMs, check }) =>
+          check === undefined || (check.atMs <= lastAtMs && check.restUntilMs <= nowMs),
+      )
+      .sort((a, b) => (a.check?.atMs ?? 0) - (b.check?.atMs ?? 0))
+      .slice(0, orgsPerRun)
+      .map(({ orgId }) => orgId);
+  }
+
+  async function check(orgId: string): Promise<void> {
+    const startedAt = clock.now();
+    const { view, driftNanos } = await reconcile({ db, ledger }, orgId, startedAt);
+    drift.set(orgId, driftNanos);
+    if (!view.balanced) {
+      log.error(
+        { orgId, driftUsd: view.drift_usd, counters: view.counters.slice(0, 5) },
+        'the books do not agree',
+      );
+    }
+    const endedMs = clock.now().getTime();
+    const tookMs = endedMs - startedAt.getTime();
+    checks.set(orgId, { atMs: startedAt.getTime(), restUntilMs: endedMs + tookMs * restPerMs });
+  }
+
+  return {
+    id: 'reconcile-ledger',
+    everyMs,
+    async runOnce() {
+      for (const orgId of await due()) {
+        await check(orgId);
+      }
+      return false;
+    },
+  };
+}

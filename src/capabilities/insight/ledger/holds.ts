@@ -1,0 +1,120 @@
+/** Open holds as their readers see them, and the two ways in which a caller changes one: extending and voiding. */
+import { refuse } from '../../../contract/refusal.ts';
+import { takesOf } from '../../../kernel/admission.ts';
+import type { Unit } from '../../../kernel/limits.ts';
+import { formatUsd } from '../../../kernel/money.ts';
+import type { Hold } from '../../../ledger/holds/hold.ts';
+import type { HoldChange, Ledger } from '../../../ledger/ledger.ts';
+import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/list.ts';
+import type { Seal } from '../../../platform/http/route.ts';
+import { limitIdOf } from './counter-keys.ts';
+import { findUnits } from './queries.ts';
+import type { HoldFilters, HoldView } from './schema.ts';
+
+export interface HoldDependencies {
+  readonly db: Database;
+  readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void'>;
+}
+
+export async function listHolds(
+  { db, ledger }: HoldDependencies,
+  orgId: string,
+  { limit = pageSize.fallback, cursor, sort = 'admitted_at' }: HoldFilters,
+): Promise<PageOf<HoldView>> {
+  // A cursor holds the id alone: ids have the order of the admissions.
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, sort, 'text').id;
+  const holds = await ledger.holds(orgId, { limit: limit + 1, after, newestFirst: sort.startsWith('-') });
+  const data = await viewHolds(db, orgId, holds.slice(0, limit));
+  const last = data.at(-1);
+  const more = holds.length > limit && last !== undefined;
+  return { data, next_cursor: more ? encodeCursor(sort, '', last.decision_id) : null };
+}
+
+/**
+ * The answer is kept in a transaction of its own after the change. Where that is never reached, nothing was promised:
+ * the retry extends again, from its own time on, and extending twice is extending once to the later end.
+ */
+export async function extendHold(
+  { db, ledger }: HoldDependencies,
+  orgId: string,
+  holdId: string,
+  seconds: number,
+  seal: Seal | undefined,
+): Promise<HoldView> {
+  const change = await ledger.extend(orgId, holdId, seconds);
+  const [view] = await viewHolds(db, orgId, [changed(change)]);
+  if (view === undefined) {
+    throw new Error('a hold was not shown');
+  }
+  if (seal !== undefined) {
+    await db.transaction((tx) => seal(tx, view));
+  }
+  return view;
+}
+
+/**
+ * The answer is kept after the change here too, so a retry may find a hold that its own first attempt has voided and
+ * nobody was told. The hold's end says that it was voided, and that is what was asked for: with an `Idempotency-Key` it
+ * is answered as done. Without one, a second void is a conflict like that of any hold that has ended.
+ */
+export async function voidHold(
+  { db, ledger }: HoldDependencies,
+  orgId: string,
+  holdId: string,
+  seal: Seal | undefined,
+): Promise<void> {
+  const change = await ledger.void(orgId, holdId);
+  if (seal === undefined) {
+    changed(change);
+    return;
+  }
+  if (change.kind !== 'ended' || !(await wasVoided(db, orgId, holdId))) {
+    changed(change);
+  }
+  await db.transaction((tx) => seal(tx, undefined));
+}
+
+async function wasVoided(db: Database, orgId: string, holdId: string): Promise<boolean> {
+  const [end] = await findEnds(db, [orgId], [holdId]);
+  return end?.ended_as === 'voided';
+}
+
+function changed(change: HoldChange): Hold {
+  switch (change.kind) {
+    case 'changed':
+      return change.hold;
+    case 'unknown':
+      throw refuse('not_found');
+    case 'ended':
+      throw refuse('conflict', 'The hold has ended already.');
+  }
+}
+
+async function viewHolds(db: Database, orgId: string, holds: readonly Hold[]): Promise<HoldView[]> {
+  const ids = new Set(
+    holds.flatMap(({ shares, packs }) => [...shares, ...packs].map(({ key }) => limitIdOf(key))),
+  );
+  const units = await findUnits(db, orgId, [...ids]);
+  return holds.map((hold) => viewHold(hold, units));
+}
+
+function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
+  const { scope, amounts } = hold;
+  return {
+    decision_id: hold.id,
+    run_id: hold.runId,
+    surface: hold.surface,
+    held_usd: formatUsd(amounts.usd),
+    tokens: Number(amounts.tokens),
+    ...scope,
+    admitted_at: new Date(hold.admittedAtMs).toISOString(),
+    expires_at: new Date(hold.expiresAtMs).toISOString(),
+    limits: takesOf(hold).map(({ key, amount }) => {
+      const limitId = limitIdOf(key);
+      const isMoney = (units.get(limitId) ?? 'usd') === 'usd';
+      return { limit_id: limitId, amount: isMoney ? formatUsd(amount) : Number(amount) };
+    }),
+  };
+}

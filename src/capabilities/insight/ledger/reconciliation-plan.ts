@@ -1,0 +1,140 @@
+/**
+ * What has to be summed to say what each counter should show: one sum for all counters that go by the same fields, in
+ * any number of windows and for any number of values.
+ */
+import {
+  applicable,
+  each,
+  type Limit,
+  type OrgLimits,
+  type Scope,
+  windowOf,
+} from '../../../kernel/limits.ts';
+import type { Window } from '../../../kernel/windows.ts';
+import type { CounterState } from '../../../ledger/ledger.ts';
+import { counterName, limitIdOf } from './counter-keys.ts';
+import { type EntryField, entryFields, type Payment } from './queries.ts';
+
+/** Where to look up what a counter should say. */
+type Place =
+  | { readonly kind: 'entries'; readonly group: Group; readonly name: string }
+  | { readonly kind: 'paid'; readonly name: string };
+
+export interface Planned {
+  readonly limit: Limit;
+  readonly window: Window;
+  readonly place: Place;
+}
+
+export interface Group {
+  readonly fields: readonly EntryField[];
+  readonly windows: Map<string, Window>;
+  /** For each field the values that matter; null: all of them. */
+  readonly values: (Set<string> | null)[];
+  /** Limits that count each combination of several values by itself, whose sums go by the name of the counter. */
+  readonly combining: Set<Limit>;
+}
+
+export interface Plan {
+  readonly planned: ReadonlyMap<string, Planned>;
+  readonly groups: readonly Group[];
+  /** Limits of counters that nobody counts in any more. */
+  readonly retiredLimits: readonly string[];
+}
+
+export function planFor(limits: OrgLimits, counters: readonly CounterState[]): Plan {
+  const byId = new Map(limits.all.map((limit) => [limit.id, limit]));
+  const planned = new Map<string, Planned>();
+  const groups = new Map<string, Group>();
+  const retiredLimits = new Set<string>();
+  for (const { key } of counters) {
+    const limit = byId.get(limitIdOf(key));
+    const one = limit && planOne(limits, limit, key, groups);
+    if (one === undefined) {
+      retiredLimits.add(limitIdOf(key));
+    } else {
+      planned.set(key, one);
+    }
+  }
+  return { planned, groups: [...groups.values()], retiredLimits: [...retiredLimits] };
+}
+
+/** Undefined where charges no longer count in this counter: the limit's window or customers are others by now. */
+function planOne(
+  limits: OrgLimits,
+  limit: Limit,
+  key: string,
+  groups: Map<string, Group>,
+): Planned | undefined {
+  const { startMs, values: own = '' } = counterName(key);
+  const window = windowOf(limit, limits.timezone, startMs);
+  const fields = entryFields.filter((field) => limit.match[field] !== undefined);
+  const combines = fields.filter((field) => limit.match[field] === each).length > 1;
+  const values = fields.map((field) => (limit.match[field] === each ? own : (limit.match[field] ?? '')));
+  if (window.startMs !== startMs || !counts(limits, limit, scopeWith(fields, values))) {
+    return undefined;
+  }
+  if (limit.kind === 'credits' || limit.kind === 'prepaid') {
+    const name = paidName(limit.kind, limit.kind === 'credits' ? limit.id : '');
+    return { limit, window, place: { kind: 'paid', name } };
+  }
+  const group = groupOf(groups, fields);
+  group.windows.set(windowName(window), window);
+  for (const [index, field] of fields.entries()) {
+    if (combines && limit.match[field] === each) {
+      group.values[index] = null;
+    } else {
+      group.values[index]?.add(values[index] ?? '');
+    }
+  }
+  if (combines) {
+    group.combining.add(limit);
+  }
+  const name = combines ? key : placeName(window, values);
+  return { limit, window, place: { kind: 'entries', group, name } };
+}
+
+function groupOf(groups: Map<string, Group>, fields: readonly EntryField[]): Group {
+  const there = groups.get(fields.join());
+  const group = there ?? {
+    fields,
+    windows: new Map(),
+    values: fields.map(() => new Set<string>()),
+    combining: new Set(),
+  };
+  groups.set(fields.join(), group);
+  return group;
+}
+
+/** Whether a charge with this scope counts in this limit, or in another one instead. */
+function counts(limits: OrgLimits, limit: Limit, scope: Scope): boolean {
+  return applicable(limits, scope).includes(limit);
+}
+
+export function scopeWith(fields: readonly EntryField[], values: readonly string[]): Scope {
+  const of = (field: EntryField) => values[fields.indexOf(field)] ?? null;
+  return {
+    key_id: of('key_id') ?? '',
+    model: of('model'),
+    provider: null,
+    action: null,
+    workflow: of('workflow'),
+    deployment: of('deployment'),
+    department: of('department'),
+    team: null,
+    customer_id: of('customer_id'),
+    chain_id: of('chain_id'),
+  };
+}
+
+function windowName({ startMs, endMs }: Window): string {
+  return `${startMs} ${endMs}`;
+}
+
+export function placeName(window: Window, values: readonly string[]): string {
+  return JSON.stringify([windowName(window), ...values]);
+}
+
+export function paidName(kind: Payment['kind'], id: string): string {
+  return `${kind} ${id}`;
+}

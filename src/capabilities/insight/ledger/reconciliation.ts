@@ -1,0 +1,275 @@
+/**
+ * Recomputes what the books say and compares: every counter with the entries and the open holds, and the entries with
+ * the runs, the usage and the tallies.
+ *
+ * Counters are compared in one moment of the ledger, and that moment has to be short, because bookings wait for it. So
+ * entries that are older than an hour, which hardly ever become more, are summed before, in pieces. Whatever then seems
+ * to differ may only have changed in between: it is summed again as a whole in another moment, and that is what counts.
+ * Runs and usage are compared with the entries piece by piece, each in one statement; and so is usage by day with that by
+ * quarter of an hour.
+ */
+import { takesOf } from '../../../kernel/admission.ts';
+import { formatUsd } from '../../../kernel/money.ts';
+import { lifetime } from '../../../kernel/windows.ts';
+import type { Hold } from '../../../ledger/holds/hold.ts';
+import type { CounterState, Inspection, Ledger } from '../../../ledger/ledger.ts';
+import { readOrgLimits } from '../../../ledger/limits/org-limits.ts';
+import { type Database, DatabaseUnavailable, type Transaction } from '../../../platform/db/database.ts';
+import type { TellProgress } from '../../../platform/http/route.ts';
+import { counterName, limitIdOf } from './counter-keys.ts';
+import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
+import {
+  addDrift,
+  addTotals,
+  compareDays,
+  compareQuarters,
+  findBounds,
+  findKinds,
+  findTallies,
+  hasPayers,
+  type KindAndUnit,
+  type Payment,
+  sumTotals,
+  type Totals,
+} from './queries.ts';
+import { type Plan, paidName, planFor } from './reconciliation-plan.ts';
+import { Recount } from './recount.ts';
+import type { CounterRow, ReconciliationView } from './schema.ts';
+
+export interface ReconciliationDependencies {
+  readonly db: Database;
+  readonly ledger: Pick<Ledger, 'inspect'>;
+}
+
+export interface Reconciliation {
+  readonly view: ReconciliationView;
+  readonly driftNanos: bigint;
+}
+
+/** How many counters an answer lists; all of them are compared. */
+const rowsMax = 1_000;
+const attempts = 3;
+const settledAfterMs = 3_600_000;
+const always: TimeRange = { fromMs: Date.UTC(1900, 0, 1), toMs: lifetime.endMs };
+
+export async function reconcile(
+  deps: ReconciliationDependencies,
+  orgId: string,
+  now: Date,
+  progress?: TellProgress,
+): Promise<Reconciliation> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const reconciled = await tryToReconcile(deps, orgId, now, progress);
+    if (reconciled !== undefined) {
+      return reconciled;
+    }
+  }
+  throw new DatabaseUnavailable('the limits keep changing');
+}
+
+/** Undefined when limits were changed meanwhile: counters would be compared with what they no longer count. */
+async function tryToReconcile(
+  { db, ledger }: ReconciliationDependencies,
+  orgId: string,
+  now: Date,
+  progress: TellProgress | undefined,
+): Promise<Reconciliation | undefined> {
+  const { counters, result: limits } = await ledger.inspect(orgId, (tx) => readOrgLimits(tx, orgId));
+  const plan = planFor(limits, counters);
+  const payers = await hasPayers(db, orgId);
+  const bounds = await findBounds(db, orgId);
+  const cutMs = quarterOf(now.getTime() - settledAfterMs);
+  const recount = new Recount();
+  let totals: Totals | undefined;
+  if (bounds !== undefined) {
+    const settled = { fromMs: bounds.fromMs, toMs: Math.max(bounds.fromMs, Math.min(bounds.toMs, cutMs)) };
+    const tell = tellReading([settled, bounds, bounds], progress);
+    await inPieces(settled, 'quarters', tell, (piece) =>
+      recount.add(db, orgId, plan, { ...piece, toMs: Math.min(piece.toMs, cutMs) }, payers),
+    );
+    await inPieces(bounds, 'quarters', tell, async (piece) => {
+      totals = addTotals(totals, await sumTotals(db, orgId, piece));
+    });
+    await inPieces(bounds, 'days', tell, async (piece) => {
+      totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
+      totals = totals && addDrift(totals, await compareQuarters(db, orgId, piece));
+    });
+  }
+
+  const rest = { fromMs: bounds === undefined ? always.fromMs : cutMs, toMs: always.toMs };
+  const first = await ledger.inspect(orgId, (tx) => readMoment(tx, orgId, plan, recount, rest, payers));
+  if (first.result.version !== limits.version) {
+    return undefined;
+  }
+  let compared = compareCounters(plan, first);
+  let paid = first.result.paid;
+  const doubtful = new Set(compared.flatMap(({ drift, row }) => (drift === 0n ? [] : [row.key])));
+  if (doubtful.size > 0 || paid.some(({ entries, tallies }) => entries !== tallies)) {
+    const again = planFor(
+      limits,
+      counters.filter(({ key }) => doubtful.has(key)),
+    );
+    const second = await ledger.inspect(orgId, (tx) =>
+      readMoment(tx, orgId, again, new Recount(), always, payers),
+    );
+    if (second.result.version !== limits.version) {
+      return undefined;
+    }
+    compared = [
+      ...compared.filter(({ row }) => !doubtful.has(row.key)),
+      ...compareCounters(again, second).filter(({ row }) => doubtful.has(row.key)),
+    ];
+    paid = second.result.paid;
+  }
+  return conclusion(compared, paid, totals ?? (await sumTotals(db, orgId, { fromMs: 0, toMs: 0 })), now);
+}
+
+interface Moment {
+  readonly version: bigint;
+  readonly recount: Recount;
+  readonly paid: readonly Paid[];
+  readonly kinds: ReadonlyMap<string, KindAndUnit>;
+}
+
+/** Completes what was counted so far by the rest of the time. */
+async function readMoment(
+  tx: Transaction,
+  orgId: string,
+  plan: Plan,
+  recount: Recount,
+  rest: TimeRange,
+  payers: boolean,
+): Promise<Moment> {
+  const { version } = await readOrgLimits(tx, orgId);
+  await recount.add(tx, orgId, plan, rest, payers);
+  await recount.addClosed(tx, orgId, plan, payers);
+  return {
+    version,
+    recount,
+    paid: paidOf(recount, payers ? await findTallies(tx, orgId) : []),
+    kinds: await findKinds(tx, orgId, plan.retiredLimits),
+  };
+}
+
+/** What a pack or the prepaid balance has paid, as the entries and as the tallies say. */
+interface Paid {
+  readonly kind: Payment['kind'];
+  readonly entries: bigint;
+  readonly tallies: bigint;
+}
+
+function paidOf({ payments }: Recount, tallies: readonly Payment[]): Paid[] {
+  const tallied = new Map(tallies.map(({ kind, id, nanos }) => [paidName(kind, id), nanos]));
+  return [...new Set([...payments.keys(), ...tallied.keys()])].map((name) => ({
+    kind: name.startsWith('credits') ? 'credits' : 'prepaid',
+    entries: payments.get(name) ?? 0n,
+    tallies: tallied.get(name) ?? 0n,
+  }));
+}
+
+interface Compared {
+  readonly row: CounterRow;
+  readonly drift: bigint;
+  readonly isMoney: boolean;
+}
+
+/** Of those in the plan; others have come to be since. */
+function compareCounters(plan: Plan, { counters, holds, result }: Inspection<Moment>): Compared[] {
+  const held = heldByHolds(holds);
+  const retired = new Set(plan.retiredLimits);
+  return counters.flatMap((counter) => {
+    const known = plan.planned.has(counter.key) || retired.has(limitIdOf(counter.key));
+    return known ? compareOne(plan, result, counter, held.get(counter.key) ?? 0n) : [];
+  });
+}
+
+function heldByHolds(holds: readonly Hold[]): ReadonlyMap<string, bigint> {
+  const held = new Map<string, bigint>();
+  for (const hold of holds) {
+    for (const { key, amount } of takesOf(hold)) {
+      held.set(key, (held.get(key) ?? 0n) + amount);
+    }
+  }
+  return held;
+}
+
+function compareOne(
+  { planned }: Plan,
+  { recount, kinds }: Moment,
+  { key, settled, held }: CounterState,
+  heldBy: bigint,
+): Compared[] {
+  const plan = planned.get(key);
+  const limit = plan?.limit ?? kinds.get(limitIdOf(key));
+  if (limit === undefined) {
+    return [];
+  }
+  const settledBy = plan && recount.settled(plan);
+  const drift = (settledBy === undefined ? 0n : distance(settled, settledBy)) + distance(held, heldBy);
+  const windowed = plan !== undefined && plan.window.endMs !== lifetime.endMs;
+  const { startMs } = counterName(key);
+  const shown = (amount: bigint) => (limit.unit === 'usd' ? formatUsd(amount) : Number(amount));
+  return [
+    {
+      drift,
+      isMoney: limit.unit === 'usd',
+      row: {
+        key,
+        limit_id: limitIdOf(key),
+        kind: limit.kind,
+        unit: limit.unit,
+        window_start: startMs === lifetime.startMs ? null : new Date(startMs).toISOString(),
+        window_end: windowed ? new Date(plan.window.endMs).toISOString() : null,
+        settled: shown(settled),
+        settled_by_entries: settledBy === undefined ? null : shown(settledBy),
+        held: shown(held),
+        held_by_holds: shown(heldBy),
+        drift: shown(drift),
+      },
+    },
+  ];
+}
+
+function conclusion(
+  compared: readonly Compared[],
+  paid: readonly Paid[],
+  { sums: { entries, runs, usage }, drift }: Totals,
+  now: Date,
+): Reconciliation {
+  const rows = [...compared].sort(largestDriftFirst);
+  const countersDrift = rows.reduce((sum, one) => (one.isMoney ? sum + one.drift : sum), 0n);
+  const paidDrift = paid.reduce((sum, one) => sum + distance(one.entries, one.tallies), 0n);
+  const driftNanos = countersDrift + paidDrift + drift.usd + drift.uncovered;
+  const paidBy = (kind: Paid['kind'], source: 'entries' | 'tallies') =>
+    formatUsd(paid.filter((one) => one.kind === kind).reduce((sum, one) => sum + one[source], 0n));
+  return {
+    driftNanos,
+    view: {
+      balanced:
+        driftNanos === 0n &&
+        drift.tokens === 0n &&
+        drift.requests === 0n &&
+        rows.every((one) => one.drift === 0n),
+      drift_usd: formatUsd(driftNanos),
+      checked_at: now.toISOString(),
+      totals: {
+        cost_usd: { entries: formatUsd(entries.usd), runs: formatUsd(runs.usd), usage: formatUsd(usage.usd) },
+        tokens: { entries: `${entries.tokens}`, runs: `${runs.tokens}`, usage: `${usage.tokens}` },
+        runs: { entries: `${entries.requests}`, runs: `${runs.requests}`, usage: `${usage.requests}` },
+        uncovered_usd: { entries: formatUsd(entries.uncovered), runs: formatUsd(runs.uncovered) },
+        credits_usd: { entries: paidBy('credits', 'entries'), tallies: paidBy('credits', 'tallies') },
+        prepaid_usd: { entries: paidBy('prepaid', 'entries'), tallies: paidBy('prepaid', 'tallies') },
+      },
+      counters_checked: rows.length,
+      counters: rows.slice(0, rowsMax).map(({ row }) => row),
+    },
+  };
+}
+
+function largestDriftFirst(a: Compared, b: Compared): number {
+  return a.drift === b.drift ? (a.row.key < b.row.key ? -1 : 1) : a.drift > b.drift ? -1 : 1;
+}
+
+function distance(a: bigint, b: bigint): bigint {
+  return a > b ? a - b : b - a;
+}

@@ -1,0 +1,99 @@
+/** Sums the entries of some time for every counter of a plan. Sums of times that follow on each other add up. */
+import { type Amounts, counterKey, each } from '../../../kernel/limits.ts';
+import { lifetime } from '../../../kernel/windows.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { TimeRange } from './pieces.ts';
+import { findClosedChains, findClosedPayments, type Payment, sumEntries, sumPayments } from './queries.ts';
+import {
+  type Group,
+  type Plan,
+  type Planned,
+  paidName,
+  placeName,
+  scopeWith,
+} from './reconciliation-plan.ts';
+
+export class Recount {
+  readonly #sums = new Map<Group, Map<string, Amounts>>();
+  readonly payments = new Map<string, bigint>();
+
+  /** What a counter should have settled. */
+  settled({ limit, place }: Planned): bigint {
+    return place.kind === 'paid'
+      ? (this.payments.get(place.name) ?? 0n)
+      : (this.#sums.get(place.group)?.get(place.name)?.[limit.unit] ?? 0n);
+  }
+
+  async add(
+    db: Queryable,
+    orgId: string,
+    { groups }: Plan,
+    time: TimeRange,
+    withPayments: boolean,
+  ): Promise<void> {
+    for (const group of groups) {
+      await this.#addGroup(db, orgId, group, time);
+    }
+    for (const payment of withPayments ? await sumPayments(db, orgId, time) : []) {
+      this.#addPayment(payment);
+    }
+  }
+
+  /** What was counted by entries that retention has deleted. Of windows that are open there are none, but chains have no end. */
+  async addClosed(db: Queryable, orgId: string, { groups }: Plan, withPayments: boolean): Promise<void> {
+    for (const payment of withPayments ? await findClosedPayments(db, orgId) : []) {
+      this.#addPayment(payment);
+    }
+    for (const group of groups.filter(({ fields }) => fields.join() === 'chain_id')) {
+      const sums = this.#sums.get(group) ?? new Map<string, Amounts>();
+      this.#sums.set(group, sums);
+      const chainIds = [...(group.values[0] ?? [])];
+      for (const { chainId, ...amounts } of await findClosedChains(db, orgId, chainIds)) {
+        addTo(sums, placeName(lifetime, [chainId]), amounts);
+      }
+    }
+  }
+
+  #addPayment({ kind, id, nanos }: Payment): void {
+    const name = paidName(kind, id);
+    this.payments.set(name, (this.payments.get(name) ?? 0n) + nanos);
+  }
+
+  async #addGroup(db: Queryable, orgId: string, group: Group, { fromMs, toMs }: TimeRange): Promise<void> {
+    const { fields, values, combining } = group;
+    const windows = [...group.windows.values()].filter(
+      ({ startMs, endMs }) => startMs < toMs && fromMs < endMs,
+    );
+    if (windows.length === 0) {
+      return;
+    }
+    const sums = this.#sums.get(group) ?? new Map<string, Amounts>();
+    this.#sums.set(group, sums);
+    const found = await sumEntries(db, orgId, {
+      fields,
+      windows: windows.map(({ startMs, endMs }) => ({
+        startMs: Math.max(startMs, fromMs),
+        endMs: Math.min(endMs, toMs),
+      })),
+      values: values.map((some) => some && [...some]),
+    });
+    for (const { window: index, values: texts, amounts } of found) {
+      const window = windows[index] ?? lifetime;
+      addTo(sums, placeName(window, texts), amounts);
+      for (const limit of combining) {
+        if (fields.every((field, at) => [each, texts[at]].includes(limit.match[field]))) {
+          addTo(sums, counterKey(limit, window, scopeWith(fields, texts)), amounts);
+        }
+      }
+    }
+  }
+}
+
+function addTo(sums: Map<string, Amounts>, name: string, { usd, tokens, requests }: Amounts): void {
+  const there = sums.get(name) ?? { usd: 0n, tokens: 0n, requests: 0n };
+  sums.set(name, {
+    usd: there.usd + usd,
+    tokens: there.tokens + tokens,
+    requests: there.requests + requests,
+  });
+}

@@ -1,0 +1,122 @@
+import { type Static, Type } from 'typebox';
+import { limitKinds, units } from '../../../kernel/limits.ts';
+import { holdSecondsMax } from '../../../ledger/ledger.ts';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+
+const text = nullable(Type.String());
+/** As everywhere: money is a decimal string, everything else a number. */
+const amount = Type.Unsafe<string | number>({ type: ['string', 'integer'] });
+
+export const HoldView = closed({
+  decision_id: id,
+  run_id: nullable(Type.String({ description: 'The run it is for, where that is known already.' })),
+  surface: choice(['edge', 'run'], 'Where it was admitted: by a decision, or as a run that goes on.'),
+  held_usd: Type.String(),
+  tokens: Type.Integer(),
+  key_id: Type.String(),
+  model: text,
+  provider: text,
+  action: text,
+  workflow: text,
+  deployment: text,
+  department: text,
+  team: text,
+  customer_id: text,
+  chain_id: text,
+  admitted_at: timestamp,
+  expires_at: timestamp,
+  limits: Type.Array(closed({ limit_id: id, amount }), {
+    description: "What it takes of each limit, in the limit's unit; credit packs too.",
+  }),
+});
+export type HoldView = Static<typeof HoldView>;
+
+export const holdSorts = { admitted_at: 'timestamptz' } as const;
+export const HoldFilters = listParameters(holdSorts, {});
+export type HoldFilters = Static<typeof HoldFilters>;
+
+export const ExtendHold = closed({
+  seconds: Type.Integer({
+    minimum: 1,
+    maximum: holdSecondsMax,
+    description:
+      'From now on. A hold never ends later than a day after its admission, nor earlier than before.',
+  }),
+});
+
+const instantOrNull = nullable(Type.String({ format: 'date-time', description: 'Null: it has no window.' }));
+
+const CounterRow = closed({
+  key: Type.String(),
+  limit_id: id,
+  kind: choice(limitKinds),
+  unit: choice(units),
+  window_start: instantOrNull,
+  window_end: instantOrNull,
+  settled: amount,
+  settled_by_entries: Type.Unsafe<string | number | null>({
+    type: ['string', 'integer', 'null'],
+    description:
+      'Null: the limit has ended or counts otherwise now, so that nobody counts in this counter any more.',
+  }),
+  held: amount,
+  held_by_holds: amount,
+  drift: amount,
+});
+export type CounterRow = Static<typeof CounterRow>;
+
+const sum = Type.String({ description: 'A decimal string.' });
+
+export const ReconciliationView = closed({
+  balanced: Type.Boolean({ description: 'Whether everything agrees: money, tokens and requests.' }),
+  drift_usd: Type.String({ description: 'The sum of all differences in money, whatever their sign.' }),
+  checked_at: timestamp,
+  totals: closed({
+    cost_usd: closed({ entries: sum, runs: sum, usage: sum }),
+    tokens: closed({ entries: sum, runs: sum, usage: sum }),
+    runs: closed({ entries: sum, runs: sum, usage: sum }),
+    uncovered_usd: closed({ entries: sum, runs: sum }),
+    credits_usd: closed({ entries: sum, tallies: sum }),
+    prepaid_usd: closed({ entries: sum, tallies: sum }),
+  }),
+  counters_checked: Type.Integer(),
+  counters: Type.Array(CounterRow, {
+    description: 'Those that differ come first; of very many only the first are listed.',
+  }),
+});
+export type ReconciliationView = Static<typeof ReconciliationView>;
+
+export const limitSorts = { created_at: 'timestamptz' } as const;
+export const LimitFilters = listParameters(limitSorts, {
+  kind: Type.Optional(choice(limitKinds)),
+  customer_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Those of one customer; `*`: of each.' }),
+  ),
+});
+export type LimitFilters = Static<typeof LimitFilters>;
+
+export const StandingView = closed({
+  id,
+  kind: choice(limitKinds),
+  name: nullable(Type.String()),
+  unit: choice(units),
+  match: Type.Record(Type.String(), Type.String(), {
+    description: 'The fields of a run that have to be equal. `*`: each value by itself.',
+  }),
+  enforcement: choice(['block', 'alert']),
+  limit: amount,
+  standing: Type.Union([
+    closed({
+      settled: amount,
+      held: amount,
+      remaining: amount,
+      window_start: nullable(Type.String({ format: 'date-time' })),
+      window_end: nullable(Type.String({ format: 'date-time' })),
+    }),
+    Type.Null(),
+  ]),
+  expires_at: nullable(Type.String({ format: 'date-time' })),
+  created_at: timestamp,
+});
+export type StandingView = Static<typeof StandingView>;

@@ -1,0 +1,63 @@
+/** Every limit of an org in one list, with what is settled and held of it now. */
+import { inUnit } from '../../../kernel/denial.ts';
+import { limitKinds } from '../../../kernel/limits.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { Standing } from '../../../ledger/limits/limit-usage.ts';
+import { type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { PageOf } from '../../../platform/http/list.ts';
+import { type LimitFilters, limitSorts, type StandingView } from './schema.ts';
+
+export interface StandingDependencies {
+  readonly db: Database;
+  readonly ledger: Pick<Ledger, 'standings'>;
+}
+
+export async function listStandings(
+  { db, ledger }: StandingDependencies,
+  orgId: string,
+  query: LimitFilters,
+): Promise<PageOf<StandingView>> {
+  const { data, next_cursor } = await listLimits(db, {
+    orgId,
+    kind: query.kind ?? limitKinds,
+    where: [[`match ->> 'customer_id' = ?`, query.customer_id]],
+    sorts: limitSorts,
+    defaultSort: 'created_at',
+    query,
+  });
+  const standings = await ledger.standings(
+    orgId,
+    data.map(({ id }) => id),
+  );
+  const byId = new Map(standings.map((standing) => [standing.limit.id, standing]));
+  return { data: data.map((row) => view(row, byId.get(row.id))), next_cursor };
+}
+
+function view(row: LimitRow, standing: Standing | undefined): StandingView {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    unit: row.unit,
+    match: { ...row.match } as Record<string, string>,
+    enforcement: row.enforcement,
+    limit: inUnit(row, row.capacity),
+    standing: standing === undefined ? null : viewStanding(row, standing),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+function viewStanding(row: LimitRow, { settled, held, window }: Standing): StandingView['standing'] {
+  const left = row.capacity - settled - held;
+  const hasWindow = row.period !== null || row.window_seconds !== null;
+  const instant = (atMs: number) => (hasWindow ? new Date(atMs).toISOString() : null);
+  return {
+    settled: inUnit(row, settled),
+    held: inUnit(row, held),
+    remaining: inUnit(row, left > 0n ? left : 0n),
+    window_start: instant(window.startMs),
+    window_end: instant(window.endMs),
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * A page of usage, from no more than it needs. Spans of time come first, in their order, so that the first hours or days fill
+ * a page where they have many groups; only the total is about all of them.
+ */
+import type { Queryable } from '../../../platform/db/database.ts';
+import { sumUsage, type Times, type TimesOf, type UsageRequest, type UsageSums } from './queries.ts';
+import { type GroupBy, isAboutTimeAlone } from './rows.ts';
+
+const spansFirst = 8;
+const spansFactorMax = 16;
+
+/** Each attempt is a statement that is right by itself. Where it was too narrow to fill the page, the next one is wider. */
+export async function readPage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
+  for (let spans = spansFirst; ; ) {
+    const narrowed = isAboutTimeAlone(request) ? undefined : narrow(request, spans);
+    const sums = await sumUsage(db, { ...request, within: narrowed?.times });
+    if (narrowed === undefined || narrowed.isRest || sums.groups.length >= request.limit) {
+      return sums;
+    }
+    const factor = (1.5 * request.limit) / Math.max(1, sums.groups.length);
+    spans = Math.ceil(spans * Math.min(spansFactorMax, Math.max(2, factor)));
+  }
+}
+
+/** So many spans from the one that the page before ended in. Undefined where that would be everything. */
+function narrow(request: UsageRequest, spans: number): { times: Times; isRest: boolean } | undefined {
+  const { groupBy, before, after } = request;
+  const dimensions = groupBy.filter(({ kind }) => kind === 'span');
+  const finest = dimensions.toSorted((a, b) => startsOf(b).length - startsOf(a).length)[0];
+  if (finest === undefined) {
+    return undefined;
+  }
+  const count = startsOf(finest).length;
+  const first = Math.max(0, Number(after?.[dimensions.indexOf(finest)] ?? 1) - 1);
+  const isRest = first + spans >= count;
+  const cut = (of: TimesOf): TimesOf => {
+    const starts = startsOf(of.groupBy[groupBy.indexOf(finest)]);
+    const at = (index: number) => (index === 0 ? of.range.fromMs : (starts[index] ?? of.range.toMs));
+    return { ...of, range: { fromMs: at(first), toMs: isRest ? of.range.toMs : at(first + spans) } };
+  };
+  return first === 0 && isRest
+    ? undefined
+    : { times: { range: cut(request).range, before: before && cut(before) }, isRest };
+}
+
+function startsOf(one: GroupBy | undefined): readonly number[] {
+  return one?.kind === 'span' ? one.startsMs : [];
+}

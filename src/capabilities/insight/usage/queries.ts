@@ -1,0 +1,244 @@
+import { type Histogram, mergeInto, readInto } from '../../../kernel/latency-histogram.ts';
+import type { TimeRange } from '../../../kernel/rollup-parts.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { isAboutTimeAlone, type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
+
+/** A time, and the dimensions in it. */
+export type TimesOf = Pick<RowsWanted, 'range' | 'groupBy'>;
+
+/** What is asked about, and an earlier time to compare with. */
+export interface Times {
+  readonly range: TimeRange;
+  readonly before?: TimesOf | undefined;
+}
+
+export interface GroupsWanted extends RowsWanted, Times {
+  /** Whether anyone wants to know how long runs took: that is most of what there is to read. */
+  readonly latencies?: boolean;
+}
+
+export interface UsageRequest extends GroupsWanted {
+  /** The order of the group to go on after. */
+  readonly after: readonly string[] | undefined;
+  readonly limit: number;
+  /** Only groups of these spans of time are looked for; the total is that of all. */
+  readonly within?: Times | undefined;
+}
+
+export type Measures = Readonly<Record<Measure, string>>;
+
+export interface Sums extends Measures {
+  /** Empty where it was not asked for. */
+  readonly latencies: Histogram;
+}
+
+export interface UsageGroup extends Sums {
+  /** For each dimension its value: a text, empty for none, or the number of the span, from 1. */
+  readonly values: readonly string[];
+  /** The same in the time before, where that was asked for. */
+  readonly previous: Sums | undefined;
+}
+
+export interface RankedGroup extends UsageGroup {
+  /** What the order goes by. */
+  readonly rank: readonly string[];
+}
+
+export interface UsageSums {
+  readonly total: Sums & Pick<UsageGroup, 'previous'>;
+  readonly groups: readonly RankedGroup[];
+}
+
+/** Columns of what is asked about, and of the time before: two of each. */
+const sides = ['now', 'was'] as const;
+type Side = (typeof sides)[number];
+
+/** The groups of a question, as a statement. */
+interface GroupsAsked {
+  /** Names `groups`, or what they are to be called, with a row for each that there is now or was before. */
+  readonly sql: string;
+  /** The columns of a group's values. */
+  readonly values: readonly string[];
+  readonly sides: readonly Side[];
+  /** Whether a group is there now. */
+  readonly present: string;
+  /** Spans of time first, in their order; then what cost most; then by value, so that the order is always the same. */
+  readonly order: readonly { readonly sql: string; readonly type: string }[];
+}
+
+function askForGroups(wanted: GroupsWanted, params: Params, name = 'groups'): GroupsAsked {
+  const { groupBy, before, latencies = false } = wanted;
+  const values = groupBy.map((_, index) => `v${index}`);
+  const isSpan = (index: number) => groupBy[index]?.kind === 'span';
+  const rows = [
+    { side: 'now', of: wanted },
+    ...(before ? [{ side: 'was', of: { ...wanted, ...before } }] : []),
+  ];
+  const asked = sides.slice(0, rows.length);
+  const columns = asked.flatMap((side) => [
+    ...measures.map((name) => `coalesce(sum(${name}) FILTER (WHERE side = '${side}'), 0) AS ${side}_${name}`),
+    ...signs.map(
+      ([name, sign]) =>
+        `${latencies ? `string_agg(latencies, ''::bytea) FILTER (WHERE side = '${side}' AND sign = ${sign})` : 'NULL::bytea'} AS ${side}_${name}`,
+    ),
+  ]);
+  return {
+    values,
+    sides: asked,
+    // Of a day that is only partly in the range, what is given back may be all there was.
+    present: values.length === 0 ? 'true' : '(now_runs <> 0 OR now_usd_nanos <> 0)',
+    order: [
+      ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
+      { sql: '-now_usd_nanos', type: 'numeric' },
+      ...values.flatMap((sql, index) => (isSpan(index) ? [] : [{ sql, type: 'text' }])),
+    ],
+    sql: `${name} AS (
+       SELECT ${[...values, ...columns].join(', ')}
+         FROM (${rows.map(({ side, of }) => `SELECT *, '${side}' AS side FROM (${selectRows(of, params)}) AS ${side}_rows`).join(' UNION ALL ')}) AS rows
+        ${values.length === 0 ? '' : `GROUP BY ${values.join(', ')}`}
+     )`,
+  };
+}
+
+const signs = [
+  ['added', 1],
+  ['taken', -1],
+] as const;
+
+/** Read a part at a time: groups, each as a list of texts, of one moment and in their order. */
+export async function readGroups(
+  tx: Transaction,
+  wanted: GroupsWanted,
+  { limit, perPart }: { readonly limit: number; readonly perPart: number },
+  take: (lines: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const params = new Params();
+  const { sql, values, sides: asked, present, order } = askForGroups(wanted, params);
+  const told = [
+    ...values.map((one) => `${one}::text`),
+    ...asked.flatMap((side) => [
+      ...measures.map((name) => `${side}_${name}::text`),
+      ...signs.map(([name]) => `encode(${side}_${name}, 'hex')`),
+    ]),
+  ];
+  await tx.query(
+    `DECLARE usage_groups NO SCROLL CURSOR FOR WITH ${sql}
+     SELECT to_json(ARRAY[${told.join(', ')}])::text AS line FROM groups WHERE ${present}
+      ORDER BY ${order.map((one) => one.sql).join(', ')} LIMIT ${params.add(limit, 'int8')}`,
+    params.values,
+  );
+  for (let found = perPart; found === perPart; ) {
+    const rows = await tx.query<{ line: string }>(`FETCH ${perPart} FROM usage_groups`);
+    found = rows.length;
+    await take(rows.map(({ line }) => line));
+  }
+}
+
+export const nothing: Sums = {
+  ...(Object.fromEntries(measures.map((name) => [name, '0'])) as Measures),
+  latencies: new Map(),
+};
+
+/** A line as it was read, as a group. */
+export function groupIn(line: string, { groupBy, before }: GroupsWanted): UsageGroup {
+  const cells = JSON.parse(line) as (string | null)[];
+  let at = groupBy.length;
+  const next = () => cells[at++] ?? null;
+  const sums = (): Sums => ({
+    ...(Object.fromEntries(measures.map((name) => [name, next()])) as Measures),
+    latencies: histogramOf(bytesIn(next()), bytesIn(next())),
+  });
+  return {
+    values: cells.slice(0, groupBy.length).map(String),
+    ...sums(),
+    previous: before && sums(),
+  };
+}
+
+function bytesIn(hex: string | null): Uint8Array | null {
+  return hex === null ? null : Buffer.from(hex, 'hex');
+}
+
+interface Found {
+  readonly values: readonly string[];
+  readonly rank: readonly string[];
+  /** Null: there is a total and no group. */
+  readonly place: bigint | null;
+  readonly complete: boolean;
+  readonly [column: string]: unknown;
+}
+
+/** One statement, so that the total is the sum of what the pages hold at that moment. */
+export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
+  const params = new Params();
+  const { after, within, before } = request;
+  const { sql, values, sides: asked, present, order } = askForGroups({ ...request, ...within }, params);
+  const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
+  const everything = askForGroups(all, params, 'everything');
+  // Sums of everything are few to read, however many groups there are; others are not read twice for nothing.
+  const from = within === undefined ? 'groups' : 'everything';
+  const latenciesFrom = within === undefined && !isAboutTimeAlone(all) ? 'groups' : 'everything';
+  const ordered = order.map((one) => one.sql).join(', ');
+  const following =
+    after === undefined
+      ? ''
+      : `AND (${ordered}) > (${order.map(({ type }, index) => params.add(after[index], type)).join(', ')})`;
+  const sums = asked.flatMap((side) => measures.map((name) => `${side}_${name}`));
+  const bytes = asked.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
+  const found = await db.query<Found>(
+    `WITH ${sql}, ${everything.sql}, page AS (
+       SELECT *, row_number() OVER (ORDER BY ${ordered}) AS place
+         FROM groups WHERE ${present} ${following} ORDER BY ${ordered} LIMIT ${params.add(request.limit, 'int8')}
+     ), counted AS (
+       SELECT ${within === undefined ? '(SELECT count(*) FROM groups) = (SELECT count(*) FROM page)' : 'false'} AS complete
+     ), total AS (
+       SELECT ${sums.map((name) => `coalesce(sum(${name}), 0)::text AS total_${name}`).join(', ')} FROM ${from}
+     )
+     SELECT ARRAY[${values.map((one) => `${one}::text`).join(', ')}]::text[] AS values, place, complete,
+            ARRAY[${order.map((one) => `(${one.sql})::text`).join(', ')}] AS rank, total.*,
+            ${[...sums.map((name) => `${name}::text`), ...bytes].join(', ')},
+            ${bytes.map((name) => `CASE WHEN NOT complete AND coalesce(place, 1) = 1 THEN (SELECT string_agg(${name}, ''::bytea) FROM ${latenciesFrom}) END AS total_${name}`).join(', ')}
+       FROM counted CROSS JOIN total LEFT JOIN page ON true ORDER BY place`,
+    params.values,
+  );
+  const [first] = found;
+  const groups = found.flatMap((row) =>
+    row.place === null ? [] : [{ ...groupOf(row, ''), rank: row.rank }],
+  );
+  const total = groupOf(first, 'total_');
+  // Where the page has every group, theirs are not sent a second time; else they are, with the first row.
+  for (const group of first?.complete === true ? groups : []) {
+    mergeInto(total.latencies, group.latencies);
+    mergeInto(total.previous?.latencies ?? new Map(), group.previous?.latencies ?? new Map());
+  }
+  return { total, groups };
+}
+
+function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {
+  const sumsOf = (side: Side): Sums => {
+    const cell = (name: string) => row?.[`${prefix}${side}_${name}`];
+    const bytes = signs.map(([name]) => (cell(name) ?? null) as Uint8Array | null);
+    return {
+      ...(Object.fromEntries(measures.map((name) => [name, cell(name) ?? '0'])) as Measures),
+      latencies: histogramOf(bytes[0] ?? null, bytes[1] ?? null),
+    };
+  };
+  const wasAsked = row !== undefined && 'was_runs' in row;
+  return { values: row?.values ?? [], ...sumsOf('now'), previous: wasAsked ? sumsOf('was') : undefined };
+}
+
+function histogramOf(added: Uint8Array | null, taken: Uint8Array | null): Histogram {
+  const histogram: Histogram = new Map();
+  if (added !== null) {
+    readInto(histogram, added, 1);
+  }
+  if (taken !== null) {
+    readInto(histogram, taken, -1);
+  }
+  return histogram;
+}
+
+export async function findTimezone(db: Queryable, orgId: string): Promise<string> {
+  const [row] = await db.query<{ timezone: string }>('SELECT timezone FROM orgs WHERE id = $1', [orgId]);
+  return row?.timezone ?? 'UTC';
+}

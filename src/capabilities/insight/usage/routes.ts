@@ -1,0 +1,27 @@
+import { type Route, read } from '../../../platform/http/route.ts';
+import { createUsageExport, type ExportDependencies } from './export.ts';
+import { UsageQuery, UsageView } from './schema.ts';
+import { readUsage } from './usage.ts';
+
+export function usageRoutes({ db, spoolDir }: ExportDependencies): Route[] {
+  const exportUsage = createUsageExport({ db, spoolDir });
+  return [
+    read({
+      id: 'usage.read',
+      path: '/v1/orgs/{id}/usage',
+      summary: 'Sum up what was used',
+      description:
+        'By what the runs were about, or by hour, day or month in the time zone of the organization. Spans of time come ' +
+        'in their order, other groups by their cost, the largest first. `total` is the sum of all pages. A run counts at ' +
+        'the time it was charged, with its later corrections; runs that go on do not count yet.',
+      access: { kind: 'org', scope: 'runs:read', role: 'viewer' },
+      query: UsageQuery,
+      response: UsageView,
+      contentTypes: ['text/csv', 'application/x-ndjson'],
+      handler: ({ params, query, now }) =>
+        query.format === undefined || query.format === 'json'
+          ? readUsage(db, params.id, query, now)
+          : exportUsage(params.id, { ...query, format: query.format }, now),
+    }),
+  ];
+}

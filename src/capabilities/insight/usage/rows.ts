@@ -1,0 +1,153 @@
+/** The rows that usage is summed from, as a statement: from where, which of them, and what each of them counts as. */
+import { type RollupPart, rollupParts, type TimeRange } from '../../../kernel/rollup-parts.ts';
+import { type Field, fields, type Span } from './schema.ts';
+
+/** A dimension of the groups: a column, a tag, or spans of time given by their beginnings. */
+export type GroupBy =
+  | { readonly kind: 'field'; readonly name: Field }
+  | { readonly kind: 'tag'; readonly name: string }
+  | { readonly kind: 'span'; readonly name: Span; readonly startsMs: readonly number[] };
+
+export interface RowsWanted {
+  readonly orgId: string;
+  readonly range: TimeRange;
+  readonly now: Date;
+  readonly filters: Readonly<Partial<Record<Field, string>>>;
+  /** Tags that the runs have to have, as JSON. */
+  readonly tags?: string | undefined;
+  readonly groupBy: readonly GroupBy[];
+}
+
+export const measures = [
+  'runs',
+  'failed_runs',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'usd_nanos',
+  'value_nanos',
+] as const;
+export type Measure = (typeof measures)[number];
+
+interface Source {
+  readonly table: string;
+  /** When. */
+  readonly column: string;
+  readonly failedRuns: string;
+}
+
+const failedRuns = `CASE WHEN status = 'failed' THEN requests ELSE 0 END`;
+const sources = {
+  day: { table: 'usage_days', column: 'day', failedRuns },
+  quarter: { table: 'usage_rollups', column: 'bucket', failedRuns },
+} as const;
+/** Where everything is summed together, failures have a column of their own. */
+const totals: Source = { table: 'usage_totals', column: 'bucket', failedRuns: 'failed' };
+
+/** Collects the parameters of a statement; answers with the name of each. */
+export class Params {
+  readonly values: unknown[] = [];
+
+  add(value: unknown, type: string): string {
+    return `$${this.values.push(value)}::${type}`;
+  }
+
+  addList<Item>(items: readonly Item[], toValue: (item: Item) => unknown, type: string): string {
+    return this.add(items.map(toValue), `${type}[]`);
+  }
+}
+
+/**
+ * For each row the values of the dimensions as v0, v1, the measures, `latencies`, and `sign`, which is -1 for what is
+ * taken away from others.
+ */
+export function selectRows(wanted: RowsWanted, params: Params): string {
+  const within = conditionsOf(wanted, params);
+  const select = ({ table, column, failedRuns }: Source, parts: readonly PlacedPart[]) => {
+    const values = wanted.groupBy.map((one, index) => `${groupedValue(one, index, params)} AS v${index}`);
+    const columns: Partial<Record<Measure, string>> = { runs: 'requests', failed_runs: failedRuns };
+    const sums = measures.map((name) => `part.sign * ${columns[name] ?? name} AS ${name}`);
+    const lists = [
+      params.addList(parts, ({ fromMs }) => new Date(fromMs), 'timestamptz'),
+      params.addList(parts, ({ toMs }) => new Date(toMs), 'timestamptz'),
+      params.addList(parts, ({ sign }) => sign, 'int4'),
+      ...wanted.groupBy.map((_, index) => params.addList(parts, ({ places }) => places[index], 'int4')),
+    ];
+    const names = ['starts_at', 'ends_at', 'sign', ...wanted.groupBy.map((_, index) => `n${index}`)];
+    // OFFSET 0: each part is looked up by itself, and not by reading all rows there are.
+    return `SELECT ${[...values, ...sums, 'latencies', 'part.sign'].join(', ')}
+       FROM unnest(${lists.join(', ')}) AS part(${names.join(', ')})
+      CROSS JOIN LATERAL (SELECT * FROM ${table} ${within(column, 'part.starts_at', 'part.ends_at')} OFFSET 0) AS found`;
+  };
+  if (isAboutTimeAlone(wanted)) {
+    return select(
+      totals,
+      placedParts(wanted, (range) => [{ unit: 'quarter', sign: 1, ...range }]),
+    );
+  }
+  const nowMs = wanted.now.getTime();
+  const parts = placedParts(wanted, (range) => rollupParts(range, nowMs));
+  return (['day', 'quarter'] as const)
+    .map((unit) => [sources[unit], parts.filter((part) => part.unit === unit)] as const)
+    .filter(([, ofUnit]) => ofUnit.length > 0)
+    .map(([source, ofUnit]) => select(source, ofUnit))
+    .join(' UNION ALL ');
+}
+
+/** Whether sums of everything answer it, which are few however many scopes there are. */
+export function isAboutTimeAlone({ filters, tags, groupBy }: RowsWanted): boolean {
+  return (
+    tags === undefined && Object.keys(filters).length === 0 && groupBy.every(({ kind }) => kind === 'span')
+  );
+}
+
+interface PlacedPart extends RollupPart {
+  /** For each dimension that is a span, its number, from 1; 0 for the others. */
+  readonly places: readonly number[];
+}
+
+/** The range, cut wherever a span begins. */
+function placedParts(
+  { range, groupBy }: RowsWanted,
+  partsOf: (range: TimeRange) => RollupPart[],
+): PlacedPart[] {
+  const startsOf = (one: GroupBy) => (one.kind === 'span' ? one.startsMs : []);
+  const inside = groupBy.flatMap(startsOf).filter((ms) => range.fromMs < ms && ms < range.toMs);
+  const cuts = [range.fromMs, ...[...new Set(inside)].sort((a, b) => a - b), range.toMs];
+  const places = groupBy.map(() => 0);
+  return cuts.slice(0, -1).flatMap((fromMs, index) => {
+    for (const [dimension, one] of groupBy.entries()) {
+      const starts = startsOf(one);
+      while ((starts[places[dimension] as number] ?? Number.POSITIVE_INFINITY) <= fromMs) {
+        places[dimension] = (places[dimension] as number) + 1;
+      }
+    }
+    const placed = [...places];
+    return partsOf({ fromMs, toMs: cuts[index + 1] as number }).map((part) => ({ ...part, places: placed }));
+  });
+}
+
+function groupedValue(one: GroupBy, index: number, params: Params): string {
+  switch (one.kind) {
+    case 'field':
+      return one.name;
+    case 'tag':
+      return `coalesce(tags ->> ${params.add(one.name, 'text')}, '')`;
+    case 'span':
+      return `part.n${index}`;
+  }
+}
+
+function conditionsOf({ orgId, filters, tags }: RowsWanted, params: Params) {
+  const org = params.add(orgId, 'text');
+  const conditions = fields.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [` AND ${name} = ${params.add(value, 'text')}`];
+  });
+  if (tags !== undefined) {
+    conditions.push(` AND tags @> ${params.add(tags, 'jsonb')}`);
+  }
+  return (column: string, from: string, to: string) =>
+    `WHERE org_id = ${org} AND ${column} >= ${from} AND ${column} < ${to}${conditions.join('')}`;
+}

@@ -1,0 +1,171 @@
+/** What was used, summed over time and by what the runs were about. */
+import { refuseField } from '../../../contract/refusal.ts';
+import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
+import { calendarWindow } from '../../../kernel/windows.ts';
+import { tagsWith } from '../../../ledger/scope.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/list.ts';
+import { isInstant } from '../../../platform/http/validation.ts';
+import { readPage } from './page.ts';
+import { findTimezone, type GroupsWanted } from './queries.ts';
+import type { GroupBy } from './rows.ts';
+import {
+  dimensions,
+  dimensionsMax,
+  fields,
+  spans,
+  tagPrefix,
+  type UsageQuery,
+  type UsageView,
+} from './schema.ts';
+import { beginnings, previousRange } from './time-spans.ts';
+import { viewCompared, viewGroup } from './view.ts';
+
+const defaultRangeMs = 30 * dayMs;
+const rangeMaxDays = 366;
+
+/** What is asked for, once it is known when and in which time zone. */
+export interface UsagePlan extends GroupsWanted {
+  readonly timezone: string;
+}
+
+export async function planUsage(
+  db: Queryable,
+  orgId: string,
+  query: UsageQuery,
+  now: Date,
+): Promise<UsagePlan> {
+  const wanted = dimensionsOf(query.group_by);
+  const timezone = await findTimezone(db, orgId);
+  const range = rangeOf(query, timezone, now);
+  const before = query.compare === undefined ? undefined : previousRange(range, timezone);
+  if (before !== undefined && !isTold(before.fromMs)) {
+    throw refuseField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
+  }
+  const placedIn = (at: TimeRange) => ({
+    range: at,
+    groupBy: wanted.map((one) => placed(one, timezone, at)),
+  });
+  return {
+    timezone,
+    orgId,
+    now,
+    ...placedIn(range),
+    // The first day is compared with the first, and so on.
+    before: before && placedIn(before),
+    filters: Object.fromEntries(
+      fields.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+    ),
+    tags: query.tag === undefined ? undefined : tagsWith(query.tag),
+    latencies: true,
+  };
+}
+
+export async function readUsage(
+  db: Queryable,
+  orgId: string,
+  query: UsageQuery,
+  now: Date,
+): Promise<UsageView> {
+  const plan = await planUsage(db, orgId, query, now);
+  const { timezone, range, groupBy, before } = plan;
+  const order = groupBy.map(({ kind, name }) => `${kind} ${name}`).join();
+  const after = query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy);
+  const limit = query.limit ?? pageSize.fallback;
+  const { total, groups } = await readPage(db, { ...plan, after, limit: limit + 1 });
+  const page = groups.slice(0, limit);
+  const last = groups.length > limit ? page.at(-1) : undefined;
+  return {
+    ...viewRange(range),
+    timezone,
+    ...(before && { previous: viewRange(before.range) }),
+    total: viewCompared(total),
+    data: page.map((group) => viewGroup(group, groupBy, timezone)),
+    next_cursor: last === undefined ? null : encodeCursor(order, JSON.stringify(last.rank), ''),
+  };
+}
+
+function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
+}
+
+/** A dimension as it is asked for, before it is known when. */
+type Wanted = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
+
+function placed(one: Wanted, timezone: string, range: TimeRange): GroupBy {
+  return one.kind === 'span' ? { ...one, startsMs: beginnings(one.name, timezone, range) } : one;
+}
+
+function dimensionsOf(text: string | undefined): Wanted[] {
+  const names = text === undefined || text === '' ? [] : text.split(',').map((name) => name.trim());
+  const wanted = names.map(dimensionOf);
+  if (wanted.includes(undefined) || new Set(names).size < names.length) {
+    throw refuseField('group_by', 'invalid_value', `Each of these, at most once: ${dimensions.join(', ')}.`);
+  }
+  if (names.length > dimensionsMax) {
+    throw refuseField('group_by', 'too_many', `At most ${dimensionsMax}.`);
+  }
+  return wanted as Wanted[];
+}
+
+function dimensionOf(text: string): Wanted | undefined {
+  const field = fields.find((one) => one === text);
+  const span = spans.find((one) => one === text);
+  if (field !== undefined) {
+    return { kind: 'field', name: field };
+  }
+  if (span !== undefined) {
+    return { kind: 'span', name: span };
+  }
+  const name = text.startsWith(tagPrefix) ? text.slice(tagPrefix.length) : '';
+  return name === '' ? undefined : { kind: 'tag', name };
+}
+
+/** In whole quarters of an hour, which is as finely as usage is summed. */
+function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRange {
+  const toMs = to === undefined ? now.getTime() + 1 : Date.parse(to);
+  const fromMs =
+    from === undefined ? calendarWindow('day', timezone, toMs - defaultRangeMs).startMs : Date.parse(from);
+  if (fromMs >= toMs && to === undefined) {
+    throw refuseField('from', 'out_of_range', 'This lies ahead: without `to`, usage is told up to now.');
+  }
+  if (fromMs >= toMs) {
+    throw refuseField('to', 'out_of_range', 'This has to be later than `from`.');
+  }
+  if (toMs - fromMs > rangeMaxDays * dayMs + 1) {
+    throw refuseField('to', 'out_of_range', `This may be at most ${rangeMaxDays} days after \`from\`.`);
+  }
+  const range = {
+    fromMs: Math.floor(fromMs / bucketMs) * bucketMs,
+    toMs: Math.ceil(toMs / bucketMs) * bucketMs,
+  };
+  // What is answered are times too, and rounding may carry one out of the years that there are.
+  if (!isTold(range.fromMs) || !isTold(range.toMs)) {
+    throw refuseField('to', 'out_of_range', 'The range has to lie within the years 1900 to 2199.');
+  }
+  return range;
+}
+
+function isTold(atMs: number): boolean {
+  return isInstant(new Date(atMs).toISOString());
+}
+
+/** Where the page before ended. Its numbers go into a statement, so they have to be numbers. */
+function rankIn(cursor: string, order: string, groupBy: readonly GroupBy[]): string[] {
+  const { value } = decodeCursor(cursor, order, 'text');
+  const spansFirst = groupBy.filter(({ kind }) => kind === 'span').length;
+  try {
+    const rank = JSON.parse(String(value)) as unknown[];
+    const usable =
+      Array.isArray(rank) &&
+      rank.length === groupBy.length + 1 &&
+      rank.every((part) => typeof part === 'string' && !part.includes('\u0000')) &&
+      rank.slice(0, spansFirst + 1).every((part) => /^-?\d{1,18}$/.test(String(part)));
+    if (usable) {
+      return rank as string[];
+    }
+  } catch {
+    // Falls through to the refusal: whatever it was, we did not make it.
+  }
+  throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for these groups.');
+}

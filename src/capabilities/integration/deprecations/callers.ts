@@ -1,0 +1,88 @@
+/**
+ * Who calls deprecated routes: counted in memory while requests are answered, written by a job and when the service
+ * stops. What could not be written is kept and tried again; what a process had not written when it was killed is lost.
+ */
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Credential, platformTenant } from '../../../platform/http/access.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { addCalls, type Calls } from './queries.ts';
+
+export interface Callers {
+  called(route: string, credential: Pick<Credential, 'keyId' | 'org'>): void;
+  /** Writes everything that was counted so far. */
+  flush(): Promise<void>;
+  readonly job: Job;
+}
+
+const flushEveryMs = 5_000;
+const batchMax = 500;
+/** While the database is away. Calls beyond it show in the metric and are not told apart. */
+const waitingMax = 100_000;
+
+export function createCallers({ db, clock }: { readonly db: Database; readonly clock: Clock }): Callers {
+  let waiting = new Map<string, Calls>();
+  let flushing: Promise<void> = Promise.resolve();
+
+  function add(calls: Calls): void {
+    const name = nameOf(calls);
+    const there = waiting.get(name);
+    if (there !== undefined) {
+      waiting.set(name, sumOf(there, calls));
+    } else if (waiting.size < waitingMax) {
+      waiting.set(name, calls);
+    }
+  }
+
+  async function write(): Promise<void> {
+    // In one order everywhere, so that processes that write at once wait for each other and never in a circle.
+    const taken = [...waiting.values()].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    waiting = new Map();
+    while (taken.length > 0) {
+      try {
+        await addCalls(db, taken.slice(0, batchMax));
+      } catch (error) {
+        for (const calls of taken) {
+          add(calls);
+        }
+        throw error;
+      }
+      taken.splice(0, batchMax);
+    }
+  }
+
+  function flush(): Promise<void> {
+    const mine = flushing.then(write);
+    flushing = mine.catch(() => undefined);
+    return mine;
+  }
+
+  return {
+    called(route, { keyId, org }) {
+      const at = clock.now();
+      add({ tenantId: org?.id ?? platformTenant, keyId, route, count: 1, firstAt: at, lastAt: at });
+    },
+    flush,
+    job: {
+      id: 'record-deprecated-calls',
+      everyMs: flushEveryMs,
+      async runOnce() {
+        await flush();
+        return false;
+      },
+    },
+  };
+}
+
+function nameOf({ tenantId, keyId, route }: Calls): string {
+  return `${tenantId} ${keyId} ${route}`;
+}
+
+function sumOf(one: Calls, other: Calls): Calls {
+  return {
+    ...one,
+    count: one.count + other.count,
+    firstAt: one.firstAt < other.firstAt ? one.firstAt : other.firstAt,
+    lastAt: one.lastAt > other.lastAt ? one.lastAt : other.lastAt,
+  };
+}

@@ -1,0 +1,75 @@
+import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { PageOf } from '../../../platform/http/list.ts';
+import { publicRead, type Route, read } from '../../../platform/http/route.ts';
+import { page } from '../../../platform/http/schemas.ts';
+import type { Callers } from './callers.ts';
+import { type CallsRow, selectCalls } from './queries.ts';
+import {
+  CallsView,
+  type DeprecationEntry,
+  DeprecationList,
+  OwnUsageFilters,
+  UsageFilters,
+} from './schema.ts';
+
+export interface DeprecationDependencies {
+  readonly db: Database;
+  readonly registry: DeprecationRegistry;
+  readonly callers: Pick<Callers, 'flush'>;
+  docsUrl(): string;
+}
+
+export function deprecationRoutes({ db, registry, callers, docsUrl }: DeprecationDependencies): Route[] {
+  async function usage(query: UsageFilters): Promise<PageOf<CallsView>> {
+    await callers.flush();
+    const { data, next_cursor } = await selectCalls(db, query);
+    return { data: data.map(viewCalls), next_cursor };
+  }
+
+  return [
+    publicRead({
+      id: 'meta.deprecations',
+      path: '/v1/meta/deprecations',
+      summary: 'List the deprecated routes',
+      description: 'Every response of these carries `Deprecation`, `Sunset` and `Link`.',
+      response: DeprecationList,
+      handler: async () => registry.list().map((entry) => viewEntry(entry, docsUrl())),
+    }),
+    read({
+      id: 'deprecations.usage',
+      path: '/v1/admin/deprecations/usage',
+      summary: 'See who still calls deprecated routes',
+      description:
+        'How often each key has called each deprecated route, and when first and last. Calls with a key that was refused ' +
+        'count; calls without a key that is known are only in the metric. Other processes write theirs within seconds.',
+      access: { kind: 'operator' },
+      query: UsageFilters,
+      response: page(CallsView),
+      handler: ({ query }) => usage(query),
+    }),
+    read({
+      id: 'deprecations.own_usage',
+      path: '/v1/orgs/{id}/deprecations/usage',
+      summary: "See which of the organization's keys still call deprecated routes",
+      description: 'What to change before a sunset, counted as for operators.',
+      access: { kind: 'org', scope: 'org:read', role: 'viewer' },
+      query: OwnUsageFilters,
+      response: page(CallsView),
+      handler: ({ params, query }) => usage({ ...query, org_id: params.id }),
+    }),
+  ];
+}
+
+function viewEntry({ documentation, ...entry }: Deprecation, docsUrl: string): DeprecationEntry {
+  return { ...entry, documentation: `${docsUrl}${documentation}` };
+}
+
+function viewCalls({ id: _, ...row }: CallsRow): CallsView {
+  return {
+    ...row,
+    calls: Number(row.calls),
+    first_called_at: row.first_called_at.toISOString(),
+    last_called_at: row.last_called_at.toISOString(),
+  };
+}

@@ -1,0 +1,51 @@
+/** What the responses of a deprecated route carry, and how many there were. */
+import { Counter, type Registry } from 'prom-client';
+import { type DeprecationHeaders, deprecationHeaders } from '../../../contract/deprecation-headers.ts';
+import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
+import type { Credential } from '../../../platform/http/access.ts';
+import type { Callers } from './callers.ts';
+
+export interface SignalDependencies {
+  readonly registry: DeprecationRegistry;
+  readonly callers: Pick<Callers, 'called'>;
+  docsUrl(): string;
+}
+
+export interface Signals {
+  /** Counts a response and gives the headers it has to carry; undefined for a route that is not deprecated. */
+  signal(route: string, credential: Credential | undefined): DeprecationHeaders | undefined;
+  register(metrics: Registry): void;
+}
+
+export function createSignals({ registry, callers, docsUrl }: SignalDependencies): Signals {
+  const responses = new Map<string, number>();
+
+  return {
+    signal(route, credential) {
+      const entry = registry.find(route);
+      if (entry === undefined) {
+        return undefined;
+      }
+      responses.set(route, (responses.get(route) ?? 0) + 1);
+      if (credential !== undefined) {
+        callers.called(route, credential);
+      }
+      return deprecationHeaders(entry, docsUrl());
+    },
+    register(metrics) {
+      new Counter({
+        name: 'svc_deprecated_route_calls_total',
+        help: 'Responses of routes on a deprecation path, by route template.',
+        labelNames: ['route'],
+        registers: [metrics],
+        collect() {
+          // A route that is no longer flagged is not shown. Its count stays: a counter that came back must not go down.
+          this.reset();
+          for (const { route } of registry.list()) {
+            this.inc({ route }, responses.get(route) ?? 0);
+          }
+        },
+      });
+    },
+  };
+}

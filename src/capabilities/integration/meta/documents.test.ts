@@ -1,0 +1,70 @@
+/** The documents that anyone may read cost the process little, however often they are read. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createWorld, type World } from '../../../../test/harness.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const documents = ['/v1/openapi.json', '/docs'];
+const get = (path: string, known?: string) =>
+  world.request('GET', path, known === undefined ? {} : { headers: { 'if-none-match': known } });
+
+test.each(documents)('%s is rendered once for many readers', async (path) => {
+  const first = await get(path);
+  expect([first.status, first.headers['cache-control']]).toEqual([200, 'no-cache']);
+  const stringify = vi.spyOn(JSON, 'stringify');
+  const others = await Promise.all(Array.from({ length: 20 }, () => get(path)));
+  const large = stringify.mock.results.filter(({ value }) => String(value).length > 100_000);
+  stringify.mockRestore();
+  expect(large).toEqual([]);
+  expect(new Set(others.map(({ headers }) => headers.etag))).toEqual(new Set([first.headers.etag]));
+});
+
+test.each(documents)('%s answers 304 without a body to a client that has it', async (path) => {
+  const { headers, text } = await get(path);
+  const etag = headers.etag ?? '';
+  expect(etag).toMatch(/^"[\w-]{43}"$/);
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    const again = await get(path, known);
+    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
+    expect(again.headers['content-type']).toBeUndefined();
+  }
+  const changed = await get(path, '"other"');
+  expect([changed.status, changed.text]).toEqual([200, text]);
+  const head = await world.request('HEAD', path, { headers: { 'if-none-match': etag } });
+  expect([head.status, head.text]).toEqual([304, '']);
+});
+
+test.each(documents)('%s changes with the deprecation registry, at once', async (path) => {
+  const { headers } = await get(path);
+  const { deprecations } = world.app;
+  const route = '/v1/orgs/{id}/budgets';
+  deprecations.flag({
+    route,
+    since: '2026-11-01',
+    sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',
+    documentation: '/deprecations#budgets',
+  });
+  const flagged = await get(path, headers.etag);
+  deprecations.unflag(route);
+  expect(flagged.status).toBe(200);
+  expect(flagged.headers.etag).not.toBe(headers.etag);
+  expect((await get(path, headers.etag)).status).toBe(304);
+});
+
+test('/docs keeps its content security policy', async () => {
+  expect((await get('/docs')).headers['content-security-policy']).toMatch(/^default-src 'none'/);
+});
+
+test('/metrics counts a call that was answered before it was read', async () => {
+  const count = async () => {
+    const { text } = await get('/metrics');
+    return Number(/svc_deprecated_route_calls_total\{route="\/v1\/forecast"\} (\d+)/.exec(text)?.[1]);
+  };
+  const before = await count();
+  await get('/v1/forecast');
+  expect(await count()).toBe(before + 1);
+});

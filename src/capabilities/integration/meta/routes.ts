@@ -1,0 +1,35 @@
+import { Type } from 'typebox';
+import { rendered, renderedFrom } from '../../../platform/http/rendered.ts';
+import { publicDocument, publicRead, type Route } from '../../../platform/http/route.ts';
+import { ErrorList, EventList, errorEntries, eventEntries } from './schema.ts';
+
+/** `openApi` is asked for at each request, because it describes all routes, these included. */
+export function metaRoutes(openApi: () => object): Route[] {
+  const document = renderedFrom(openApi, (from) =>
+    rendered('application/json; charset=utf-8', JSON.stringify(from)),
+  );
+  return [
+    publicRead({
+      id: 'meta.errors',
+      path: '/v1/meta/errors',
+      summary: 'List every error code',
+      response: ErrorList,
+      handler: async () => ({ data: errorEntries(), next_cursor: null }),
+    }),
+    publicRead({
+      id: 'meta.events',
+      path: '/v1/meta/events',
+      summary: 'List every kind of event',
+      description: 'What a webhook subscription can receive.',
+      response: EventList,
+      handler: async () => ({ data: eventEntries(), next_cursor: null }),
+    }),
+    publicDocument({
+      id: 'meta.openapi',
+      path: '/v1/openapi.json',
+      summary: 'Read the OpenAPI document',
+      response: Type.Unsafe<object>({ type: 'object' }),
+      handler: document,
+    }),
+  ];
+}

@@ -1,0 +1,37 @@
+import { Type } from 'typebox';
+import { errorCatalog, errorCodes } from '../../../contract/errors.ts';
+import { eventKind, eventSchema, eventTypes } from '../../../contract/events.ts';
+import { choice, closed, page } from '../../../platform/http/schemas.ts';
+
+export const ErrorEntry = closed({
+  code: Type.String(),
+  statuses: Type.Array(Type.Integer()),
+  details: Type.Array(Type.String(), { description: 'The names of the fields in `details`.' }),
+  retry: choice(['after_change', 'after_interval', 'after_window', 'with_backoff', 'never']),
+  meaning: Type.String(),
+});
+
+export const EventEntry = closed({
+  type: Type.String(),
+  meaning: Type.String(),
+  schema: Type.Unsafe<object>({ type: 'object', description: 'The JSON Schema of an event of this kind.' }),
+  example: Type.Unsafe<object>({ type: 'object', description: 'What its `data` may look like.' }),
+});
+
+export const EventList = page(EventEntry);
+
+export function eventEntries() {
+  return eventTypes.map((type) => {
+    const { meaning, example } = eventKind(type);
+    return { type, meaning, schema: eventSchema(type), example };
+  });
+}
+
+export const ErrorList = page(ErrorEntry);
+
+export function errorEntries() {
+  return errorCodes.map((code) => {
+    const { statuses, details, retry, meaning } = errorCatalog[code];
+    return { code, statuses: [...statuses], details: Object.keys(details.properties), retry, meaning };
+  });
+}

@@ -1,0 +1,196 @@
+/** What is bounded: how much waits for a subscription, how long things are kept, and what finding that out costs. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { createIds } from '../../../platform/ids.ts';
+import { redeliveriesMax } from './deliveries.ts';
+import { fanOut, waitingMax } from './fan-out.ts';
+import { removeOld } from './tidying.ts';
+
+let world: World;
+let org: TestOrg;
+let webhooks: Webhooks;
+beforeAll(async () => {
+  world = await createWorld();
+  webhooks = controlWebhooks(world);
+});
+afterAll(async () => {
+  await webhooks.stop();
+  await world.close();
+});
+
+afterEach(async () => {
+  // So that nobody else has to remove them one batch after the other.
+  await world.db.query('DELETE FROM webhook_deliveries', []);
+  // From now on the database believes that there are none, as it may whenever it has tidied up.
+  await world.db.query('VACUUM webhook_deliveries');
+});
+
+const call = (method: string, path: string, body?: object) =>
+  world.request(method, `/v1/orgs/${org.id}/webhooks/${path}`, {
+    key: org.ownerKey,
+    ...(body !== undefined && { body }),
+  });
+const giveOut = async () => {
+  while (await fanOut({ db: world.db, clock: world.clock, ids: createIds(world.clock) })) {
+    // The next batch.
+  }
+};
+const removeAll = async () => {
+  while (await removeOld(world.db, world.clock.now())) {
+    // The next batch.
+  }
+};
+const day = 86_400;
+const count = async (table: string) =>
+  Number((await world.db.query<{ count: bigint }>(`SELECT count(*) AS count FROM ${table}`))[0]?.count ?? 0n);
+
+/** As if they had been there for a while. */
+const insertDeliveries = (id: string, state: string, count: number) =>
+  world.db.query(
+    `INSERT INTO webhook_deliveries (org_id, subscription_id, id, event_id, event_type, state, due_at, created_at)
+     SELECT $1, $2, 'dlv_' || lpad(n::text, 8, '0'), 'evt_' || n, 'budget.created', $5, $4, $4
+       FROM generate_series(1, $3::int4) AS n`,
+    [org.id, id, count, world.clock.now(), state],
+  );
+
+test.each(['active', 'paused'])(
+  '%s, a subscription keeps so many waiting; what comes after is noted, and can be asked for',
+  async (status) => {
+    org = await world.createOrg();
+    const id = await subscribe(world, org, 'https://receiver.example/');
+    if (status === 'paused') {
+      await call('POST', `${id}/pause`);
+    }
+    await insertDeliveries(id, 'waiting', waitingMax - 1);
+    await makeBudget(world, org, 'fits');
+    await giveOut();
+    await makeBudget(world, org, 'is too much');
+    await giveOut();
+    const { data } = (await call('GET', `${id}/deliveries?state=failed`)).json;
+    expect(data).toHaveLength(1);
+    expect(data[0]).toMatchObject({ failure: 'queue_full', attempts: [] });
+    expect((await call('POST', `${id}/deliveries/${data[0].id}/redeliver`)).json.state).toBe('waiting');
+  },
+);
+
+test('what waits is counted only for those who want what there is to give out', async () => {
+  org = await world.createOrg();
+  await giveOut();
+  await subscribe(world, org, 'https://receiver.example/', ['key.*']);
+  const wanting = await subscribe(world, org, 'https://receiver.example/', ['budget.*']);
+  await makeBudget(world, org);
+  const counted: unknown[] = [];
+  const db: Pick<Database, 'transaction'> = {
+    transaction: (work) =>
+      world.db.transaction((tx) =>
+        work({
+          unanswered: tx.unanswered,
+          notify: (...args) => tx.notify(...args),
+          query: (sql, params) => {
+            if (sql.includes('count(*)')) {
+              counted.push(params?.[1]);
+            }
+            return tx.query(sql, params);
+          },
+        }),
+      ),
+  };
+  await fanOut({ db, clock: world.clock, ids: createIds(world.clock) });
+  expect(counted).toEqual([wanting]);
+});
+
+test.each(['delivered', 'failed'] as const)(
+  'more than fit into one redelivery (%s) are asked for part by part',
+  async (state) => {
+    org = await world.createOrg();
+    const id = await subscribe(world, org, 'https://receiver.example/');
+    await call('POST', `${id}/pause`);
+    await insertDeliveries(id, state, redeliveriesMax + 1);
+    const body = { from: '2026-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z', state };
+    const first = (await call('POST', `${id}/redeliver`, body)).json;
+    expect(first).toEqual({ redelivering: redeliveriesMax, more: true, next_cursor: expect.any(String) });
+    // They end as they did before: those that arrived, and those whose event is not there any more.
+    await world.db.query('UPDATE webhook_deliveries SET state = $2 WHERE subscription_id = $1', [id, state]);
+    const second = (await call('POST', `${id}/redeliver`, { ...body, cursor: first.next_cursor })).json;
+    expect(second).toEqual({ redelivering: 1, more: false, next_cursor: null });
+    expect((await call('GET', `${id}/deliveries?state=waiting`)).json.data).toMatchObject([
+      { id: `dlv_${String(redeliveriesMax + 1).padStart(8, '0')}` },
+    ]);
+    expect((await call('POST', `${id}/redeliver`, { ...body, cursor: 'abc' })).status).toBe(422);
+  },
+);
+
+test('what waits for too long is given up, and can be seen and asked for until it is removed', async () => {
+  org = await world.createOrg();
+  const id = await subscribe(world, org, 'https://receiver.example/');
+  await call('POST', `${id}/pause`);
+  await makeBudget(world, org);
+  await giveOut();
+  const all = async () => (await call('GET', `${id}/deliveries`)).json.data;
+  world.clock.advanceSeconds(29 * day);
+  await removeAll();
+  expect(await all()).toMatchObject([{ state: 'waiting' }]);
+  world.clock.advanceSeconds(1);
+  await removeAll();
+  const given = await all();
+  expect(given).toMatchObject([{ state: 'failed', failure: 'event_gone' }]);
+  expect(given[0].ended_at).toBe(world.clock.now().toISOString());
+  await call('POST', `${id}/deliveries/${given[0].id}/redeliver`);
+  world.clock.advanceSeconds(day);
+  await removeAll();
+  expect(await all(), 'somebody asked for it').toMatchObject([{ state: 'waiting' }]);
+  world.clock.advanceSeconds(29 * day);
+  await removeAll();
+  expect(await all()).toEqual([]);
+});
+
+test('tidying reads one delivery of a subscription that has nothing old', async () => {
+  org = await world.createOrg();
+  const id = await subscribe(world, org, 'https://receiver.example/');
+  await insertDeliveries(id, 'delivered', 600);
+  await world.db.query('ANALYZE webhook_deliveries');
+  const statements: { sql: string; params: readonly unknown[] }[] = [];
+  await removeOld(
+    {
+      query: (sql, params = []) => {
+        statements.push({ sql, params });
+        return world.db.query(sql, params);
+      },
+    },
+    world.clock.now(),
+  );
+  const deleting = statements.find(({ sql }) => sql.startsWith('DELETE FROM webhook_deliveries'));
+  const plan = await world.db.query<Record<string, string>>(
+    `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${deleting?.sql}`,
+    deleting?.params,
+  );
+  const read = plan
+    .flatMap((row) => Object.values(row))
+    .filter((line) => /Scan.* on webhook_deliveries/.test(line))
+    .map((line) => Number(/rows=([\d.]+)/.exec(line)?.[1] ?? 0));
+  expect(read.length).toBeGreaterThan(0);
+  expect(Math.max(...read)).toBeLessThanOrEqual(1);
+});
+
+test('deliveries are removed after 30 days, events a day later, deleted subscriptions with the last of theirs', async () => {
+  org = await world.createOrg();
+  const id = await subscribe(world, org, 'https://receiver.example/');
+  await makeBudget(world, org, 'old');
+  await webhooks.begin();
+  await webhooks.stop();
+  await call('DELETE', id);
+  world.clock.advanceSeconds(30 * day);
+  await removeAll();
+  expect(await count('webhook_deliveries')).toBeGreaterThan(0);
+  world.clock.advanceSeconds(1);
+  await removeAll();
+  expect(await count('webhook_deliveries')).toBe(0);
+  expect(await count('outbox WHERE fanned_out_at IS NOT NULL')).toBeGreaterThan(0);
+  world.clock.advanceSeconds(day);
+  await removeAll();
+  expect(await count('outbox WHERE fanned_out_at IS NOT NULL')).toBe(0);
+  expect(await count(`webhook_subscriptions WHERE id = '${id}'`)).toBe(0);
+  expect(await count(`webhook_lanes WHERE subscription_id = '${id}'`)).toBe(0);
+});

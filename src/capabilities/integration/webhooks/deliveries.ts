@@ -1,0 +1,153 @@
+/** Deliveries as their owners see them: what was tried, what came back; asked for again, one or many; and tests. */
+import { refuse, refuseField } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { decodeCursor, encodeCursor } from '../../../platform/http/list.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import {
+  type DeliveryRow,
+  findDelivery,
+  insertDeliveries,
+  listDeliveries,
+  putInLine,
+  putRangeInLine,
+} from './delivery-queries.ts';
+import { testEvent } from './event-patterns.ts';
+import { insertFannedOut } from './fan-out-queries.ts';
+import { type Lane, wakeLanes } from './lanes.ts';
+import { announceWebhooks } from './notices.ts';
+import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
+import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } from './schema.ts';
+import type { SubscriptionName } from './subscriptions.ts';
+
+/** One transaction holds up others, so a larger range is asked for in parts. */
+export const redeliveriesMax = 5_000;
+const rangeOrder = 'redeliveries';
+
+export function viewDelivery(row: DeliveryRow): DeliveryView {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    event_type: row.event_type,
+    state: row.state,
+    failure: row.failure,
+    next_attempt_at: row.state === 'waiting' ? row.due_at.toISOString() : null,
+    attempts: [...row.attempts],
+    created_at: row.created_at.toISOString(),
+    ended_at: row.ended_at?.toISOString() ?? null,
+  };
+}
+
+const laneOf = ({ orgId, id }: SubscriptionName): Lane => ({ org_id: orgId, subscription_id: id });
+
+export async function readDeliveries(db: Queryable, name: SubscriptionName, query: DeliveryFilters) {
+  await requireSubscription(db, name);
+  const { data, next_cursor } = await listDeliveries(db, laneOf(name), query);
+  return { data: data.map(viewDelivery), next_cursor };
+}
+
+export async function readDelivery(
+  db: Queryable,
+  name: SubscriptionName,
+  deliveryId: string,
+): Promise<DeliveryView> {
+  await requireSubscription(db, name);
+  const row = await findDelivery(db, laneOf(name), deliveryId);
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  return viewDelivery(row);
+}
+
+/** An event of its own, for this subscription alone. */
+export async function sendTest(
+  tx: Transaction,
+  ids: Ids,
+  name: SubscriptionName,
+  now: Date,
+): Promise<DeliveryView> {
+  await lockReceiving(tx, name);
+  const event = {
+    id: ids.next('evt'),
+    tenantId: name.orgId,
+    type: testEvent,
+    createdAt: now,
+    data: { subscription_id: name.id, message: 'This is a test.' },
+  };
+  const delivery = {
+    ...laneOf(name),
+    id: ids.next('dlv'),
+    event_id: event.id,
+    event_type: event.type,
+    state: 'waiting',
+    failure: null,
+  } as const;
+  await insertFannedOut(tx, event, now);
+  await insertDeliveries(tx, [delivery], now);
+  await wake(tx, name, now);
+  return viewDelivery({
+    ...delivery,
+    due_at: now,
+    attempt_count: 0,
+    attempts: [],
+    created_at: now,
+    ended_at: null,
+  });
+}
+
+export async function redeliver(
+  tx: Transaction,
+  name: SubscriptionName,
+  deliveryId: string,
+  now: Date,
+): Promise<{ before: DeliveryView; after: DeliveryView }> {
+  await lockReceiving(tx, name);
+  const before = await findDelivery(tx, laneOf(name), deliveryId);
+  const after = before && (await putInLine(tx, laneOf(name), deliveryId, now));
+  if (before === undefined || after === undefined) {
+    throw refuse('not_found');
+  }
+  await wake(tx, name, now);
+  return { before: viewDelivery(before), after: viewDelivery(after) };
+}
+
+export async function redeliverRange(
+  tx: Transaction,
+  name: SubscriptionName,
+  { from, to, state = 'failed', cursor }: RedeliverRange,
+  now: Date,
+): Promise<RedeliveredRange> {
+  const after = cursor === undefined ? null : decodeCursor(cursor, rangeOrder, 'text').id;
+  const range = { from: new Date(from), to: to === undefined ? now : new Date(to), state, after };
+  if (range.to <= range.from) {
+    throw refuseField('to', 'out_of_range', 'This has to be after from.');
+  }
+  await lockReceiving(tx, name);
+  const { count, last } = await putRangeInLine(tx, laneOf(name), range, now, redeliveriesMax);
+  await wake(tx, name, now);
+  const more = count === redeliveriesMax && last !== null;
+  return { redelivering: count, more, next_cursor: more ? encodeCursor(rangeOrder, '', last) : null };
+}
+
+async function wake(tx: Transaction, name: SubscriptionName, now: Date): Promise<void> {
+  await wakeLanes(tx, [laneOf(name)], now);
+  await announceWebhooks(tx, name.orgId);
+}
+
+async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionName): Promise<SubscriptionRow> {
+  const row = await findSubscription(db, orgId, id);
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  return row;
+}
+
+/** Nothing is put in line where nobody would look. While it is paused, it waits. */
+async function lockReceiving(tx: Transaction, { orgId, id }: SubscriptionName): Promise<void> {
+  const row = await lockSubscription(tx, orgId, id);
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  if (row.status === 'disabled') {
+    throw refuse('conflict', 'The subscription is disabled: resume it first.');
+  }
+}

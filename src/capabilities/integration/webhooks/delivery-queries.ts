@@ -1,0 +1,255 @@
+/** The statements about deliveries. Results are written by the hundred, one statement for all. */
+import { insertMany, type Queryable } from '../../../platform/db/database.ts';
+import type { PageOf } from '../../../platform/http/list.ts';
+import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/list.ts';
+import type { Lane } from './lanes.ts';
+import type { AttemptView, DeliveryFailure, DeliveryFilters, DeliveryState } from './schema.ts';
+
+export interface DeliveryRow {
+  readonly org_id: string;
+  readonly subscription_id: string;
+  readonly id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly state: DeliveryState;
+  readonly failure: DeliveryFailure | null;
+  readonly due_at: Date;
+  readonly attempt_count: number;
+  readonly attempts: readonly AttemptView[];
+  readonly created_at: Date;
+  readonly ended_at: Date | null;
+}
+
+const columns =
+  'org_id, subscription_id, id, event_id, event_type, state, failure, due_at, attempt_count, attempts, created_at, ended_at';
+
+/** How many attempts a delivery remembers: more than the schedule has, so that a redelivery shows beside the first. */
+const attemptsKept = 20;
+
+export type NewDelivery = Pick<
+  DeliveryRow,
+  'org_id' | 'subscription_id' | 'id' | 'event_id' | 'event_type' | 'state' | 'failure'
+>;
+
+export async function insertDeliveries(
+  tx: Queryable,
+  deliveries: readonly NewDelivery[],
+  now: Date,
+): Promise<void> {
+  await insertMany(
+    tx,
+    'webhook_deliveries',
+    {
+      org_id: 'text',
+      subscription_id: 'text',
+      id: 'text',
+      event_id: 'text',
+      event_type: 'text',
+      state: 'text',
+      failure: 'text',
+      due_at: 'timestamptz',
+      created_at: 'timestamptz',
+      ended_at: 'timestamptz',
+    },
+    deliveries.map((delivery) => ({
+      ...delivery,
+      due_at: now,
+      created_at: now,
+      ended_at: delivery.state === 'waiting' ? null : now,
+    })),
+  );
+}
+
+/** A delivery that is due, with its event; null where the event was deleted. */
+export interface DueDelivery {
+  readonly id: string;
+  readonly attempt_count: number;
+  readonly due_at: Date;
+  readonly event_id: string;
+  readonly type: string | null;
+  readonly created_at: Date | null;
+  readonly data: object | null;
+}
+
+export async function selectDue(db: Queryable, lane: Lane, at: Date, limit: number): Promise<DueDelivery[]> {
+  return db.query<DueDelivery>(
+    `SELECT d.id, d.attempt_count, d.due_at, d.event_id, o.type, o.created_at, o.data
+       FROM (SELECT id, attempt_count, event_id, due_at FROM webhook_deliveries
+              WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' AND due_at <= $3
+              ORDER BY due_at, id LIMIT $4) d
+       LEFT JOIN outbox o ON o.tenant_id = $1 AND o.id = d.event_id
+      ORDER BY d.due_at, d.id`,
+    [lane.org_id, lane.subscription_id, at, limit],
+  );
+}
+
+/** What became of an attempt. */
+export interface Outcome extends Lane {
+  /** As it was when it was read. */
+  readonly delivery: Pick<DueDelivery, 'id' | 'attempt_count' | 'due_at'>;
+  readonly state: DeliveryState;
+  readonly failure: DeliveryFailure | null;
+  /** Null once it has ended. */
+  readonly due_at: Date | null;
+  readonly attempt: AttemptView | null;
+  readonly at: Date;
+}
+
+/**
+ * One that was ended or put in line anew meanwhile keeps that; the attempt is noted all the same. Written a second time,
+ * because nobody knows whether the first was committed, it changes nothing.
+ */
+export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]): Promise<void> {
+  const isAsRead = "(d.state = 'waiting' AND d.attempt_count = r.attempt_count AND d.due_at = r.was_due_at)";
+  await tx.query(
+    `UPDATE webhook_deliveries d
+        SET state = CASE WHEN ${isAsRead} THEN r.state ELSE d.state END,
+            failure = CASE WHEN ${isAsRead} THEN r.failure ELSE d.failure END,
+            due_at = CASE WHEN ${isAsRead} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
+            attempt_count = CASE WHEN ${isAsRead} THEN d.attempt_count + 1 ELSE d.attempt_count END,
+            ended_at = CASE WHEN NOT ${isAsRead} THEN d.ended_at WHEN r.state = 'waiting' THEN NULL ELSE r.at END,
+            attempts = CASE
+              WHEN r.attempt IS NULL OR (NOT ${isAsRead} AND d.attempts -> -1 = r.attempt::jsonb) THEN d.attempts
+              WHEN jsonb_array_length(d.attempts) >= ${attemptsKept} THEN (d.attempts - 0) || r.attempt::jsonb
+              ELSE d.attempts || r.attempt::jsonb END
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::timestamptz[], $6::text[], $7::text[],
+                   $8::timestamptz[], $9::text[], $10::timestamptz[])
+            AS r(org_id, subscription_id, id, attempt_count, was_due_at, state, failure, due_at, attempt, at)
+      WHERE d.org_id = r.org_id AND d.subscription_id = r.subscription_id AND d.id = r.id`,
+    [
+      outcomes.map(({ org_id }) => org_id),
+      outcomes.map(({ subscription_id }) => subscription_id),
+      outcomes.map(({ delivery }) => delivery.id),
+      outcomes.map(({ delivery }) => delivery.attempt_count),
+      outcomes.map(({ delivery }) => delivery.due_at),
+      outcomes.map(({ state }) => state),
+      outcomes.map(({ failure }) => failure),
+      outcomes.map(({ due_at }) => due_at),
+      outcomes.map(({ attempt }) => (attempt === null ? null : JSON.stringify(attempt))),
+      outcomes.map(({ at }) => at),
+    ],
+  );
+}
+
+/** Gives up some of what waits for a subscription that is disabled or deleted; returns how many that were. */
+export async function failWaiting(db: Queryable, lane: Lane, at: Date, limit: number): Promise<number> {
+  const failed = await db.query(
+    `UPDATE webhook_deliveries SET state = 'failed', failure = 'disabled', ended_at = $3
+      WHERE org_id = $1 AND subscription_id = $2 AND id IN (
+        SELECT id FROM webhook_deliveries
+         WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' LIMIT $4)
+        -- Asked here as well: it may have been resumed a moment ago, by another process.
+        AND NOT EXISTS (SELECT 1 FROM webhook_subscriptions s
+                         WHERE s.org_id = $1 AND s.id = $2 AND s.status <> 'disabled' AND s.deleted_at IS NULL)
+     RETURNING 1 AS one`,
+    [lane.org_id, lane.subscription_id, at, limit],
+  );
+  return failed.length;
+}
+
+/** How many wait, counted up to a bound. */
+export async function countWaiting(db: Queryable, lane: Lane, max: number): Promise<number> {
+  const [row] = await db.query<{ count: bigint }>(
+    `SELECT count(*) AS count FROM (
+       SELECT 1 FROM webhook_deliveries
+        WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' LIMIT $3) AS found`,
+    [lane.org_id, lane.subscription_id, max],
+  );
+  return Number(row?.count ?? 0n);
+}
+
+export async function findDelivery(
+  db: Queryable,
+  lane: Lane,
+  deliveryId: string,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await db.query<DeliveryRow>(
+    `SELECT ${columns} FROM webhook_deliveries WHERE org_id = $1 AND subscription_id = $2 AND id = $3`,
+    [lane.org_id, lane.subscription_id, deliveryId],
+  );
+  return row;
+}
+
+/** Puts one in line again, from the beginning of the schedule. */
+export async function putInLine(
+  tx: Queryable,
+  lane: Lane,
+  deliveryId: string,
+  at: Date,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await tx.query<DeliveryRow>(
+    `UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $4, attempt_count = 0, ended_at = NULL
+      WHERE org_id = $1 AND subscription_id = $2 AND id = $3 RETURNING ${columns}`,
+    [lane.org_id, lane.subscription_id, deliveryId, at],
+  );
+  return row;
+}
+
+export interface Range {
+  readonly from: Date;
+  readonly to: Date;
+  readonly state: 'failed' | 'delivered';
+  /** The last one of the part before; null: from the beginning. */
+  readonly after: string | null;
+}
+
+/**
+ * The same for those of a time span, the oldest first, after a certain one; tells how many, and the last of them. They are
+ * found by an array of their ids, so that a database that takes the table for empty does not compare each with each.
+ */
+export async function putRangeInLine(
+  tx: Queryable,
+  lane: Lane,
+  { from, to, state, after }: Range,
+  at: Date,
+  limit: number,
+): Promise<{ count: number; last: string | null }> {
+  const [row] = await tx.query<{ count: number; last: string | null }>(
+    `WITH picked AS (
+       SELECT id FROM webhook_deliveries
+        WHERE org_id = $1 AND subscription_id = $2 AND created_at >= $3 AND created_at < $4 AND state = $5
+          AND ($8::text IS NULL OR id > $8)
+        ORDER BY id LIMIT $7),
+     put AS (
+       UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $6, attempt_count = 0, ended_at = NULL
+        WHERE org_id = $1 AND subscription_id = $2 AND id = ANY (ARRAY (SELECT id FROM picked)))
+     SELECT count(*)::int4 AS count, max(id) AS last FROM picked`,
+    [lane.org_id, lane.subscription_id, from, to, state, at, limit, after],
+  );
+  return row ?? { count: 0, last: null };
+}
+
+/** Newest first unless sorted otherwise. Ids sort by time, so the primary key is the list's index. */
+export async function listDeliveries(
+  db: Queryable,
+  lane: Lane,
+  query: DeliveryFilters,
+): Promise<PageOf<DeliveryRow>> {
+  const limit = query.limit ?? pageSize.fallback;
+  const sort = query.sort ?? '-created_at';
+  const [comparison, direction] = sort.startsWith('-') ? ['<', 'DESC'] : ['>', 'ASC'];
+  const after = query.cursor === undefined ? null : decodeCursor(query.cursor, sort, 'text').id;
+  const rows = await db.query<DeliveryRow>(
+    `SELECT ${columns} FROM webhook_deliveries
+      WHERE org_id = $1 AND subscription_id = $2 AND ($3::text IS NULL OR id ${comparison} $3)
+        AND ($4::text IS NULL OR state = $4) AND ($5::text IS NULL OR event_type = $5)
+        AND ($6::text IS NULL OR event_id = $6)
+        AND ($7::timestamptz IS NULL OR created_at >= $7) AND ($8::timestamptz IS NULL OR created_at < $8)
+      ORDER BY id ${direction} LIMIT $9`,
+    [
+      lane.org_id,
+      lane.subscription_id,
+      after,
+      query.state ?? null,
+      query.event_type ?? null,
+      query.event_id ?? null,
+      query.from === undefined ? null : new Date(query.from),
+      query.to === undefined ? null : new Date(query.to),
+      limit + 1,
+    ],
+  );
+  const data = rows.slice(0, limit);
+  const last = data.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  return { data, next_cursor: more ? encodeCursor(sort, '', last.id) : null };
+}

@@ -1,0 +1,34 @@
+/** Turning off a subscription that nothing reaches any more, with an entry in the audit log and an event. */
+import type { Database } from '../../../platform/db/database.ts';
+import { type Appending, recordChange } from '../../compliance/audit/index.ts';
+import type { Lane } from './lanes.ts';
+import { findSubscription } from './queries.ts';
+import { changeSubscription, viewSubscription } from './subscriptions.ts';
+
+export async function disableSubscription(
+  db: Database,
+  appending: Appending,
+  { org_id, subscription_id }: Lane,
+  reason: 'gone' | 'failing',
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const there = await findSubscription(tx, org_id, subscription_id);
+    if (there === undefined || there.status === 'disabled') {
+      return;
+    }
+    const name = { orgId: org_id, id: subscription_id };
+    const { before, after } = await changeSubscription(tx, name, now, () => ({
+      status: 'disabled',
+      disabled_reason: reason,
+      disabled_at: now,
+    }));
+    await recordChange(tx, appending, { kind: 'service', id: 'webhooks', at: now }, 'webhooks.disable', {
+      tenantId: org_id,
+      target: { kind: 'webhook', id: subscription_id },
+      before: viewSubscription(before),
+      after: viewSubscription(after),
+      event: 'webhook.disabled',
+    });
+  });
+}

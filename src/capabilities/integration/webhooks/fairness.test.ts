@@ -1,0 +1,59 @@
+/** One org with receivers that gain trust and then hang, all at once: another org must not notice. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
+import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
+
+let world: World;
+let webhooks: Webhooks;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+  // What hangs does so to the end of the test, and answers count as quick on a busy machine, too.
+  webhooks = controlWebhooks(world, { timeoutMs: 600_000, latencyMs: 1, stopWaitMs: 50 });
+});
+afterAll(async () => {
+  await webhooks.stop();
+  for (const receiver of receivers) {
+    await receiver.close();
+  }
+  await world.close();
+});
+
+const title = 'an org whose receivers answer quickly and then hang leaves half of all slots to the others';
+test(title, async () => {
+  const subscriptions = 26;
+  const quickAnswers = 30;
+  const share = 96;
+  const [hostile, other] = [await world.createOrg(), await world.createOrg()];
+  const answered = new Map<string, number>();
+  let hanging = 0;
+  const trap = await startReceiver((response) => {
+    const url = response.req.url ?? '';
+    const count = answered.get(url) ?? 0;
+    answered.set(url, count + 1);
+    if (count < quickAnswers) {
+      response.writeHead(204).end();
+    } else {
+      hanging += 1;
+    }
+  });
+  const good = await startReceiver();
+  receivers.push(trap, good);
+  for (let i = 0; i < subscriptions; i += 1) {
+    await subscribe(world, hostile, `${trap.url}/${i}`);
+  }
+  for (let i = 0; i < quickAnswers + 10; i += 1) {
+    await makeBudget(world, hostile, `budget ${i}`);
+  }
+  await webhooks.begin();
+  await eventually(() => expect(hanging).toBe(share));
+
+  await subscribe(world, other, good.url);
+  await makeBudget(world, other);
+  await webhooks.begin();
+  await eventually(() => expect(good.received).toHaveLength(1));
+  expect(hanging, 'no more than its share').toBe(share);
+});

@@ -1,0 +1,37 @@
+/** The statements about events on their way from the outbox to deliveries. */
+import type { Queryable } from '../../../platform/db/database.ts';
+import { enqueueEvent, type OutgoingEvent } from '../../../platform/outbox.ts';
+
+export interface WaitingEvent {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: Date;
+}
+
+/** Locks them: another process takes others. */
+export async function lockWaitingEvents(tx: Queryable, limit: number): Promise<WaitingEvent[]> {
+  return tx.query<WaitingEvent>(
+    'SELECT tenant_id, id, type, created_at FROM outbox WHERE fanned_out_at IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED',
+    [limit],
+  );
+}
+
+export async function markFannedOut(
+  tx: Queryable,
+  events: readonly Pick<WaitingEvent, 'tenant_id' | 'id'>[],
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `UPDATE outbox o SET fanned_out_at = $3
+       FROM unnest($1::text[], $2::text[]) AS e(tenant_id, id)
+      WHERE o.tenant_id = e.tenant_id AND o.id = e.id`,
+    [events.map(({ tenant_id }) => tenant_id), events.map(({ id }) => id), now],
+  );
+}
+
+/** An event that goes to one subscription only, and past the outbox to nobody else. */
+export async function insertFannedOut(tx: Queryable, event: OutgoingEvent, now: Date): Promise<void> {
+  await enqueueEvent(tx, event);
+  await markFannedOut(tx, [{ tenant_id: event.tenantId, id: event.id }], now);
+}

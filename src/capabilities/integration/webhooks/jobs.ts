@@ -1,0 +1,52 @@
+/** The work that recurs: events become deliveries, deliveries are sent, what is old is removed. */
+import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import type { Job } from '../../../platform/jobs.ts';
+import { createDispatcher, type DispatcherDependencies } from './dispatcher.ts';
+import { fanOut } from './fan-out.ts';
+import { freeAllLanes } from './lanes.ts';
+import { removeOld } from './tidying.ts';
+
+/** A quarter of a lease, so that a renewal or two may fail. */
+const renewEveryMs = 5_000;
+
+export function webhookJobs(deps: DispatcherDependencies): Job[] {
+  const dispatcher = createDispatcher(deps);
+  let isFirst = true;
+  return [
+    {
+      id: 'fan-out-events',
+      everyMs: 300,
+      async runOnce() {
+        const more = await fanOut(deps);
+        dispatcher.poke();
+        return more;
+      },
+    },
+    {
+      id: 'send-webhooks',
+      everyMs: 500,
+      async runOnce() {
+        if (isFirst && deps.db.engine === 'embedded') {
+          await freeAllLanes(deps.db);
+        }
+        isFirst = false;
+        await dispatcher.claim();
+        return false;
+      },
+      stop: () => dispatcher.stop(),
+    },
+    {
+      id: 'renew-webhook-leases',
+      everyMs: renewEveryMs,
+      async runOnce() {
+        await dispatcher.renew();
+        return false;
+      },
+    },
+    {
+      id: 'delete-old-deliveries',
+      everyMs: 600_000,
+      runOnce: async () => removeOld(deps.db, await agreedNow(deps.db, deps.clock)),
+    },
+  ];
+}

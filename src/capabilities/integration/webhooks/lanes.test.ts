@@ -1,0 +1,292 @@
+/** What is remembered of receivers: who is slow, who is failing; and what happens while an attempt is under way. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
+import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
+import { DatabaseUnavailable } from '../../../platform/db/database.ts';
+import { claimLanes, freeAllLanes } from './lanes.ts';
+import { createRecorder } from './recorder.ts';
+import { attemptDelaysSeconds } from './retries.ts';
+
+let world: World;
+let webhooks: Webhooks;
+let org: TestOrg;
+const receivers: Receiver[] = [];
+const day = 24 * 3_600;
+
+beforeAll(async () => {
+  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  org = await world.createOrg();
+  // Works from the first delivery on: a test that asks for none has everything for itself.
+  // A busy machine makes nobody slow.
+  webhooks = controlWebhooks(world, { latencyMs: 1, nowMs: () => 0 });
+});
+afterEach(async () => {
+  await webhooks.stop();
+  for (const receiver of receivers.splice(0)) {
+    await receiver.close();
+  }
+  // The next test is about its own subscriptions alone.
+  await world.db.query('UPDATE webhook_lanes SET next_due_at = NULL', []);
+});
+
+const receiver = async (...args: Parameters<typeof startReceiver>) => {
+  const started = await startReceiver(...args);
+  receivers.push(started);
+  return started;
+};
+const call = async (method: string, path: string, body?: object) =>
+  (
+    await world.request(method, `/v1/orgs/${org.id}/webhooks/${path}`, {
+      key: org.ownerKey,
+      ...(body !== undefined && { body }),
+    })
+  ).json;
+const lane = async (id: string) => {
+  const [row] = await world.db.query<{
+    owner: string | null;
+    slow_at: Date | null;
+    failing_since: Date | null;
+  }>('SELECT owner, slow_at, failing_since FROM webhook_lanes WHERE org_id = $1 AND subscription_id = $2', [
+    org.id,
+    id,
+  ]);
+  return row;
+};
+const failing = () => receiver((response) => void response.writeHead(500).end());
+
+describe('a slow receiver', () => {
+  test('has a turn and is left with what else is due, until it is quick again', async () => {
+    let isDown = true;
+    const there = await receiver((response, _, socket) => {
+      if (isDown) {
+        socket.resetAndDestroy();
+      } else {
+        response.writeHead(204).end();
+      }
+    });
+    const id = await subscribe(world, org, there.url);
+    for (let i = 0; i < 12; i += 1) {
+      await makeBudget(world, org, `budget ${i}`);
+    }
+    await webhooks.deliver();
+    expect(there.received).toHaveLength(10);
+    expect(await lane(id)).toMatchObject({ owner: null, slow_at: world.clock.now() });
+    await webhooks.deliver();
+    expect(there.received).toHaveLength(12);
+    isDown = false;
+    world.clock.advanceSeconds(10);
+    await webhooks.deliver();
+    expect(await lane(id)).toMatchObject({ slow_at: null });
+  });
+
+  test('takes none of the places of the others, and the one that has waited longest is next', async () => {
+    const [late, later, quick] = await Promise.all(
+      ['late', 'later', 'quick'].map((path) => subscribe(world, org, `http://127.0.0.1:1/${path}`)),
+    );
+    const now = world.clock.now();
+    await world.db.query('UPDATE webhook_lanes SET next_due_at = $2 WHERE org_id = $1', [org.id, now]);
+    const slowAt = (id: string | undefined, ms: number) =>
+      world.db.query('UPDATE webhook_lanes SET slow_at = $2, next_due_at = $3 WHERE subscription_id = $1', [
+        id,
+        new Date(now.getTime() - ms),
+        new Date(now.getTime() - 1_000),
+      ]);
+    await slowAt(late, 20);
+    await slowAt(later, 10);
+    const claim = async (room: { quick: number; slow: number }) =>
+      (await claimLanes(world.db, 'test', now, room)).map(({ subscription_id, is_slow }) => [
+        subscription_id,
+        is_slow,
+      ]);
+    expect(await claim({ quick: 1, slow: 0 })).toEqual([[quick, false]]);
+    expect(await claim({ quick: 1, slow: 1 })).toEqual([[late, true]]);
+    expect(await claim({ quick: 1, slow: 1 })).toEqual([[later, true]]);
+    await freeAllLanes(world.db);
+  });
+});
+
+describe('a subscription is not disabled', () => {
+  const status = async (id: string) => (await call('GET', id)).status;
+
+  test('for one failure long after the last attempt at what failed before', async () => {
+    const there = await failing();
+    const id = await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    for (const delay of attemptDelaysSeconds) {
+      world.clock.advanceSeconds(delay);
+      await webhooks.deliver();
+    }
+    expect(there.received).toHaveLength(attemptDelaysSeconds.length);
+    expect(await lane(id)).toMatchObject({ failing_since: null });
+    // Not so long after the last failure that this alone would begin a new count.
+    world.clock.advanceSeconds(1.9 * day);
+    await makeBudget(world, org);
+    await webhooks.deliver();
+    expect(await status(id)).toBe('active');
+    expect(await lane(id)).toMatchObject({ failing_since: world.clock.now() });
+  });
+
+  test('for two failures with days of silence between them', async () => {
+    const there = await failing();
+    const id = await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    await webhooks.deliver();
+    world.clock.advanceSeconds(6 * day);
+    await webhooks.deliver();
+    expect(there.received).toHaveLength(2);
+    expect(await status(id)).toBe('active');
+  });
+
+  test('for what failed at another address', async () => {
+    const there = await failing();
+    const id = await subscribe(world, org, there.url);
+    const tryForDays = async (days: number) => {
+      for (let i = 0; i < days; i += 1) {
+        await makeBudget(world, org);
+        await webhooks.deliver();
+        world.clock.advanceSeconds(day);
+      }
+    };
+    await tryForDays(4);
+    await call('PATCH', id, { url: `${there.url}/moved` });
+    await tryForDays(5);
+    expect(await status(id)).toBe('active');
+    await tryForDays(1);
+    expect(await status(id)).toBe('disabled');
+  });
+});
+
+describe('an attempt under way', () => {
+  test('does not undo that its delivery was asked for again, and is noted', async () => {
+    let answer = () => undefined as unknown;
+    const there = await receiver((response) => {
+      answer = () => response.writeHead(500).end();
+    });
+    const id = await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    await webhooks.begin();
+    await eventually(() => expect(there.received).toHaveLength(1));
+    world.clock.advanceSeconds(1);
+    const [{ id: deliveryId }] = (await call('GET', `${id}/deliveries`)).data;
+    const asked = await call('POST', `${id}/deliveries/${deliveryId}/redeliver`);
+    answer();
+    await eventually(async () =>
+      expect((await call('GET', `${id}/deliveries/${deliveryId}`)).attempts).toHaveLength(1),
+    );
+    const now = await call('GET', `${id}/deliveries/${deliveryId}`);
+    expect(now).toMatchObject({ state: 'waiting', next_attempt_at: asked.next_attempt_at });
+    await eventually(() => expect(there.received, 'as it was asked for').toHaveLength(2));
+    answer();
+    await webhooks.idle();
+  });
+
+  test('is written down once, also when what follows from it has to be repeated', async () => {
+    const id = await subscribe(world, org, 'http://127.0.0.1:1/');
+    await call('POST', `${id}/test`);
+    const select =
+      'SELECT id, attempt_count, due_at, attempts FROM webhook_deliveries WHERE subscription_id = $1';
+    const read = async () => {
+      const [row] = await world.db.query<{
+        id: string;
+        attempt_count: number;
+        due_at: Date;
+        attempts: object[];
+      }>(select, [id]);
+      if (row === undefined) {
+        throw new Error('the delivery is missing');
+      }
+      return row;
+    };
+    let calls = 0;
+    const recorder = createRecorder(world.db, async () => {
+      calls += 1;
+      if (calls === 1) {
+        throw new DatabaseUnavailable('away');
+      }
+    });
+    const at = world.clock.now();
+    const outcome = {
+      org_id: org.id,
+      subscription_id: id,
+      delivery: await read(),
+      state: 'waiting',
+      failure: null,
+      due_at: new Date(at.getTime() + 5_000),
+      attempt: { at: at.toISOString(), status: 500, latency_ms: 1, error: null, response: null },
+      at,
+    } as const;
+    await recorder.add(outcome);
+    expect(calls).toBe(2);
+    expect(await read()).toMatchObject({ attempt_count: 1, attempts: [outcome.attempt] });
+    // As after a commit of which nobody knows whether it was one.
+    await recorder.add(outcome);
+    expect(await read()).toMatchObject({ attempt_count: 1, attempts: [outcome.attempt] });
+  });
+
+  test('is timed and signed by the agreed clock, whatever that of the process says', async () => {
+    const agreed = world.clock.now();
+    const clock = { now: () => new Date(world.clock.now().getTime() + 3_600_000), agreed: () => agreed };
+    const ahead = controlWebhooks(world, { clock });
+    const there = await failing();
+    const id = await subscribe(world, org, there.url);
+    await call('POST', `${id}/signing/rotate`);
+    await call('POST', `${id}/test`);
+    await ahead.deliver();
+    await ahead.stop();
+    const t = Number(/^t=(\d+),/.exec(String(there.received[0]?.headers['x-svc-signature']))?.[1]);
+    expect(t).toBe(Math.floor(agreed.getTime() / 1_000));
+    const [delivery] = (await call('GET', `${id}/deliveries`)).data;
+    expect(Date.parse(delivery.next_attempt_at) - agreed.getTime()).toBe(5_000);
+  });
+
+  test('is not sent a second time by the process that is still at it, if its lease ran out', async () => {
+    const waiting: (() => void)[] = [];
+    const there = await receiver((response) => void waiting.push(() => response.writeHead(204).end()));
+    const id = await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    await webhooks.begin();
+    await eventually(() => expect(waiting).toHaveLength(1));
+    // As after a pause of the process, or while the database was away.
+    await world.db.query("UPDATE webhook_lanes SET leased_until = now() - interval '1 second'", []);
+    await webhooks.begin();
+    const other = await receiver();
+    await subscribe(world, org, other.url);
+    await makeBudget(world, org);
+    await webhooks.begin();
+    // What would be sent twice comes before what became due later.
+    await eventually(() => expect(other.received).toHaveLength(1));
+    expect(waiting).toHaveLength(1);
+    waiting[0]?.();
+    await eventually(() => expect(waiting).toHaveLength(2));
+    waiting[1]?.();
+    await webhooks.idle();
+    expect(await lane(id)).toMatchObject({ owner: null });
+  });
+
+  test('that never ends does not keep the process from ending', async () => {
+    const there = await receiver();
+    await subscribe(world, org, there.url);
+    await makeBudget(world, org);
+    let isSent = false;
+    const stuck = controlWebhooks(world, {
+      stopWaitMs: 50,
+      faults: () => {
+        isSent = true;
+        return new Promise(() => undefined);
+      },
+    });
+    await stuck.begin();
+    await eventually(() => expect(isSent).toBe(true));
+    await stuck.stop();
+    const [row] = await world.db.query<{ owner: string | null }>(
+      'SELECT owner FROM webhook_lanes WHERE org_id = $1',
+      [org.id],
+    );
+    expect(row).toEqual({ owner: null });
+  });
+});

@@ -1,0 +1,53 @@
+/** The request of one attempt: the event's bytes, which never change, and headers that are made for this attempt. */
+import { deprecationHeaders } from '../../../contract/deprecation-headers.ts';
+import { eventVersionHeader, orgSignedDelivery, signatureHeader } from '../../../contract/webhook-signing.ts';
+import type { Receiver } from './receivers.ts';
+import type { Post } from './sender.ts';
+import { orgSignature, ownSignature } from './signatures.ts';
+
+export interface Event {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: Date;
+  readonly orgId: string;
+  readonly data: object;
+}
+
+export interface MessageContext {
+  readonly docsUrl: string;
+  readonly userAgent: string;
+}
+
+export function messageOf(
+  { url, own, orgSecret }: Receiver,
+  { id, type, createdAt, orgId, data }: Event,
+  now: Date,
+  { docsUrl, userAgent }: MessageContext,
+): Post {
+  const event = { id, type, created_at: createdAt.toISOString(), org_id: orgId, data };
+  const body = Buffer.from(JSON.stringify(event));
+  const common = { 'content-type': 'application/json', 'user-agent': userAgent };
+  if (own === null) {
+    return {
+      url,
+      body,
+      headers: {
+        ...common,
+        [signatureHeader]: orgSignature(body, orgSecret),
+        [eventVersionHeader]: '1',
+        ...deprecationHeaders(orgSignedDelivery, docsUrl),
+      },
+    };
+  }
+  const { secret, previous } = own;
+  const secrets = previous !== null && now < previous.until ? [secret, previous.secret] : [secret];
+  return {
+    url,
+    body,
+    headers: {
+      ...common,
+      [signatureHeader]: ownSignature(body, secrets, Math.floor(now.getTime() / 1_000)),
+      [eventVersionHeader]: '2',
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** What deliveries show of themselves on `/metrics`. */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Database } from '../../../platform/db/database.ts';
+
+/** `retried`: the attempt failed and another will follow. `failed`: it was the last one. */
+export const attemptOutcomes = ['delivered', 'retried', 'failed'] as const;
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
+
+export interface DeliveryCounts {
+  count(outcome: AttemptOutcome): void;
+  totals(): Readonly<Record<AttemptOutcome, number>>;
+}
+
+export function createDeliveryCounts(): DeliveryCounts {
+  const totals = { delivered: 0, retried: 0, failed: 0 };
+  return {
+    count(outcome) {
+      totals[outcome] += 1;
+    },
+    totals: () => totals,
+  };
+}
+
+interface Backlog {
+  readonly waiting: number;
+  readonly overdueSeconds: number;
+}
+
+/** Counting what waits reads all of it, so it is not done for every scrape. */
+const backlogAgeMs = 10_000;
+
+export function registerWebhookMetrics(registry: Registry, db: Database, counts: DeliveryCounts): void {
+  new Counter({
+    name: 'svc_webhook_deliveries_total',
+    help: 'Attempts to deliver by what became of them.',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const totals = counts.totals();
+      for (const outcome of attemptOutcomes) {
+        this.inc({ outcome }, totals[outcome]);
+      }
+    },
+  });
+  const backlog = backlogOf(db);
+  new Gauge({
+    name: 'svc_webhook_deliveries_waiting',
+    help: 'Deliveries that wait for an attempt, those of paused subscriptions too.',
+    registers: [registry],
+    async collect() {
+      this.set((await backlog()).waiting);
+    },
+  });
+  new Gauge({
+    name: 'svc_webhook_oldest_overdue_seconds',
+    help: 'How long the most overdue delivery has waited for its attempt.',
+    registers: [registry],
+    async collect() {
+      this.set((await backlog()).overdueSeconds);
+    },
+  });
+}
+
+function backlogOf(db: Database): () => Promise<Backlog> {
+  let last: Backlog = { waiting: 0, overdueSeconds: 0 };
+  let reading: Promise<Backlog> | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+
+  async function read(): Promise<Backlog> {
+    try {
+      const [row] = await db.query<{ waiting: number; overdue: number }>(
+        `SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting')::float8 AS waiting,
+                (SELECT greatest(coalesce(extract(epoch FROM now() - min(next_due_at)), 0), 0)
+                   FROM webhook_lanes WHERE next_due_at IS NOT NULL)::float8 AS overdue`,
+      );
+      last = { waiting: row?.waiting ?? 0, overdueSeconds: row?.overdue ?? 0 };
+      readAtMs = Date.now();
+    } catch {
+      // Shown as it was: the scrape is not to fail, and that the database is away shows elsewhere.
+    } finally {
+      reading = undefined;
+    }
+    return last;
+  }
+
+  return async () => {
+    if (Date.now() - readAtMs < backlogAgeMs) {
+      return last;
+    }
+    reading ??= read();
+    return reading;
+  };
+}

@@ -1,0 +1,73 @@
+/** Receivers that misbehave, all at once, beside one that does not: it must not notice. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
+import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
+
+let world: World;
+let org: TestOrg;
+let webhooks: Webhooks;
+const receivers: Receiver[] = [];
+/** Longer than all the rest takes, on any machine. */
+const timeoutMs = 120_000;
+
+beforeAll(async () => {
+  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+  webhooks = controlWebhooks(world, { timeoutMs, stopWaitMs: 50 });
+  org = await world.createOrg();
+});
+afterAll(async () => {
+  await webhooks.stop();
+  for (const receiver of receivers) {
+    await receiver.close();
+  }
+  await world.close();
+});
+
+const misbehaviours: Parameters<typeof startReceiver>[0][] = [
+  () => undefined,
+  (response) => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write('.'), 50);
+    response.on('close', () => clearInterval(timer));
+  },
+  (_response, _received, socket) => void socket.resetAndDestroy(),
+  (response) => void response.end(Buffer.alloc(10_000_000, 'a')),
+  (response) => void response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
+];
+
+test('deliveries to a good receiver arrive while every attempt to the others is still under way', async () => {
+  const good = await startReceiver();
+  receivers.push(good);
+  const bad = await Promise.all(
+    [...misbehaviours, ...misbehaviours].map((behaviour) => startReceiver(behaviour)),
+  );
+  receivers.push(...bad);
+  for (const { url } of bad) {
+    await subscribe(world, org, url);
+  }
+  // More that hang than slow receivers have slots.
+  for (let i = 0; i < 70; i += 1) {
+    await subscribe(world, org, `${bad[0]?.url}/${i}`);
+  }
+  const hanging = bad[0] as Receiver;
+  await makeBudget(world, org, 'for those that hang');
+  await webhooks.begin();
+  await eventually(() => expect(hanging.received).toHaveLength(71));
+
+  const id = await subscribe(world, org, good.url);
+  const events = 20;
+  for (let i = 0; i < events; i += 1) {
+    await makeBudget(world, org, `budget ${i}`);
+  }
+  await webhooks.begin();
+  await eventually(() => expect(good.received.length).toBeGreaterThanOrEqual(events));
+  expect(new Set(good.ids()).size).toBe(events);
+  const path = `/v1/orgs/${org.id}/webhooks/${id}/deliveries?state=delivered&limit=200`;
+  await eventually(async () => {
+    const { json } = await world.request('GET', path, { key: org.ownerKey });
+    expect(json.data).toHaveLength(events);
+  });
+  expect(hanging.received, 'still at their first attempt').toHaveLength(71);
+});

@@ -1,0 +1,160 @@
+/** The statements about subscriptions and secrets. Those about deliveries and lanes stand in files of their own. */
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type SubscriptionFilters, type SubscriptionStatus, subscriptionSorts } from './schema.ts';
+
+export interface SubscriptionRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string | null;
+  readonly status: SubscriptionStatus;
+  readonly disabled_reason: 'gone' | 'failing' | null;
+  readonly disabled_at: Date | null;
+  readonly secret: Uint8Array | null;
+  readonly secret_created_at: Date | null;
+  readonly previous_secret: Uint8Array | null;
+  readonly previous_until: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly deleted_at: Date | null;
+}
+
+const columns =
+  'org_id, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created_at, ' +
+  'previous_secret, previous_until, created_at, updated_at, deleted_at';
+
+function valuesOf(row: SubscriptionRow): unknown[] {
+  return [
+    row.org_id,
+    row.id,
+    row.url,
+    row.events,
+    row.description,
+    row.status,
+    row.disabled_reason,
+    row.disabled_at,
+    row.secret,
+    row.secret_created_at,
+    row.previous_secret,
+    row.previous_until,
+    row.created_at,
+    row.updated_at,
+    row.deleted_at,
+  ];
+}
+
+/** With its lane, in which nothing waits yet. */
+export async function insertSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO webhook_subscriptions (${columns})
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    valuesOf(row),
+  );
+  await tx.query('INSERT INTO webhook_lanes (org_id, subscription_id) VALUES ($1, $2)', [row.org_id, row.id]);
+}
+
+export async function updateSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
+  await tx.query(
+    `UPDATE webhook_subscriptions
+        SET (${columns}) = ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+      WHERE org_id = $1 AND id = $2`,
+    valuesOf(row),
+  );
+}
+
+export async function findSubscription(
+  db: Queryable,
+  orgId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.query<SubscriptionRow>(
+    `SELECT ${columns} FROM webhook_subscriptions WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
+    [orgId, id],
+  );
+  return row;
+}
+
+export async function lockSubscription(
+  tx: Queryable,
+  orgId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await tx.query<SubscriptionRow>(
+    `SELECT ${columns} FROM webhook_subscriptions WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`,
+    [orgId, id],
+  );
+  return row;
+}
+
+/** Of some orgs, without those that were deleted. */
+export async function selectSubscriptions(
+  db: Queryable,
+  orgIds: readonly string[],
+): Promise<SubscriptionRow[]> {
+  return db.query<SubscriptionRow>(
+    `SELECT ${columns} FROM webhook_subscriptions WHERE org_id = ANY($1) AND deleted_at IS NULL ORDER BY org_id, id`,
+    [orgIds],
+  );
+}
+
+export interface Listener {
+  readonly org_id: string;
+  readonly events: readonly string[];
+}
+
+/** Who listens to what, in every org: to be asked once, at the start. */
+export async function selectListeners(db: Queryable, orgIds?: readonly string[]): Promise<Listener[]> {
+  return db.query<Listener>(
+    `SELECT org_id, events FROM webhook_subscriptions
+      WHERE deleted_at IS NULL AND status <> 'disabled' AND ($1::text[] IS NULL OR org_id = ANY($1))`,
+    [orgIds ?? null],
+  );
+}
+
+export async function listSubscriptions(
+  db: Queryable,
+  orgId: string,
+  query: SubscriptionFilters,
+): Promise<PageOf<SubscriptionRow>> {
+  return selectPage<SubscriptionRow>(db, {
+    select: `SELECT ${columns} FROM webhook_subscriptions`,
+    where: [
+      ['org_id = ? AND deleted_at IS NULL', orgId],
+      ['status = ?', query.status],
+    ],
+    sorts: subscriptionSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}
+
+export interface OrgSecretRow {
+  readonly secret: Uint8Array;
+  readonly created_at: Date;
+}
+
+export async function findOrgSecret(db: Queryable, orgId: string): Promise<OrgSecretRow | undefined> {
+  const [row] = await db.query<OrgSecretRow>(
+    'SELECT secret, created_at FROM webhook_org_secrets WHERE org_id = $1',
+    [orgId],
+  );
+  return row;
+}
+
+/** Whoever comes first wins; the others read what is there. */
+export async function insertOrgSecret(db: Queryable, orgId: string, row: OrgSecretRow): Promise<void> {
+  await db.query(
+    'INSERT INTO webhook_org_secrets (org_id, secret, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    [orgId, row.secret, row.created_at],
+  );
+}
+
+export async function replaceOrgSecret(tx: Queryable, orgId: string, row: OrgSecretRow): Promise<void> {
+  await tx.query('UPDATE webhook_org_secrets SET secret = $2, created_at = $3 WHERE org_id = $1', [
+    orgId,
+    row.secret,
+    row.created_at,
+  ]);
+}

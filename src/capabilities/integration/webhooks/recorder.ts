@@ -1,0 +1,105 @@
+/**
+ * Writes down what became of attempts. Those that end about the same time share a transaction, so that many deliveries
+ * cost few commits. While the database is away it waits: what was sent and not written down is sent again.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
+import { type Outcome, recordOutcomes } from './delivery-queries.ts';
+import { type Lane, noteOutcomes } from './lanes.ts';
+
+const gatherMs = 20;
+const outcomesPerBatch = 500;
+const retryMs = 250;
+
+export interface Recorder {
+  /** Resolves once it is written. */
+  add(outcome: Outcome): Promise<void>;
+  /** What waits for the database is given up. */
+  stop(): void;
+}
+
+interface FailingLane extends Lane {
+  readonly failing_since: Date;
+}
+
+/** Subscriptions that nothing reaches, and since when. */
+export type OnFailing = (failing: readonly FailingLane[], at: Date) => Promise<void>;
+
+interface Waiting {
+  readonly outcome: Outcome;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
+  let waiting: Waiting[] = [];
+  let isWriting = false;
+  let stopped = false;
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      if (waiting.length < outcomesPerBatch) {
+        await pause(gatherMs);
+      }
+      const batch = waiting.slice(0, outcomesPerBatch);
+      waiting = waiting.slice(outcomesPerBatch);
+      try {
+        const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
+        // Apart from the writing: when this has to be repeated, that is not.
+        await patiently(() => onFailing(failing, at));
+        for (const { resolve } of batch) {
+          resolve();
+        }
+      } catch (error) {
+        for (const { reject } of batch) {
+          reject(error);
+        }
+      }
+    }
+    isWriting = false;
+  }
+
+  async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (stopped || !(error instanceof DatabaseUnavailable)) {
+          throw error;
+        }
+        await pause(retryMs);
+      }
+    }
+  }
+
+  function write(outcomes: readonly Outcome[]): Promise<{ failing: readonly FailingLane[]; at: Date }> {
+    const at = new Date(Math.max(...outcomes.map((outcome) => outcome.at.getTime())));
+    return db.transaction(async (tx) => {
+      await recordOutcomes(tx, outcomes);
+      const attempted = outcomes.filter(({ attempt }) => attempt !== null);
+      const arrived = distinctLanes(attempted.filter(({ state }) => state === 'delivered'));
+      const failed = distinctLanes(attempted.filter(({ state }) => state !== 'delivered'));
+      const onlyFailed = [...failed].filter(([name]) => !arrived.has(name)).map(([, lane]) => lane);
+      return { failing: await noteOutcomes(tx, at, [...arrived.values()], onlyFailed), at };
+    });
+  }
+
+  return {
+    add(outcome) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ outcome, resolve, reject });
+        if (!isWriting) {
+          isWriting = true;
+          void writeAll();
+        }
+      });
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+function distinctLanes(lanes: readonly Lane[]): Map<string, Lane> {
+  return new Map(lanes.map((lane) => [`${lane.org_id} ${lane.subscription_id}`, lane]));
+}

@@ -1,0 +1,351 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { readDeliveries, readDelivery, redeliver, redeliverRange, sendTest } from './deliveries.ts';
+import { findSubscription, listSubscriptions, type SubscriptionRow } from './queries.ts';
+import {
+  CreateSubscription,
+  DeliveryFilters,
+  DeliveryView,
+  OrgSecretView,
+  PatchSubscription,
+  RedeliveredRange,
+  RedeliverRange,
+  RotatedSigning,
+  RotateSigning,
+  SigningView,
+  SubscriptionFilters,
+  SubscriptionView,
+} from './schema.ts';
+import { readOrgSecret, rotateOrgSecret, rotateSigning, viewSigning } from './signing.ts';
+import {
+  createSubscription,
+  deleteSubscription,
+  patchSubscription,
+  pauseSubscription,
+  type Rules,
+  resumeSubscription,
+  type SubscriptionChange,
+  type SubscriptionName,
+  viewSubscription,
+} from './subscriptions.ts';
+
+export interface WebhookDependencies extends Rules {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly secrets: Secrets;
+}
+
+const reader = { kind: 'org', scope: 'webhooks:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'webhooks:write', role: 'admin' } as const;
+const operatorOrAdmin = { kind: 'operator_or_admin', scope: 'webhooks:write' } as const;
+
+export function webhookRoutes(deps: WebhookDependencies): Route[] {
+  return [
+    ...subscriptionRoutes(deps),
+    ...signingRoutes(deps),
+    ...deliveryRoutes(deps),
+    ...orgSecretRoutes(deps),
+  ];
+}
+
+function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[] {
+  return [
+    write({
+      id: 'webhooks.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks',
+      summary: 'Create a webhook subscription',
+      description:
+        'Events that happen from then on are posted to `url`. Ask for a secret of its own next, with `signing/rotate`: until ' +
+        "then the org's secret signs, which is deprecated.",
+      access: admin,
+      body: CreateSubscription,
+      success: 201,
+      response: SubscriptionView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const row = await createSubscription(tx, ids, rules, now, params.id, body);
+        const after = viewSubscription(row);
+        return { body: after, changes: [subscriptionChange(row, { after })] };
+      },
+    }),
+    read({
+      id: 'webhooks.list',
+      path: '/v1/orgs/{id}/webhooks',
+      summary: 'List webhook subscriptions',
+      access: reader,
+      query: SubscriptionFilters,
+      response: page(SubscriptionView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listSubscriptions(db, params.id, query);
+        return { data: data.map(viewSubscription), next_cursor };
+      },
+    }),
+    read({
+      id: 'webhooks.read',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}',
+      summary: 'Read a webhook subscription',
+      access: reader,
+      response: SubscriptionView,
+      handler: async ({ params }) => viewSubscription(await requireSubscription(db, params)),
+    }),
+    write({
+      id: 'webhooks.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}',
+      summary: 'Change a webhook subscription',
+      description: 'What waits already goes to the new address.',
+      access: admin,
+      body: PatchSubscription,
+      success: 200,
+      response: SubscriptionView,
+      handler: async ({ params, body, now }, tx) =>
+        outcome(await patchSubscription(tx, rules, nameOf(params), now, body)),
+    }),
+    write({
+      id: 'webhooks.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}',
+      summary: 'Delete a webhook subscription',
+      description: 'What waits is not delivered any more.',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const { before, after } = await deleteSubscription(tx, nameOf(params), now);
+        const views = {
+          before: viewSubscription(before),
+          after: { ...viewSubscription(before), deleted_at: now.toISOString() },
+        };
+        return { body: {}, changes: [subscriptionChange(after, views)] };
+      },
+    }),
+    write({
+      id: 'webhooks.pause',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/pause',
+      summary: 'Pause a webhook subscription',
+      description:
+        'Its deliveries wait until it is resumed: up to 50,000 of them, and no longer than 29 days.',
+      access: admin,
+      success: 200,
+      response: SubscriptionView,
+      errors: ['conflict'],
+      handler: async ({ params, now }, tx) => outcome(await pauseSubscription(tx, nameOf(params), now)),
+    }),
+    write({
+      id: 'webhooks.resume',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/resume',
+      summary: 'Resume a webhook subscription that is paused or disabled',
+      description:
+        'What was waiting while it was paused is delivered. What came while it was disabled is not: see `redeliver`.',
+      access: admin,
+      success: 200,
+      response: SubscriptionView,
+      errors: ['conflict'],
+      handler: async ({ params, now }, tx) => outcome(await resumeSubscription(tx, nameOf(params), now)),
+    }),
+  ];
+}
+
+function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
+  return [
+    read({
+      id: 'webhooks.signing.read',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/signing',
+      summary: 'Read how the deliveries of a subscription are signed',
+      description: 'Tells which secret it is and how old, never the secret itself.',
+      access: reader,
+      response: SigningView,
+      handler: async ({ params, now }) => viewSigning(secrets, await requireSubscription(db, params), now),
+    }),
+    write({
+      id: 'webhooks.signing.rotate',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/signing/rotate',
+      summary: 'Create or rotate the secret of a subscription',
+      description:
+        'Answers the new secret, once. When there was one before, both sign for 24 hours; another rotation within that time is ' +
+        '`conflict` unless `force` is set.',
+      access: admin,
+      body: RotateSigning,
+      bodyOptional: true,
+      success: 200,
+      response: RotatedSigning,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const rotated = await rotateSigning(tx, secrets, nameOf(params), now, body.force === true);
+        const { before, after, answer } = rotated;
+        const change: Change = {
+          tenantId: params.id,
+          target: { kind: 'webhook_signing', id: params.sub_id },
+          before,
+          after,
+        };
+        return { body: answer, changes: [change] };
+      },
+    }),
+  ];
+}
+
+function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
+  return [
+    write({
+      id: 'webhooks.test',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/test',
+      summary: 'Deliver a test event',
+      description:
+        'Sends an event of the kind `webhook.test` to this subscription, whatever it listens to. Answers the delivery as it is put ' +
+        'in line; read it again to see what became of it.',
+      access: admin,
+      success: 200,
+      response: DeliveryView,
+      errors: ['conflict'],
+      async handler({ params, now }, tx) {
+        const after = await sendTest(tx, ids, nameOf(params), now);
+        return { body: after, changes: [deliveryChange(params, after.id, { after })] };
+      },
+    }),
+    read({
+      id: 'webhooks.deliveries.list',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries',
+      summary: 'List the deliveries of a subscription',
+      description: 'The newest first, with their attempts. Kept for 30 days.',
+      access: reader,
+      query: DeliveryFilters,
+      response: page(DeliveryView),
+      handler: ({ params, query }) => readDeliveries(db, nameOf(params), query),
+    }),
+    read({
+      id: 'webhooks.deliveries.read',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries/{delivery_id}',
+      summary: 'Read a delivery',
+      access: reader,
+      response: DeliveryView,
+      handler: ({ params }) => readDelivery(db, nameOf(params), params.delivery_id),
+    }),
+    write({
+      id: 'webhooks.deliveries.redeliver',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
+      summary: 'Deliver once more',
+      description: 'The same event with the same id, from the beginning of the schedule.',
+      access: admin,
+      success: 200,
+      response: DeliveryView,
+      errors: ['conflict'],
+      async handler({ params, now }, tx) {
+        const { before, after } = await redeliver(tx, nameOf(params), params.delivery_id, now);
+        return { body: after, changes: [deliveryChange(params, after.id, { before, after })] };
+      },
+    }),
+    write({
+      id: 'webhooks.redeliver',
+      method: 'POST',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/redeliver',
+      summary: 'Deliver once more what was to be delivered in a time span',
+      description:
+        'Those that failed, or those that arrived, the oldest first. At most 5,000 at a time: where there are `more`, ask again with ' +
+        '`cursor` set to the `next_cursor` of the answer.',
+      access: admin,
+      body: RedeliverRange,
+      success: 200,
+      response: RedeliveredRange,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const after = await redeliverRange(tx, nameOf(params), body, now);
+        const change: Change = {
+          tenantId: params.id,
+          target: { kind: 'webhook', id: params.sub_id },
+          after: { ...body, ...after },
+        };
+        return { body: after, changes: after.redelivering > 0 ? [change] : [] };
+      },
+    }),
+  ];
+}
+
+function orgSecretRoutes({ db, secrets }: WebhookDependencies): Route[] {
+  return [
+    read({
+      id: 'webhooks.org_secret.read',
+      path: '/v1/admin/orgs/{org_id}/webhook-secret',
+      summary: "Read the org's webhook secret",
+      description: 'It signs for subscriptions without a secret of their own.',
+      access: operatorOrAdmin,
+      response: OrgSecretView,
+      handler: ({ params, now }) => readOrgSecret(db, secrets, params.org_id, now),
+    }),
+    write({
+      id: 'webhooks.org_secret.rotate',
+      method: 'POST',
+      path: '/v1/admin/orgs/{org_id}/webhook-secret/rotate',
+      summary: "Rotate the org's webhook secret",
+      description:
+        'The new one signs at once. Changes nothing once every subscription of the org has a secret of its own.',
+      access: operatorOrAdmin,
+      success: 200,
+      response: OrgSecretView,
+      async handler({ params, now }, tx) {
+        const { changed, before, after } = await rotateOrgSecret(tx, secrets, params.org_id, now);
+        const change: Change = {
+          tenantId: params.org_id,
+          target: { kind: 'webhook_org_secret', id: params.org_id },
+          before: withoutSecret(before),
+          after: withoutSecret(after),
+        };
+        return { body: after, changes: changed ? [change] : [] };
+      },
+    }),
+  ];
+}
+
+function withoutSecret({ secret: _, ...rest }: OrgSecretView): object {
+  return rest;
+}
+
+interface SubscriptionParams {
+  readonly id: string;
+  readonly sub_id: string;
+}
+
+function nameOf({ id, sub_id }: SubscriptionParams): SubscriptionName {
+  return { orgId: id, id: sub_id };
+}
+
+async function requireSubscription(
+  db: Database,
+  { id, sub_id }: SubscriptionParams,
+): Promise<SubscriptionRow> {
+  const row = await findSubscription(db, id, sub_id);
+  if (row === undefined) {
+    throw refuse('not_found');
+  }
+  return row;
+}
+
+function outcome({ before, after }: SubscriptionChange) {
+  const body = viewSubscription(after);
+  return { body, changes: [subscriptionChange(after, { before: viewSubscription(before), after: body })] };
+}
+
+function subscriptionChange(
+  { org_id, id }: SubscriptionRow,
+  parts: Pick<Change, 'before' | 'after'>,
+): Change {
+  return { tenantId: org_id, target: { kind: 'webhook', id }, ...parts };
+}
+
+function deliveryChange(
+  { id }: SubscriptionParams,
+  deliveryId: string,
+  parts: Pick<Change, 'before' | 'after'>,
+): Change {
+  return { tenantId: id, target: { kind: 'webhook_delivery', id: deliveryId }, ...parts };
+}

@@ -1,0 +1,186 @@
+import { type Static, Type } from 'typebox';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/schemas.ts';
+
+const url = Type.String({
+  minLength: 1,
+  maxLength: 2_000,
+  examples: ['https://receiver.example/hook'],
+  description:
+    'Where events are posted to: `https`, without credentials. `http` and private addresses only where the deployment allows them.',
+});
+const eventPatterns = Type.Array(
+  Type.String({ maxLength: 100, pattern: '^(\\*|[a-z_]+\\.(\\*|[a-z_]+))$' }),
+  {
+    minItems: 1,
+    maxItems: 50,
+    uniqueItems: true,
+    description: 'Kinds of events, as listed at `GET /v1/meta/events`; `budget.*` for a group, `*` for all.',
+  },
+);
+const description = nullable(Type.String({ maxLength: 500 }));
+
+function choiceOrNull<const Words extends readonly string[]>(words: Words, description: string) {
+  return Type.Unsafe<Words[number] | null>({ type: ['string', 'null'], enum: [...words, null], description });
+}
+
+export const subscriptionStatuses = ['active', 'paused', 'disabled'] as const;
+export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
+
+export const SubscriptionView = closed({
+  id,
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  description,
+  status: choice(
+    subscriptionStatuses,
+    '`paused` keeps its deliveries waiting. `disabled` was turned off by the service, and gets no more.',
+  ),
+  disabled_reason: choiceOrNull(
+    ['gone', 'failing'],
+    '`gone`: the receiver answered 410. `failing`: nothing arrived for 5 days.',
+  ),
+  disabled_at: nullable(timestamp),
+  event_version: Type.Unsafe<1 | 2>({
+    type: 'integer',
+    enum: [1, 2],
+    description: "2: its own secret signs. 1: the org's does, which is deprecated.",
+  }),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+export type SubscriptionView = Static<typeof SubscriptionView>;
+
+export const CreateSubscription = closed({
+  url,
+  events: eventPatterns,
+  description: Type.Optional(description),
+});
+export type CreateSubscription = Static<typeof CreateSubscription>;
+
+export const PatchSubscription = partial({ url, events: eventPatterns, description });
+export type PatchSubscription = Static<typeof PatchSubscription>;
+
+export const subscriptionSorts = { created_at: 'timestamptz' } as const;
+export const SubscriptionFilters = listParameters(subscriptionSorts, {
+  status: Type.Optional(choice(subscriptionStatuses)),
+});
+export type SubscriptionFilters = Static<typeof SubscriptionFilters>;
+
+const fingerprint = Type.String({
+  description:
+    'The beginning of the SHA-256 of the secret, in hex: tells secrets apart without showing them.',
+});
+
+export const SigningView = closed({
+  event_version: SubscriptionView.properties.event_version,
+  fingerprint: nullable(fingerprint),
+  created_at: nullable(timestamp),
+  age_seconds: nullable(Type.Integer({ minimum: 0 })),
+  overlap_ends_at: nullable(
+    Type.String({ format: 'date-time', description: 'Until then the secret before signs too.' }),
+  ),
+  previous_fingerprint: nullable(fingerprint),
+});
+export type SigningView = Static<typeof SigningView>;
+
+export const RotateSigning = closed({
+  force: Type.Optional(
+    Type.Boolean({ description: 'Rotate also while an overlap lasts; the older of the two secrets ends.' }),
+  ),
+});
+
+export const RotatedSigning = closed({
+  ...SigningView.properties,
+  secret: Type.String({ description: 'The new secret. It is shown this once and cannot be read again.' }),
+});
+export type RotatedSigning = Static<typeof RotatedSigning>;
+
+export const OrgSecretView = closed({
+  secret: Type.String({ description: 'Signs for subscriptions without a secret of their own.' }),
+  fingerprint,
+  created_at: timestamp,
+});
+export type OrgSecretView = Static<typeof OrgSecretView>;
+
+export const deliveryStates = ['waiting', 'delivered', 'failed'] as const;
+export type DeliveryState = (typeof deliveryStates)[number];
+
+/** Why an attempt got no answer, or a delivery ended without one. */
+export const attemptErrors = [
+  'timeout',
+  'address_not_allowed',
+  'name_not_resolved',
+  'connection_refused',
+  'connection_reset',
+  'tls',
+  'invalid_answer',
+  'network',
+] as const;
+export type AttemptError = (typeof attemptErrors)[number];
+
+export const AttemptView = closed({
+  at: timestamp,
+  status: nullable(Type.Integer({ description: 'Of the answer; null where there was none.' })),
+  latency_ms: Type.Integer(),
+  error: choiceOrNull(attemptErrors, 'Why there was no answer.'),
+  response: nullable(Type.String({ description: 'The first bytes of the answer.' })),
+});
+export type AttemptView = Static<typeof AttemptView>;
+
+export const deliveryFailures = [
+  'attempts_exhausted',
+  'gone',
+  'disabled',
+  'queue_full',
+  'event_gone',
+] as const;
+export type DeliveryFailure = (typeof deliveryFailures)[number];
+
+export const DeliveryView = closed({
+  id,
+  event_id: id,
+  event_type: Type.String(),
+  state: choice(deliveryStates),
+  failure: choiceOrNull(
+    deliveryFailures,
+    'Why it is not tried again: every attempt failed, the receiver answered 410, the subscription was disabled or deleted, ' +
+      'too much was waiting, or it is too old.',
+  ),
+  next_attempt_at: nullable(timestamp),
+  attempts: Type.Array(AttemptView, { description: 'The latest, oldest first.' }),
+  created_at: timestamp,
+  ended_at: nullable(timestamp),
+});
+export type DeliveryView = Static<typeof DeliveryView>;
+
+const deliverySorts = { created_at: 'timestamptz' } as const;
+export const DeliveryFilters = listParameters(deliverySorts, {
+  state: Type.Optional(choice(deliveryStates)),
+  event_type: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  event_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  from: Type.Optional(timestamp),
+  to: Type.Optional(timestamp),
+});
+export type DeliveryFilters = Static<typeof DeliveryFilters>;
+
+export const RedeliverRange = closed({
+  from: timestamp,
+  to: Type.Optional(Type.String({ ...timestamp, description: 'RFC 3339 with offset. Default: now.' })),
+  state: Type.Optional(choice(['failed', 'delivered'], 'Which of them. Default: failed.')),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4_000,
+      description: '`next_cursor` of the answer before, to go on after it.',
+    }),
+  ),
+});
+export type RedeliverRange = Static<typeof RedeliverRange>;
+
+export const RedeliveredRange = closed({
+  redelivering: Type.Integer({ description: 'How many were put in line again.' }),
+  more: Type.Boolean({ description: 'There are more in the range: ask again, with `cursor`.' }),
+  next_cursor: nullable(Type.String({ description: 'Where to go on; null where there is no more.' })),
+});
+export type RedeliveredRange = Static<typeof RedeliveredRange>;

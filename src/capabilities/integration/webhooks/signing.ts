@@ -1,0 +1,143 @@
+/**
+ * The secrets that sign deliveries: one of the org (deprecated), and one of each subscription that has asked for it.
+ * When a subscription's secret is replaced, the one before signs too for a day, so that receivers can be changed over.
+ */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { findOrg, lockOrg } from '../../access/orgs/index.ts';
+import { announceWebhooks } from './notices.ts';
+import {
+  findOrgSecret,
+  insertOrgSecret,
+  type OrgSecretRow,
+  replaceOrgSecret,
+  type SubscriptionRow,
+  selectSubscriptions,
+} from './queries.ts';
+import type { OrgSecretView, RotatedSigning, SigningView } from './schema.ts';
+import { fingerprintOf, generateSecret } from './signatures.ts';
+import { changeSubscription, type SubscriptionName } from './subscriptions.ts';
+
+export const overlapMs = 24 * 3_600_000;
+
+export const subscriptionContext = (orgId: string, id: string) => `webhook_subscription ${orgId} ${id}`;
+export const orgContext = (orgId: string) => `webhook_org ${orgId}`;
+
+export function viewSigning(secrets: Secrets, row: SubscriptionRow, now: Date): SigningView {
+  const context = subscriptionContext(row.org_id, row.id);
+  const fingerprint = (sealed: Uint8Array | null) =>
+    sealed === null ? null : fingerprintOf(secrets.open(sealed, context));
+  const overlaps = row.previous_until !== null && now < row.previous_until;
+  return {
+    event_version: row.secret === null ? 1 : 2,
+    fingerprint: fingerprint(row.secret),
+    created_at: row.secret_created_at?.toISOString() ?? null,
+    age_seconds:
+      row.secret_created_at === null
+        ? null
+        : Math.max(0, Math.floor((now.getTime() - row.secret_created_at.getTime()) / 1_000)),
+    overlap_ends_at: overlaps ? (row.previous_until?.toISOString() ?? null) : null,
+    previous_fingerprint: overlaps ? fingerprint(row.previous_secret) : null,
+  };
+}
+
+export interface RotatedSecret {
+  readonly before: SigningView;
+  readonly after: SigningView;
+  readonly answer: RotatedSigning;
+}
+
+export async function rotateSigning(
+  tx: Transaction,
+  secrets: Secrets,
+  name: SubscriptionName,
+  now: Date,
+  force: boolean,
+): Promise<RotatedSecret> {
+  const secret = generateSecret();
+  const change = await changeSubscription(tx, name, now, (row) => {
+    if (row.previous_until !== null && now < row.previous_until && !force) {
+      throw refuse(
+        'conflict',
+        `The secret was rotated less than a day ago, and the one before signs until ${row.previous_until.toISOString()}. Use \`force\` to end that now.`,
+      );
+    }
+    return {
+      secret: secrets.seal(secret, subscriptionContext(name.orgId, name.id)),
+      secret_created_at: now,
+      previous_secret: row.secret,
+      // The first secret of its own replaces none.
+      previous_until: row.secret === null ? null : new Date(now.getTime() + overlapMs),
+    };
+  });
+  const after = viewSigning(secrets, change.after, now);
+  return { before: viewSigning(secrets, change.before, now), after, answer: { ...after, secret } };
+}
+
+function viewOrgSecret(secrets: Secrets, orgId: string, row: OrgSecretRow): OrgSecretView {
+  const secret = secrets.open(row.secret, orgContext(orgId));
+  return { secret, fingerprint: fingerprintOf(secret), created_at: row.created_at.toISOString() };
+}
+
+function newOrgSecret(secrets: Secrets, orgId: string, now: Date): OrgSecretRow {
+  return { secret: secrets.seal(generateSecret(), orgContext(orgId)), created_at: now };
+}
+
+/** Every org has one from its creation; it is drawn when somebody first needs it, which nobody can tell apart. */
+export async function orgSecretOf(
+  db: Queryable,
+  secrets: Secrets,
+  orgId: string,
+  now: Date,
+): Promise<OrgSecretRow> {
+  const there = await findOrgSecret(db, orgId);
+  if (there !== undefined) {
+    return there;
+  }
+  await insertOrgSecret(db, orgId, newOrgSecret(secrets, orgId, now));
+  const made = await findOrgSecret(db, orgId);
+  if (made === undefined) {
+    throw new Error('a secret that was just made is missing');
+  }
+  return made;
+}
+
+export async function readOrgSecret(
+  db: Queryable,
+  secrets: Secrets,
+  orgId: string,
+  now: Date,
+): Promise<OrgSecretView> {
+  if ((await findOrg(db, orgId)) === undefined) {
+    throw refuse('not_found');
+  }
+  return viewOrgSecret(secrets, orgId, await orgSecretOf(db, secrets, orgId, now));
+}
+
+export interface OrgSecretChange {
+  readonly changed: boolean;
+  readonly before: OrgSecretView;
+  readonly after: OrgSecretView;
+}
+
+/** Changes nothing once every subscription has a secret of its own: nobody would sign with the new one. */
+export async function rotateOrgSecret(
+  tx: Transaction,
+  secrets: Secrets,
+  orgId: string,
+  now: Date,
+): Promise<OrgSecretChange> {
+  if ((await lockOrg(tx, orgId)) === undefined) {
+    throw refuse('not_found');
+  }
+  const before = viewOrgSecret(secrets, orgId, await orgSecretOf(tx, secrets, orgId, now));
+  const subscriptions = await selectSubscriptions(tx, [orgId]);
+  if (subscriptions.length > 0 && subscriptions.every(({ secret }) => secret !== null)) {
+    return { changed: false, before, after: before };
+  }
+  const row = newOrgSecret(secrets, orgId, now);
+  await replaceOrgSecret(tx, orgId, row);
+  await announceWebhooks(tx, orgId);
+  return { changed: true, before, after: viewOrgSecret(secrets, orgId, row) };
+}

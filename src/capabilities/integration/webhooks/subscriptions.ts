@@ -1,0 +1,167 @@
+/** The life of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
+import { refuse } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { checkPatterns } from './event-patterns.ts';
+import { forgetReceiver, restartLane } from './lanes.ts';
+import { announceWebhooks } from './notices.ts';
+import {
+  insertSubscription,
+  lockSubscription,
+  type SubscriptionRow,
+  selectSubscriptions,
+  updateSubscription,
+} from './queries.ts';
+import { checkReceiverUrl } from './receiver-url.ts';
+import type { CreateSubscription, PatchSubscription, SubscriptionView } from './schema.ts';
+
+export const subscriptionsPerOrgMax = 100;
+
+export interface Rules {
+  readonly allowPrivateNetworks: boolean;
+}
+
+export interface SubscriptionName {
+  readonly orgId: string;
+  readonly id: string;
+}
+
+export function viewSubscription(row: SubscriptionRow): SubscriptionView {
+  return {
+    id: row.id,
+    url: row.url,
+    events: [...row.events],
+    description: row.description,
+    status: row.status,
+    disabled_reason: row.disabled_reason,
+    disabled_at: row.disabled_at?.toISOString() ?? null,
+    event_version: row.secret === null ? 1 : 2,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export async function createSubscription(
+  tx: Transaction,
+  ids: Ids,
+  { allowPrivateNetworks }: Rules,
+  now: Date,
+  orgId: string,
+  { url, events, description }: CreateSubscription,
+): Promise<SubscriptionRow> {
+  checkPatterns(events);
+  const row: SubscriptionRow = {
+    org_id: orgId,
+    id: ids.next('whk'),
+    url: checkReceiverUrl(url, allowPrivateNetworks),
+    events,
+    description: description ?? null,
+    status: 'active',
+    disabled_reason: null,
+    disabled_at: null,
+    secret: null,
+    secret_created_at: null,
+    previous_secret: null,
+    previous_until: null,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+  };
+  // Two that are created at once must not both be the last that fits.
+  await lockOrg(tx, orgId);
+  if ((await selectSubscriptions(tx, [orgId])).length >= subscriptionsPerOrgMax) {
+    throw refuse('conflict', `An organization has at most ${subscriptionsPerOrgMax} subscriptions.`);
+  }
+  await insertSubscription(tx, row);
+  await announceWebhooks(tx, orgId);
+  return row;
+}
+
+export interface SubscriptionChange {
+  readonly before: SubscriptionRow;
+  readonly after: SubscriptionRow;
+}
+
+/** Reads, decides and writes under the row's lock, and tells every process. */
+export async function changeSubscription(
+  tx: Transaction,
+  { orgId, id }: SubscriptionName,
+  now: Date,
+  decide: (row: SubscriptionRow) => Partial<SubscriptionRow>,
+): Promise<SubscriptionChange> {
+  const before = await lockSubscription(tx, orgId, id);
+  if (before === undefined) {
+    throw refuse('not_found');
+  }
+  const after: SubscriptionRow = { ...before, ...decide(before), updated_at: now };
+  await updateSubscription(tx, after);
+  if (after.status !== before.status || after.deleted_at !== null) {
+    // What waits is due again, or has to be given up: either way there is something to do.
+    await restartLane(tx, orgId, id, now);
+  }
+  if (after.url !== before.url) {
+    await forgetReceiver(tx, orgId, id);
+  }
+  await announceWebhooks(tx, orgId);
+  return { before, after };
+}
+
+export function patchSubscription(
+  tx: Transaction,
+  { allowPrivateNetworks }: Rules,
+  name: SubscriptionName,
+  now: Date,
+  { url, events, description }: PatchSubscription,
+): Promise<SubscriptionChange> {
+  if (events !== undefined) {
+    checkPatterns(events);
+  }
+  const changed = {
+    ...(url !== undefined && { url: checkReceiverUrl(url, allowPrivateNetworks) }),
+    ...(events !== undefined && { events }),
+    ...(description !== undefined && { description }),
+  };
+  return changeSubscription(tx, name, now, () => changed);
+}
+
+export function pauseSubscription(
+  tx: Transaction,
+  name: SubscriptionName,
+  now: Date,
+): Promise<SubscriptionChange> {
+  return changeSubscription(tx, name, now, ({ status }) => {
+    if (status !== 'active') {
+      throw refuse('conflict', `The subscription is ${status} already.`);
+    }
+    return { status: 'paused' };
+  });
+}
+
+/** Also for one that the service has disabled: whoever resumes it has mended its receiver. */
+export function resumeSubscription(
+  tx: Transaction,
+  name: SubscriptionName,
+  now: Date,
+): Promise<SubscriptionChange> {
+  return changeSubscription(tx, name, now, ({ status }) => {
+    if (status === 'active') {
+      throw refuse('conflict', 'The subscription is active already.');
+    }
+    return { status: 'active', disabled_reason: null, disabled_at: null };
+  });
+}
+
+export function deleteSubscription(
+  tx: Transaction,
+  name: SubscriptionName,
+  now: Date,
+): Promise<SubscriptionChange> {
+  // Its secrets are of no use to anyone any more.
+  return changeSubscription(tx, name, now, () => ({
+    deleted_at: now,
+    secret: null,
+    previous_secret: null,
+    previous_until: null,
+  }));
+}

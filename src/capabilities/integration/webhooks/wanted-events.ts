@@ -1,0 +1,71 @@
+/**
+ * Which orgs listen to which kinds of events, for events that are too many to be written where nobody waits for them.
+ * Asked on the path of every run, so it is a look into memory. Where it is not known, because notices may be missing or
+ * a change has just been heard of, the answer is yes: an event too many is thrown away later, one too few is lost.
+ */
+import type { EventType } from '../../../contract/events.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { wantsEvent } from './event-patterns.ts';
+import { onWebhooksChange } from './notices.ts';
+import { selectListeners } from './queries.ts';
+
+export interface WantedEvents {
+  wants(orgId: string, type: EventType): boolean;
+}
+
+export async function openWantedEvents(db: Database): Promise<WantedEvents> {
+  const patterns = new Map<string, string[]>();
+  /** Heard to have changed, and not read since. */
+  const unknown = new Set<string>();
+  let allUnknown = true;
+  let announcements = 0;
+  let isReading = false;
+
+  onWebhooksChange(db, (orgId) => {
+    announcements += 1;
+    if (orgId === null) {
+      allUnknown = true;
+    } else {
+      unknown.add(orgId);
+    }
+    if (!isReading) {
+      isReading = true;
+      readUnknown()
+        // Until the next notice, which comes when the database is back, the answer is yes.
+        .catch(() => undefined)
+        .finally(() => {
+          isReading = false;
+        });
+    }
+  });
+
+  async function readUnknown(): Promise<void> {
+    while (allUnknown || unknown.size > 0) {
+      const announcementsBefore = announcements;
+      const wanted = allUnknown ? undefined : [...unknown];
+      const listeners = await selectListeners(db, wanted);
+      if (announcements !== announcementsBefore) {
+        continue;
+      }
+      for (const orgId of wanted ?? [...patterns.keys()]) {
+        patterns.delete(orgId);
+      }
+      for (const { org_id, events } of listeners) {
+        patterns.set(org_id, [...(patterns.get(org_id) ?? []), ...events]);
+      }
+      allUnknown = false;
+      unknown.clear();
+    }
+  }
+
+  await readUnknown();
+  return {
+    wants(orgId, type) {
+      if (allUnknown || unknown.has(orgId) || !db.noticesAreCurrent()) {
+        return true;
+      }
+      const ofOrg = patterns.get(orgId);
+      return ofOrg !== undefined && wantsEvent(ofOrg, type);
+    },
+  };
+}

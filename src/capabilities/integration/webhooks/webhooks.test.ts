@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const body = { url: 'https://receiver.example/hook', events: ['budget.*'] };
+const call = (
+  method: string,
+  path: string,
+  options: { body?: unknown; headers?: Record<string, string> } = {},
+) => world.request(method, `/v1/orgs/${org.id}/webhooks${path}`, { key: org.ownerKey, ...options });
+const create = async (more: object = {}) => (await call('POST', '', { body: { ...body, ...more } })).json;
+const fields = ({ json }: Awaited<ReturnType<typeof call>>) =>
+  json.error.details.fields.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`);
+const audited = async (action: string) =>
+  world.db.query<{ before: object | null; after: object | null }>(
+    'SELECT before, after FROM audit_log WHERE tenant_id = $1 AND action = $2 ORDER BY seq',
+    [org.id, action],
+  );
+
+describe('a subscription', () => {
+  beforeAll(async () => {
+    org = await world.createOrg();
+  });
+
+  test('is created, read, listed, changed and deleted; each change is audited', async () => {
+    const made = await call('POST', '', { body: { ...body, description: 'finance' } });
+    expect(made.status).toBe(201);
+    expect(made.json).toMatchObject({ ...body, description: 'finance', status: 'active', event_version: 1 });
+    const { id } = made.json;
+    expect((await call('GET', `/${id}`)).json).toEqual(made.json);
+    const changed = await call('PATCH', `/${id}`, { body: { events: ['*'], description: null } });
+    expect(changed.json).toMatchObject({ url: body.url, events: ['*'], description: null });
+    expect((await call('GET', '')).json.data).toEqual([changed.json]);
+    expect((await call('GET', '?status=paused')).json.data).toEqual([]);
+    expect((await call('DELETE', `/${id}`)).status).toBe(204);
+    expect((await call('GET', `/${id}`)).status).toBe(404);
+    expect((await call('GET', `/${id}/deliveries`)).status).toBe(404);
+    expect((await call('DELETE', `/${id}`)).status).toBe(404);
+    for (const action of ['webhooks.create', 'webhooks.change', 'webhooks.delete']) {
+      expect(await audited(action)).toHaveLength(1);
+    }
+  });
+
+  test('moves between its states, and nowhere else', async () => {
+    const { id } = await create();
+    expect((await call('POST', `/${id}/resume`)).json.error.code).toBe('conflict');
+    expect((await call('POST', `/${id}/pause`)).json.status).toBe('paused');
+    expect((await call('POST', `/${id}/pause`)).json.error.code).toBe('conflict');
+    expect((await call('POST', `/${id}/resume`)).json.status).toBe('active');
+  });
+
+  test.each([
+    [
+      'a kind that there is not',
+      { events: ['budget.created', 'budget.exploded'] },
+      'events[1] invalid_value',
+    ],
+    ['a group that there is not', { events: ['nothing.*'] }, 'events[0] invalid_value'],
+    ['no kind', { events: [] }, 'events empty'],
+    ['something else', { events: ['*.created'] }, 'events[0] invalid_format'],
+    ['http', { url: 'http://receiver.example/' }, 'url invalid_value'],
+    ['another scheme', { url: 'file:///etc/passwd' }, 'url invalid_value'],
+    ['no URL', { url: 'receiver.example' }, 'url invalid_format'],
+    ['credentials', { url: 'https://user:secret@receiver.example/' }, 'url invalid_value'],
+    ['a user alone', { url: 'https://user@receiver.example/' }, 'url invalid_value'],
+    ['a private address', { url: 'https://10.0.0.1/' }, 'url invalid_value'],
+    ['one in disguise', { url: 'https://0x7f000001/' }, 'url invalid_value'],
+    ['one in the other family', { url: 'https://[::ffff:127.0.0.1]/' }, 'url invalid_value'],
+    ['a field that there is not', { secret: 'mine' }, 'secret unknown_field'],
+  ])('is refused with %s, when it is created and when it is changed', async (_, wrong, fault) => {
+    const made = await call('POST', '', { body: { ...body, ...wrong } });
+    expect([made.status, fields(made)]).toEqual([422, [fault]]);
+    const { id } = await create();
+    const changed = await call('PATCH', `/${id}`, { body: wrong });
+    expect([changed.status, fields(changed)]).toEqual([422, [fault]]);
+  });
+
+  test('is created once, however often it is sent with the same key', async () => {
+    const before = (await call('GET', '?limit=200')).json.data.length;
+    const headers = { 'idempotency-key': 'subscribe once' };
+    const first = await call('POST', '', { body, headers });
+    expect((await call('POST', '', { body, headers })).text).toBe(first.text);
+    expect((await call('GET', '?limit=200')).json.data).toHaveLength(before + 1);
+  });
+
+  test('is one of at most a hundred', async () => {
+    org = await world.createOrg();
+    for (let i = 0; i < 100; i += 1) {
+      await create();
+    }
+    const more = await call('POST', '', { body });
+    expect([more.status, more.json.error.code]).toEqual([409, 'conflict']);
+  });
+});
+
+describe('the secret of a subscription', () => {
+  beforeAll(async () => {
+    org = await world.createOrg();
+  });
+
+  test('is answered once, told apart by its fingerprint, and stored nowhere in the clear', async () => {
+    const { id } = await create();
+    expect((await call('GET', `/${id}/signing`)).json).toEqual({
+      event_version: 1,
+      fingerprint: null,
+      created_at: null,
+      age_seconds: null,
+      overlap_ends_at: null,
+      previous_fingerprint: null,
+    });
+    const { secret, ...told } = (await call('POST', `/${id}/signing/rotate`)).json;
+    expect(secret).toMatch(/^whsec_[\w-]{43}$/);
+    world.clock.advanceSeconds(90);
+    expect((await call('GET', `/${id}/signing`)).json).toEqual({ ...told, age_seconds: 90 });
+    expect((await call('GET', `/${id}`)).json.event_version).toBe(2);
+    for (const table of ['webhook_subscriptions', 'audit_log', 'outbox', 'idempotency_keys']) {
+      const rows = await world.db.query<{ text: string }>(`SELECT ${table}::text AS text FROM ${table}`);
+      const bytes = Buffer.from(secret).toString('hex');
+      expect(rows.filter(({ text }) => text.includes(secret) || text.includes(bytes))).toEqual([]);
+    }
+    expect(world.logLines.join('')).not.toContain(secret);
+  });
+
+  test('overlaps for a day when it is replaced; a second time within it needs force, and ends the oldest', async () => {
+    const { id } = await create();
+    const rotate = (force?: boolean) =>
+      call('POST', `/${id}/signing/rotate`, force === undefined ? {} : { body: { force } });
+    const first = (await rotate()).json;
+    expect(first).toMatchObject({ overlap_ends_at: null, previous_fingerprint: null });
+    const second = (await rotate()).json;
+    const inADay = new Date(world.clock.now().getTime() + 86_400_000).toISOString();
+    expect(second).toMatchObject({ overlap_ends_at: inADay, previous_fingerprint: first.fingerprint });
+    expect((await rotate()).json.error.code).toBe('conflict');
+    expect((await rotate(false)).json.error.code).toBe('conflict');
+    const third = (await rotate(true)).json;
+    expect(third.previous_fingerprint).toBe(second.fingerprint);
+    world.clock.advanceSeconds(86_399);
+    expect((await rotate()).json.error.code).toBe('conflict');
+    world.clock.advanceSeconds(1);
+    expect((await call('GET', `/${id}/signing`)).json).toMatchObject({
+      fingerprint: third.fingerprint,
+      overlap_ends_at: null,
+      previous_fingerprint: null,
+    });
+    expect((await rotate()).json.previous_fingerprint).toBe(third.fingerprint);
+  });
+
+  test('rotated twice at once is rotated once', async () => {
+    const { id } = await create();
+    await call('POST', `/${id}/signing/rotate`);
+    const both = await Promise.all([
+      call('POST', `/${id}/signing/rotate`),
+      call('POST', `/${id}/signing/rotate`),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+
+  test('comes again for a retry with the same key, and for nobody else', async () => {
+    const { id } = await create();
+    const headers = { 'idempotency-key': 'rotate once' };
+    const first = await call('POST', `/${id}/signing/rotate`, { headers });
+    expect((await call('POST', `/${id}/signing/rotate`, { headers })).text).toBe(first.text);
+  });
+});
+
+describe('the secret of an org', () => {
+  const ask = (method: string, path = '', key = world.operatorKey) =>
+    world.request(method, `/v1/admin/orgs/${org.id}/webhook-secret${path}`, { key });
+
+  beforeAll(async () => {
+    org = await world.createOrg();
+  });
+
+  test('is there from the beginning, the same for whoever asks first', async () => {
+    const answers = await Promise.all([ask('GET'), ask('GET'), ask('GET', '', org.ownerKey)]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.json.secret).toMatch(/^whsec_/);
+  });
+
+  test('is rotated until every subscription has one of its own, and then stays as it is', async () => {
+    const rotate = async () => (await ask('POST', '/rotate')).json.secret;
+    const without = await rotate();
+    expect(await rotate(), 'without any subscription').not.toBe(without);
+    const [first, second] = [await create(), await create()];
+    await call('POST', `/${first.id}/signing/rotate`);
+    const one = await rotate();
+    expect(await rotate(), 'with one that has none').not.toBe(one);
+    await call('POST', `/${second.id}/signing/rotate`);
+    const last = (await ask('GET')).json.secret;
+    const entries = (await audited('webhooks.org_secret.rotate')).length;
+    expect(await rotate()).toBe(last);
+    expect((await ask('POST', '/rotate')).status).toBe(200);
+    expect(await audited('webhooks.org_secret.rotate')).toHaveLength(entries);
+    await create();
+    expect(await rotate()).not.toBe(last);
+    expect(JSON.stringify(await audited('webhooks.org_secret.rotate'))).not.toContain('whsec_');
+  });
+});
+
+describe('asking for deliveries', () => {
+  test('pages without a gap, by state, kind, event and time', async () => {
+    org = await world.createOrg();
+    const { id } = await create();
+    const made: string[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      world.clock.advanceSeconds(1);
+      made.unshift((await call('POST', `/${id}/test`)).json.id);
+    }
+    const seenBy = async (sort: string) => {
+      const seen: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const page: { data: { id: string }[]; next_cursor: string | null } = (
+          await call('GET', `/${id}/deliveries?limit=2${sort}${cursor && `&cursor=${cursor}`}`)
+        ).json;
+        seen.push(...page.data.map((delivery) => delivery.id));
+        cursor = page.next_cursor;
+      }
+      return seen;
+    };
+    expect(await seenBy('')).toEqual(made);
+    expect(await seenBy('&sort=-created_at')).toEqual(made);
+    expect(await seenBy('&sort=created_at')).toEqual(made.toReversed());
+    expect(fields(await call('GET', `/${id}/deliveries?sort=colour`))).toEqual(['sort invalid_value']);
+    const count = async (query: string) => (await call('GET', `/${id}/deliveries?${query}`)).json.data.length;
+    expect(await count('state=waiting')).toBe(5);
+    expect(await count('state=failed')).toBe(0);
+    expect(await count('event_type=webhook.test')).toBe(5);
+    expect(await count('event_type=budget.created')).toBe(0);
+    expect(await count(`from=${encodeURIComponent(world.clock.now().toISOString())}`)).toBe(1);
+    expect(await count(`to=${encodeURIComponent(world.clock.now().toISOString())}`)).toBe(4);
+    const wrong = await call('GET', `/${id}/deliveries?cursor=abc&state=lost`);
+    expect(fields(wrong)).toEqual(['state invalid_value']);
+    expect(fields(await call('GET', `/${id}/deliveries?cursor=abc`))).toEqual(['cursor invalid_value']);
+  });
+
+  test('again needs a time span, and a subscription that is not disabled', async () => {
+    org = await world.createOrg();
+    const { id } = await create();
+    const now = world.clock.now().toISOString();
+    expect(fields(await call('POST', `/${id}/redeliver`, { body: { from: now, to: now } }))).toEqual([
+      'to out_of_range',
+    ]);
+    expect(fields(await call('POST', `/${id}/redeliver`, { body: {} }))).toEqual(['from required']);
+    await world.db.query(`UPDATE webhook_subscriptions SET status = 'disabled' WHERE id = $1`, [id]);
+    const from = '2026-01-01T00:00:00Z';
+    expect((await call('POST', `/${id}/redeliver`, { body: { from } })).json.error.code).toBe('conflict');
+    expect((await call('POST', `/${id}/test`)).json.error.code).toBe('conflict');
+  });
+});

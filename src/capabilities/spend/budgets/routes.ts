@@ -1,0 +1,107 @@
+import {
+  changeLimit,
+  type LimitName,
+  removeLimit,
+  requireLimit,
+} from '../../../ledger/limits/limit-changes.ts';
+import type { LimitRow } from '../../../ledger/limits/limits.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { budgetColumns, createBudget, listBudgets, viewBudget } from './budgets.ts';
+import { BudgetFilters, BudgetView, CreateBudget, PatchBudget } from './schema.ts';
+
+export interface BudgetDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const reader = { kind: 'org', scope: 'budgets:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'budgets:write', role: 'admin' } as const;
+
+export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
+  return [
+    write({
+      id: 'budgets.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/budgets',
+      summary: 'Create a budget',
+      description:
+        'What its runs cost since the beginning of the current window counts at once. Zero refuses everything.',
+      access: admin,
+      body: CreateBudget,
+      success: 201,
+      response: BudgetView,
+      async handler({ params, body, now }, tx) {
+        const row = await createBudget(tx, ids, now, params.id, body);
+        const after = viewBudget(row);
+        return { body: after, changes: [budgetChange(row, { after, event: 'budget.created' })] };
+      },
+    }),
+    read({
+      id: 'budgets.list',
+      path: '/v1/orgs/{id}/budgets',
+      summary: 'List budgets',
+      access: reader,
+      query: BudgetFilters,
+      response: page(BudgetView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listBudgets(db, params.id, query);
+        return { data: data.map(viewBudget), next_cursor };
+      },
+    }),
+    read({
+      id: 'budgets.read',
+      path: '/v1/orgs/{id}/budgets/{budget_id}',
+      summary: 'Read a budget',
+      access: reader,
+      response: BudgetView,
+      handler: async ({ params }) => viewBudget(await requireLimit(db, budgetName(params))),
+    }),
+    write({
+      id: 'budgets.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/budgets/{budget_id}',
+      summary: 'Change a budget',
+      description:
+        'Whom it counts may not be changed. A new period or time zone counts from the beginning of its window.',
+      access: admin,
+      body: PatchBudget,
+      success: 200,
+      response: BudgetView,
+      async handler({ params, body, now }, tx) {
+        const columns = budgetColumns(body);
+        const change = await changeLimit(tx, budgetName(params), now, () => columns);
+        const [before, after] = [viewBudget(change.before), viewBudget(change.after)];
+        return {
+          body: after,
+          changes: [budgetChange(change.after, { before, after, event: 'budget.updated' })],
+        };
+      },
+    }),
+    write({
+      id: 'budgets.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/budgets/{budget_id}',
+      summary: 'Delete a budget',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const row = await removeLimit(tx, budgetName(params), now);
+        const before = viewBudget(row);
+        const after = { ...before, deleted_at: now.toISOString() };
+        return { body: {}, changes: [budgetChange(row, { before, after, event: 'budget.deleted' })] };
+      },
+    }),
+  ];
+}
+
+function budgetName({ id, budget_id }: { id: string; budget_id: string }): LimitName {
+  return { orgId: id, kind: 'budget', id: budget_id };
+}
+
+function budgetChange({ org_id, id }: LimitRow, parts: Partial<Change>): Change {
+  return { tenantId: org_id, target: { kind: 'budget', id }, ...parts };
+}

@@ -1,0 +1,101 @@
+import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
+import type { LimitRow } from '../../../ledger/limits/limits.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { changeCreditPack, createCreditPack, listCreditPacks, viewCreditPack } from './credits.ts';
+import { CreateCreditPack, CreditPackFilters, CreditPackView, PatchCreditPack } from './schema.ts';
+
+export interface CreditDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const reader = { kind: 'org', scope: 'credits:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'credits:write', role: 'admin' } as const;
+
+export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
+  return [
+    write({
+      id: 'credit_packs.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/credit-packs',
+      summary: 'Give a customer credits',
+      description:
+        'While a customer has a live pack, even an empty one, its runs need credits. The pack that expires first burns first.',
+      access: admin,
+      body: CreateCreditPack,
+      success: 201,
+      response: CreditPackView,
+      async handler({ params, body, now }, tx) {
+        const row = await createCreditPack(tx, ids, now, params.id, body);
+        const after = viewCreditPack(row, now);
+        return { body: after, changes: [packChange(row, { after, event: 'credit_pack.created' })] };
+      },
+    }),
+    read({
+      id: 'credit_packs.list',
+      path: '/v1/orgs/{id}/credit-packs',
+      summary: 'List credit packs',
+      description: 'Expired ones are listed too; voided ones are not.',
+      access: reader,
+      query: CreditPackFilters,
+      response: page(CreditPackView),
+      async handler({ params, query, now }) {
+        const { data, next_cursor } = await listCreditPacks(db, params.id, query, now);
+        return { data: data.map((row) => viewCreditPack(row, now)), next_cursor };
+      },
+    }),
+    read({
+      id: 'credit_packs.read',
+      path: '/v1/orgs/{id}/credit-packs/{pack_id}',
+      summary: 'Read a credit pack',
+      access: reader,
+      response: CreditPackView,
+      handler: async ({ params, now }) => viewCreditPack(await requireLimit(db, packName(params)), now),
+    }),
+    write({
+      id: 'credit_packs.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/credit-packs/{pack_id}',
+      summary: 'Change the name or the expiry of a credit pack',
+      description: 'The expiry of a pack that has expired is `conflict`: what was left of it has lapsed.',
+      access: admin,
+      body: PatchCreditPack,
+      success: 200,
+      response: CreditPackView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const change = await changeCreditPack(tx, packName(params), now, body);
+        const [before, after] = [viewCreditPack(change.before, now), viewCreditPack(change.after, now)];
+        const changes = [packChange(change.after, { before, after, event: 'credit_pack.updated' })];
+        return { body: after, changes };
+      },
+    }),
+    write({
+      id: 'credit_packs.void',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/credit-packs/{pack_id}',
+      summary: 'Void a credit pack',
+      description: 'What is left of it cannot be used any more. Runs that hold some of it may still settle.',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const row = await removeLimit(tx, packName(params), now);
+        const before = viewCreditPack(row, now);
+        const after = { ...before, status: 'voided', updated_at: now.toISOString() };
+        return { body: {}, changes: [packChange(row, { before, after, event: 'credit_pack.voided' })] };
+      },
+    }),
+  ];
+}
+
+function packName({ id, pack_id }: { id: string; pack_id: string }): LimitName {
+  return { orgId: id, kind: 'credits', id: pack_id };
+}
+
+function packChange({ org_id, id }: LimitRow, parts: Partial<Change>): Change {
+  return { tenantId: org_id, target: { kind: 'credit_pack', id }, ...parts };
+}

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import {
+  badAmounts,
+  chargeOf,
+  expectRecordedLife,
+  invalid,
+  limitsVersion,
+  liveLimits,
+  refusalOf,
+  sender,
+} from '../../../../test/support/limits.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+});
+beforeEach(async () => {
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const send = sender(
+  () => world,
+  () => `/v1/orgs/${org.id}/customer-limits`,
+  () => org.ownerKey,
+);
+const minimal = { customer_id: 'acme', period: 'month', limit_usd: '10' };
+
+describe('creating', () => {
+  test('fills in what was left out, and writes the row that the ledger reads', async () => {
+    const version = await limitsVersion(world, org.id);
+    const { status, json } = await send('POST', '', minimal);
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      id: expect.stringMatching(/^clm_/),
+      customer_id: 'acme',
+      period: 'month',
+      limit_usd: '10',
+      enforcement: 'block',
+      alert_thresholds: [50, 80, 100],
+      timezone: null,
+      created_at: world.clock.now().toISOString(),
+      updated_at: world.clock.now().toISOString(),
+    });
+    expect((await send('GET', `/${json.id}`)).json).toEqual(json);
+    expect(await liveLimits(world, org.id)).toMatchObject([
+      {
+        id: json.id,
+        kind: 'customer',
+        unit: 'usd',
+        match: { customer_id: 'acme' },
+        capacity: 10_000_000_000n,
+      },
+    ]);
+    expect(await limitsVersion(world, org.id)).toBe(version + 1n);
+  });
+
+  test('takes the wildcard, and every field', async () => {
+    const body = {
+      customer_id: '*',
+      period: 'day',
+      limit_usd: '0',
+      enforcement: 'alert',
+      alert_thresholds: [90],
+      timezone: 'Europe/Berlin',
+    };
+    expect((await send('POST', '', body)).json).toMatchObject(body);
+  });
+
+  test('a second limit for the same customer and period is a conflict, whoever asks first', async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => send('POST', '', minimal)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+    expect(refusalOf(await send('POST', '', minimal))).toEqual([409, 'conflict']);
+    expect((await send('POST', '', { ...minimal, period: 'day' })).status).toBe(201);
+    expect((await send('POST', '', { ...minimal, customer_id: '*' })).status).toBe(201);
+    expect((await send('POST', '', { ...minimal, customer_id: 'Acme' })).status).toBe(201);
+  });
+
+  test('the same customer of another org is another customer', async () => {
+    await send('POST', '', minimal);
+    const other = await world.createOrg();
+    const path = `/v1/orgs/${other.id}/customer-limits`;
+    expect((await world.request('POST', path, { key: other.ownerKey, body: minimal })).status).toBe(201);
+  });
+
+  test.each(badAmounts)('refuses the amount %j', async (limit_usd, code) => {
+    expect(refusalOf(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
+      invalid(`limit_usd ${code}`),
+    );
+  });
+
+  test.each<[object, string[]]>([
+    [{}, ['customer_id required', 'limit_usd required', 'period required']],
+    [{ ...minimal, customer_id: '' }, ['customer_id empty']],
+    [{ ...minimal, customer_id: 7 }, ['customer_id invalid_type']],
+    [{ ...minimal, customer_id: 'x'.repeat(201) }, ['customer_id out_of_range']],
+    [{ ...minimal, period: 'hour' }, ['period invalid_value']],
+    [{ ...minimal, timezone: 'Nowhere' }, ['timezone invalid_value']],
+    [{ ...minimal, alert_thresholds: [0] }, ['alert_thresholds[0] out_of_range']],
+    [{ ...minimal, name: 'x' }, ['name unknown_field']],
+  ])('refuses %j', async (body, faults) => {
+    expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
+  });
+});
+
+describe('changing', () => {
+  test('PATCH merges', async () => {
+    const { json: limit } = await send('POST', '', minimal);
+    world.clock.advanceSeconds(60);
+    const patch = { limit_usd: '3', enforcement: 'alert', alert_thresholds: [1], timezone: 'Asia/Tokyo' };
+    const { status, json } = await send('PATCH', `/${limit.id}`, patch);
+    expect([status, json]).toEqual([
+      200,
+      { ...limit, ...patch, updated_at: world.clock.now().toISOString() },
+    ]);
+  });
+
+  test('the period may change unless it is taken', async () => {
+    const { json: monthly } = await send('POST', '', minimal);
+    const { json: daily } = await send('POST', '', { ...minimal, period: 'day' });
+    expect(refusalOf(await send('PATCH', `/${daily.id}`, { period: 'month' }))).toEqual([409, 'conflict']);
+    expect((await send('GET', `/${daily.id}`)).json).toEqual(daily);
+    expect((await send('PATCH', `/${monthly.id}`, { period: 'year' })).json.period).toBe('year');
+    expect((await send('PATCH', `/${daily.id}`, { period: 'month' })).status).toBe(200);
+  });
+
+  test('whose limit it is stays', async () => {
+    const { json: limit } = await send('POST', '', minimal);
+    expect(refusalOf(await send('PATCH', `/${limit.id}`, { customer_id: 'b' }))).toEqual(
+      invalid('customer_id unknown_field'),
+    );
+  });
+});
+
+test('a deleted limit is gone and leaves its period to another', async () => {
+  const { json: limit } = await send('POST', '', minimal);
+  expect((await send('DELETE', `/${limit.id}`)).status).toBe(204);
+  for (const method of ['GET', 'DELETE']) {
+    expect(refusalOf(await send(method, `/${limit.id}`))).toEqual([404, 'not_found']);
+  }
+  expect((await send('POST', '', minimal)).status).toBe(201);
+});
+
+test('every change leaves an audit entry and an event', async () => {
+  await expectRecordedLife(world, org, send, {
+    body: minimal,
+    patch: { limit_usd: '1' },
+    targetKind: 'customer_limit',
+    actions: ['customer_limits.create', 'customer_limits.change', 'customer_limits.delete'],
+    events: ['customer_limit.created', 'customer_limit.updated', 'customer_limit.deleted'],
+    ended: (now) => ({ deleted_at: now }),
+  });
+});
+
+test('the list pages, and filters by customer and period', async () => {
+  for (const [customer_id, period] of [
+    ['a', 'day'],
+    ['a', 'month'],
+    ['b', 'day'],
+  ]) {
+    await send('POST', '', { ...minimal, customer_id, period });
+    world.clock.advanceSeconds(1);
+  }
+  const list = async (query: string) => {
+    const { json } = await send('GET', query);
+    const shown = json.data.map(
+      (l: { customer_id: string; period: string }) => `${l.customer_id} ${l.period}`,
+    );
+    return { shown, cursor: json.next_cursor };
+  };
+  expect((await list('')).shown).toEqual(['b day', 'a month', 'a day']);
+  expect((await list('?customer_id=a&sort=created_at')).shown).toEqual(['a day', 'a month']);
+  expect((await list('?period=day')).shown).toEqual(['b day', 'a day']);
+  const first = await list('?limit=2');
+  expect(first.shown).toEqual(['b day', 'a month']);
+  expect(await list(`?limit=2&cursor=${first.cursor}`)).toEqual({ shown: ['a day'], cursor: null });
+  expect(refusalOf(await send('GET', '?sort=name'))).toEqual(invalid('sort invalid_value'));
+});
+
+test('only those who may', async () => {
+  const { json: limit } = await send('POST', '', minimal);
+  const path = `/v1/orgs/${org.id}/customer-limits`;
+  const { secret } = await world.mintKey(org, 'viewer', ['customers:read', 'customers:write']);
+  expect((await world.request('GET', path, { key: secret })).status).toBe(200);
+  expect(refusalOf(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
+    403,
+    'forbidden',
+  ]);
+  const { secret: unscoped } = await world.mintKey(org, 'admin', ['budgets:write', 'budgets:read']);
+  const refused = await world.request('DELETE', `${path}/${limit.id}`, { key: unscoped });
+  expect(refused.json.error.details).toEqual({ required: 'customers:write' });
+  const other = await world.createOrg();
+  const theirs = `/v1/orgs/${other.id}/customer-limits/${limit.id}`;
+  for (const method of ['GET', 'DELETE']) {
+    expect(refusalOf(await world.request(method, theirs, { key: other.ownerKey }))).toEqual([
+      404,
+      'not_found',
+    ]);
+  }
+});
+
+test('the wildcard holds each customer by itself, but those with a limit of their own', async () => {
+  const run = (cost: string, customer_id: string) => chargeOf(world, org, cost, { customer_id });
+  await send('POST', '', { ...minimal, customer_id: '*', limit_usd: '1' });
+  const { json: own } = await send('POST', '', { ...minimal, customer_id: 'acme', limit_usd: '2' });
+  expect([await run('1', 'a'), await run('1', 'b'), await run('0.1', 'b')]).toEqual([
+    201,
+    201,
+    'budget_exceeded',
+  ]);
+  expect([await run('2', 'acme'), await run('0.1', 'acme')]).toEqual([201, 'budget_exceeded']);
+  await send('PATCH', `/${own.id}`, { limit_usd: '2.1' });
+  expect(await run('0.1', 'acme')).toBe(201);
+  await send('DELETE', `/${own.id}`);
+  expect(await run('0.1', 'acme')).toBe('budget_exceeded');
+});

@@ -1,0 +1,75 @@
+/** Where the own limits and the credits of customers stand. */
+import { formatUsd } from '../../../kernel/money.ts';
+import type { Period } from '../../../kernel/windows.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { CustomerView } from './schema.ts';
+
+export interface CustomerStandingDependencies {
+  readonly db: Database;
+  readonly ledger: Pick<Ledger, 'standings'>;
+}
+
+type CustomerStanding = Pick<CustomerView, 'limits' | 'credits_usd'>;
+
+interface OwnLimit {
+  readonly id: string;
+  readonly kind: 'customer' | 'credits';
+  readonly customer_id: string;
+  readonly period: Period | null;
+  readonly capacity: string;
+}
+
+/** Those who have neither are left out. */
+export async function customerStandings(
+  { db, ledger }: CustomerStandingDependencies,
+  orgId: string,
+  customerIds: readonly string[],
+  now: Date,
+): Promise<Map<string, CustomerStanding>> {
+  const own = await selectOwnLimits(db, orgId, customerIds, now);
+  const standings = await ledger.standings(
+    orgId,
+    own.map(({ id }) => id),
+  );
+  const used = new Map(standings.map(({ limit, settled, held }) => [limit.id, settled + held]));
+  const usedOf = ({ id }: OwnLimit) => used.get(id) ?? 0n;
+  return new Map(
+    [...new Set(own.map(({ customer_id }) => customer_id))].map((customerId) => {
+      const its = own.filter(({ customer_id }) => customer_id === customerId);
+      const packs = its.filter(({ kind }) => kind === 'credits');
+      const left = packs.reduce((sum, pack) => {
+        const rest = BigInt(pack.capacity) - usedOf(pack);
+        return sum + (rest > 0n ? rest : 0n);
+      }, 0n);
+      const limits = its.flatMap((limit) =>
+        limit.period === null
+          ? []
+          : {
+              id: limit.id,
+              period: limit.period,
+              limit_usd: formatUsd(BigInt(limit.capacity)),
+              spent_usd: formatUsd(usedOf(limit)),
+            },
+      );
+      return [customerId, { limits, credits_usd: packs.length === 0 ? null : formatUsd(left) }];
+    }),
+  );
+}
+
+/** Packs that have expired are no credits any more. */
+function selectOwnLimits(
+  db: Database,
+  orgId: string,
+  customerIds: readonly string[],
+  now: Date,
+): Promise<OwnLimit[]> {
+  return db.query<OwnLimit>(
+    `SELECT id, kind, match ->> 'customer_id' AS customer_id, period, capacity::text AS capacity
+       FROM limits
+      WHERE org_id = $1 AND ended_at IS NULL AND kind IN ('customer', 'credits')
+        AND match ->> 'customer_id' = ANY($2) AND (expires_at IS NULL OR expires_at > $3)
+      ORDER BY created_at, id`,
+    [orgId, customerIds, now],
+  );
+}

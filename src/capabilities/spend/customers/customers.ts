@@ -1,0 +1,101 @@
+/** The end customers of an org: whoever has used something, or has a limit or credits. */
+import { each } from '../../../kernel/limits.ts';
+import { formatUsd } from '../../../kernel/money.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/list.ts';
+import { type CustomerStandingDependencies, customerStandings } from './customer-standings.ts';
+import type { CustomerFilters, CustomerView } from './schema.ts';
+
+export async function listCustomers(
+  { db, ledger }: CustomerStandingDependencies,
+  orgId: string,
+  { limit = pageSize.fallback, sort = 'customer_id', cursor, customer_id: only }: CustomerFilters,
+  { now, withCredits }: { readonly now: Date; readonly withCredits: boolean },
+): Promise<PageOf<CustomerView>> {
+  const after = cursor === undefined ? null : decodeCursor(cursor, sort, 'text').id;
+  const found = await selectCustomerIds(db, {
+    orgId,
+    descending: sort.startsWith('-'),
+    after,
+    only: only ?? null,
+    most: limit + 1,
+  });
+  const ids = found.slice(0, limit);
+  const [totals, standings] = await Promise.all([
+    selectTotals(db, orgId, ids),
+    customerStandings({ db, ledger }, orgId, ids, now),
+  ]);
+  const last = ids.at(-1);
+  return {
+    data: ids.map((id) => {
+      const { limits = [], credits_usd = null } = standings.get(id) ?? {};
+      return {
+        customer_id: id,
+        ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
+        limits,
+        credits_usd: withCredits ? credits_usd : null,
+      };
+    }),
+    next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last, last) : null,
+  };
+}
+
+interface IdsWanted {
+  readonly orgId: string;
+  readonly descending: boolean;
+  readonly after: string | null;
+  readonly only: string | null;
+  readonly most: number;
+}
+
+/**
+ * Each source gives its own first few, so that a page reads the usage of its own customers alone: for a union as a
+ * whole, which the lists of single tables would make of it, the usage of all of them is read.
+ */
+async function selectCustomerIds(
+  db: Queryable,
+  { orgId, descending, after, only, most }: IdsWanted,
+): Promise<string[]> {
+  const beyond = (column: string) =>
+    `($2::text IS NULL OR ${column} ${descending ? '<' : '>'} $2) AND ($4::text IS NULL OR ${column} = $4)`;
+  const inOrder = `ORDER BY customer_id ${descending ? 'DESC' : 'ASC'} LIMIT $3`;
+  const limited = `match ->> 'customer_id'`;
+  const rows = await db.query<{ customer_id: string }>(
+    `SELECT customer_id
+       FROM ((SELECT DISTINCT customer_id FROM usage_days
+               WHERE org_id = $1 AND customer_id <> '' AND ${beyond('customer_id')} ${inOrder})
+             UNION
+             (SELECT DISTINCT ${limited} AS customer_id FROM limits
+               WHERE org_id = $1 AND ended_at IS NULL AND kind IN ('customer', 'credits') AND ${limited} <> '${each}'
+                 AND ${beyond(limited)} ${inOrder})) AS seen
+      ${inOrder}`,
+    [orgId, after, most, only],
+  );
+  return rows.map(({ customer_id }) => customer_id);
+}
+
+interface TotalRow {
+  readonly customer_id: string;
+  readonly usd_nanos: string;
+  readonly runs: string;
+}
+
+async function selectTotals(
+  db: Queryable,
+  orgId: string,
+  customerIds: readonly string[],
+): Promise<Map<string, Pick<CustomerView, 'cost_usd' | 'runs'>>> {
+  const rows = await db.query<TotalRow>(
+    `SELECT customer_id, sum(usd_nanos)::text AS usd_nanos, sum(requests)::text AS runs
+       FROM usage_days
+      WHERE org_id = $1 AND customer_id = ANY($2) AND customer_id <> ''
+      GROUP BY customer_id`,
+    [orgId, customerIds],
+  );
+  return new Map(
+    rows.map(({ customer_id, usd_nanos, runs }) => [
+      customer_id,
+      { cost_usd: formatUsd(BigInt(usd_nanos)), runs: Number(runs) },
+    ]),
+  );
+}

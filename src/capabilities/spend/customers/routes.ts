@@ -1,0 +1,131 @@
+import type { Ledger } from '../../../ledger/ledger.ts';
+import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
+import type { LimitRow } from '../../../ledger/limits/limits.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import {
+  changeCustomerLimit,
+  createCustomerLimit,
+  listCustomerLimits,
+  viewCustomerLimit,
+} from './customer-limits.ts';
+import { listCustomers } from './customers.ts';
+import {
+  CreateCustomerLimit,
+  CustomerFilters,
+  CustomerLimitFilters,
+  CustomerLimitView,
+  CustomerView,
+  PatchCustomerLimit,
+} from './schema.ts';
+
+export interface CustomerDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly ledger: Pick<Ledger, 'standings'>;
+}
+
+const reader = { kind: 'org', scope: 'customers:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'customers:write', role: 'admin' } as const;
+
+export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route[] {
+  return [
+    write({
+      id: 'customer_limits.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/customer-limits',
+      summary: 'Limit what a customer may cost',
+      description:
+        'A second limit for the same customer and period is `conflict`. The limit of `*` holds for each customer ' +
+        'without a limit of its own, by itself.',
+      access: admin,
+      body: CreateCustomerLimit,
+      success: 201,
+      response: CustomerLimitView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const row = await createCustomerLimit(tx, ids, now, params.id, body);
+        const after = viewCustomerLimit(row);
+        return { body: after, changes: [limitChange(row, { after, event: 'customer_limit.created' })] };
+      },
+    }),
+    read({
+      id: 'customer_limits.list',
+      path: '/v1/orgs/{id}/customer-limits',
+      summary: 'List customer limits',
+      access: reader,
+      query: CustomerLimitFilters,
+      response: page(CustomerLimitView),
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listCustomerLimits(db, params.id, query);
+        return { data: data.map(viewCustomerLimit), next_cursor };
+      },
+    }),
+    read({
+      id: 'customer_limits.read',
+      path: '/v1/orgs/{id}/customer-limits/{limit_id}',
+      summary: 'Read a customer limit',
+      access: reader,
+      response: CustomerLimitView,
+      handler: async ({ params }) => viewCustomerLimit(await requireLimit(db, limitName(params))),
+    }),
+    write({
+      id: 'customer_limits.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/customer-limits/{limit_id}',
+      summary: 'Change a customer limit',
+      description: 'Whose limit it is may not be changed.',
+      access: admin,
+      body: PatchCustomerLimit,
+      success: 200,
+      response: CustomerLimitView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const change = await changeCustomerLimit(tx, limitName(params), now, body);
+        const [before, after] = [viewCustomerLimit(change.before), viewCustomerLimit(change.after)];
+        const changes = [limitChange(change.after, { before, after, event: 'customer_limit.updated' })];
+        return { body: after, changes };
+      },
+    }),
+    write({
+      id: 'customer_limits.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/customer-limits/{limit_id}',
+      summary: 'Delete a customer limit',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const row = await removeLimit(tx, limitName(params), now);
+        const before = viewCustomerLimit(row);
+        const after = { ...before, deleted_at: now.toISOString() };
+        return { body: {}, changes: [limitChange(row, { before, after, event: 'customer_limit.deleted' })] };
+      },
+    }),
+    read({
+      id: 'customers.list',
+      path: '/v1/orgs/{id}/customers',
+      summary: 'List customers',
+      description:
+        'Everyone who has used something, or has a limit or a credit pack, with where their limits and credits stand.',
+      access: reader,
+      query: CustomerFilters,
+      response: page(CustomerView),
+      handler: ({ params, query, now, caller }) =>
+        listCustomers({ db, ledger }, params.id, query, {
+          now,
+          withCredits: caller.scopes.has('credits:read'),
+        }),
+    }),
+  ];
+}
+
+function limitName({ id, limit_id }: { id: string; limit_id: string }): LimitName {
+  return { orgId: id, kind: 'customer', id: limit_id };
+}
+
+function limitChange({ org_id, id }: LimitRow, parts: Partial<Change>): Change {
+  return { tenantId: org_id, target: { kind: 'customer_limit', id }, ...parts };
+}

@@ -1,0 +1,17 @@
+/** A discount as people write it, "12.5" percent, and as it is computed with, 1250 hundredths of a percent. */
+import { basisPointsMax } from '../../../kernel/prices.ts';
+
+/** For text of the schema's form. Undefined above 100 percent. */
+export function parsePercent(text: string): number | undefined {
+  const [whole = '', fraction = ''] = text.split('.');
+  const basisPoints = Number(whole) * 100 + Number(fraction.padEnd(2, '0'));
+  return basisPoints <= basisPointsMax ? basisPoints : undefined;
+}
+
+export function formatPercent(basisPoints: number): string {
+  const whole = Math.floor(basisPoints / 100);
+  const fraction = String(basisPoints % 100)
+    .padStart(2, '0')
+    .replace(/0+$/, '');
+  return fraction === '' ? String(whole) : `${whole}.${fraction}`;
+}

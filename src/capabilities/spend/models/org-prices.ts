@@ -1,0 +1,134 @@
+/** What models cost for one org, where that differs: rates of its own, or a discount on everyone's. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { refuse, refuseField, refuseFields } from '../../../contract/refusal.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { formatPercent, parsePercent } from './discount.ts';
+import { checkModelName, makeRoom, type PriceChange, startOf } from './models.ts';
+import { announceOrgPriceChange } from './notices.ts';
+import {
+  endOrgPrices,
+  insertOrgPrice,
+  modelVersions,
+  type OrgPriceRow,
+  orgVersions,
+  withdrawOrgPrice,
+} from './queries.ts';
+import { columnsOf, noRates, type RateColumns, rateFields, sameRates, viewColumns } from './rates.ts';
+import type { OrgPriceVersion, PutOrgPrice } from './schema.ts';
+import { holdsAt, isWithdrawn, shownAt, statusAt } from './versions.ts';
+
+export interface OrgPriceKey {
+  readonly orgId: string;
+  readonly model: string;
+}
+
+export function viewOrgPrice(row: OrgPriceRow, versions: readonly OrgPriceRow[], now: Date): OrgPriceVersion {
+  return {
+    id: row.id,
+    org_id: row.org_id,
+    model: row.model,
+    status: statusAt(row, versions, now.getTime()),
+    discount_percent: row.discount_basis_points === null ? null : formatPercent(row.discount_basis_points),
+    ...viewColumns(row),
+    effective_from: row.effective_from.toISOString(),
+    ended_at: row.ended_at === null ? null : row.ended_at.toISOString(),
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+export async function putOrgPrice(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  { orgId, model }: OrgPriceKey,
+  body: PutOrgPrice,
+): Promise<PriceChange<OrgPriceRow>> {
+  checkModelName(model);
+  const terms = termsOf(body);
+  await requireOrg(tx, orgId);
+  if (terms.discount_basis_points !== null && !(await hasPrice(tx, model))) {
+    throw refuseField('discount_percent', 'invalid_value', 'The model has no price to take a discount off.');
+  }
+  const versions = await orgVersions(tx, orgId, model);
+  const start = startOf(body, now);
+  const before = holdsAt(versions, start.getTime());
+  if (before !== undefined && before.ended_at === null && sameTerms(before, terms)) {
+    return { before, after: before, versionsBefore: versions, versions, changed: false };
+  }
+  const after: OrgPriceRow = {
+    org_id: orgId,
+    id: ids.next('prc'),
+    model,
+    ...terms,
+    effective_from: start,
+    ended_at: null,
+    created_at: now,
+  };
+  await makeRoom(versions, start, (version) => withdrawOrgPrice(tx, orgId, version.id));
+  await insertOrgPrice(tx, after);
+  await announceOrgPriceChange(tx, orgId);
+  const versionsAfter = await orgVersions(tx, orgId, model);
+  return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
+}
+
+/** From now on the org pays what everyone pays; what was priced until now stays as it was. */
+export async function removeOrgPrice(
+  tx: Transaction,
+  now: Date,
+  { orgId, model }: OrgPriceKey,
+): Promise<PriceChange<OrgPriceRow> & { readonly before: OrgPriceRow }> {
+  await requireOrg(tx, orgId);
+  const versionsBefore = await orgVersions(tx, orgId, model);
+  const before = shownAt(versionsBefore, now.getTime());
+  if (before === undefined) {
+    throw refuse('not_found');
+  }
+  await endOrgPrices(tx, orgId, model, now);
+  await announceOrgPriceChange(tx, orgId);
+  const versions = await orgVersions(tx, orgId, model);
+  const after = versions.find(({ id }) => id === before.id) ?? before;
+  return { before, after, versionsBefore, versions, changed: true };
+}
+
+type Terms = RateColumns & Pick<OrgPriceRow, 'discount_basis_points'>;
+
+function termsOf(body: PutOrgPrice): Terms {
+  if (body.discount_percent == null) {
+    if (body.input_usd_per_million == null) {
+      throw refuseField(
+        'input_usd_per_million',
+        'required',
+        "A price needs at least this rate; a discount on the model's price needs `discount_percent` instead.",
+      );
+    }
+    return { ...columnsOf(body), discount_basis_points: null };
+  }
+  const faults = rateFields
+    .filter((field) => body[field] != null)
+    .map((field): FieldError => ({ field, code: 'invalid_value', message: 'A discount has no rates.' }));
+  const basisPoints = parsePercent(body.discount_percent);
+  if (basisPoints === undefined) {
+    faults.push({ field: 'discount_percent', code: 'out_of_range', message: 'This has to be <= 100.' });
+  }
+  if (faults.length > 0 || basisPoints === undefined) {
+    throw refuseFields(faults);
+  }
+  return { ...noRates, discount_basis_points: basisPoints };
+}
+
+function sameTerms(one: Terms, other: Terms): boolean {
+  return one.discount_basis_points === other.discount_basis_points && sameRates(one, other);
+}
+
+/** Also serializes the changes of an org's prices. */
+async function requireOrg(tx: Transaction, orgId: string): Promise<void> {
+  if ((await lockOrg(tx, orgId)) === undefined) {
+    throw refuse('not_found');
+  }
+}
+
+async function hasPrice(tx: Transaction, model: string): Promise<boolean> {
+  return (await modelVersions(tx, model)).some((version) => !isWithdrawn(version));
+}

@@ -1,0 +1,205 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type RateColumns, rateColumns } from './rates.ts';
+import { type ModelPriceFilters, type OrgPriceFilters, priceSorts } from './schema.ts';
+import type { Version } from './versions.ts';
+
+interface PriceRow extends Version, RateColumns {
+  readonly model: string;
+  readonly created_at: Date;
+}
+
+export interface ModelPriceRow extends PriceRow {
+  readonly provider: string | null;
+}
+
+export interface OrgPriceRow extends PriceRow {
+  readonly org_id: string;
+  /** Null where there are rates. */
+  readonly discount_basis_points: number | null;
+}
+
+const common = ['model', 'id', ...rateColumns, 'effective_from', 'ended_at', 'created_at'] as const;
+const modelColumns = [...common, 'provider'] as const;
+const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
+
+const latestFirst = 'ORDER BY effective_from DESC, created_at DESC, id DESC';
+
+/** One writer of a model's price at a time: what is read of its versions is still true when one is added. */
+export async function lockModel(tx: Queryable, model: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`model price ${model}`]);
+}
+
+export async function modelVersions(db: Queryable, model: string): Promise<ModelPriceRow[]> {
+  return db.query<ModelPriceRow>(
+    `SELECT ${modelColumns.join()} FROM model_prices WHERE model = $1 ${latestFirst}`,
+    [model],
+  );
+}
+
+export async function orgVersions(db: Queryable, orgId: string, model: string): Promise<OrgPriceRow[]> {
+  return db.query<OrgPriceRow>(
+    `SELECT ${orgColumns.join()} FROM org_prices WHERE org_id = $1 AND model = $2 ${latestFirst}`,
+    [orgId, model],
+  );
+}
+
+/** Of every model, also what was withdrawn: runs may name it. */
+export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> {
+  return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);
+}
+
+export async function allOrgVersions(db: Queryable, orgId: string): Promise<OrgPriceRow[]> {
+  return db.query<OrgPriceRow>(
+    `SELECT ${orgColumns.join()} FROM org_prices WHERE org_id = $1 ${latestFirst}`,
+    [orgId],
+  );
+}
+
+export async function insertModelPrice(tx: Queryable, row: ModelPriceRow): Promise<void> {
+  await insert(tx, 'model_prices', modelColumns, row);
+}
+
+export async function insertOrgPrice(tx: Queryable, row: OrgPriceRow): Promise<void> {
+  await insert(tx, 'org_prices', orgColumns, row);
+}
+
+async function insert<Row>(
+  tx: Queryable,
+  table: string,
+  columns: readonly (keyof Row & string)[],
+  row: Row,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map((_, index) => `$${index + 1}`).join()})`,
+    columns.map((column) => row[column]),
+  );
+}
+
+/** Writes a version only for a model that has none, whoever else is writing. True if it was written. */
+export async function insertFirstModelPrice(tx: Queryable, row: ModelPriceRow): Promise<boolean> {
+  await lockModel(tx, row.model);
+  if ((await modelVersions(tx, row.model)).length > 0) {
+    return false;
+  }
+  await insertModelPrice(tx, row);
+  return true;
+}
+
+export async function pricedModels(db: Queryable, models: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ model: string }>(
+    'SELECT DISTINCT model FROM model_prices WHERE model = ANY($1)',
+    [models],
+  );
+  return new Set(rows.map(({ model }) => model));
+}
+
+/** From here on the version never holds. */
+export async function withdrawModelPrice(tx: Queryable, priceId: string): Promise<void> {
+  await tx.query('UPDATE model_prices SET ended_at = effective_from WHERE id = $1', [priceId]);
+}
+
+export async function withdrawOrgPrice(tx: Queryable, orgId: string, priceId: string): Promise<void> {
+  await tx.query('UPDATE org_prices SET ended_at = effective_from WHERE org_id = $1 AND id = $2', [
+    orgId,
+    priceId,
+  ]);
+}
+
+/** Ends what holds, and withdraws what has not begun. */
+export async function endOrgPrices(tx: Queryable, orgId: string, model: string, now: Date): Promise<void> {
+  await tx.query(
+    `UPDATE org_prices SET ended_at = greatest(effective_from, $3)
+      WHERE org_id = $1 AND model = $2 AND ended_at IS NULL`,
+    [orgId, model, now],
+  );
+}
+
+/** The same choice as `shownAt`. Only what was removed has an end, so what has none is in force or will be. */
+const shownNow = (table: string, among: string) => `p.id = (
+  SELECT v.id FROM ${table} v, (SELECT ?::timestamptz AS now) AS clock
+   WHERE ${among} AND v.ended_at IS NULL
+   ORDER BY v.effective_from <= clock.now DESC, abs(extract(epoch FROM v.effective_from - clock.now))
+   LIMIT 1)`;
+
+export async function listModelPrices(
+  db: Queryable,
+  query: ModelPriceFilters,
+  now: Date,
+): Promise<PageOf<ModelPriceRow>> {
+  return selectPage<ModelPriceRow>(db, {
+    select: `SELECT ${modelColumns.join()} FROM model_prices p`,
+    where: [
+      [shownNow('model_prices', 'v.model = p.model'), now],
+      ['model = ?', query.model],
+      ['provider = ?', query.provider],
+    ],
+    sorts: priceSorts,
+    defaultSort: 'model',
+    query,
+  });
+}
+
+export async function listOrgPrices(
+  db: Queryable,
+  orgId: string,
+  query: OrgPriceFilters,
+  now: Date,
+): Promise<PageOf<OrgPriceRow>> {
+  return selectPage<OrgPriceRow>(db, {
+    select: `SELECT ${orgColumns.join()} FROM org_prices p`,
+    where: [
+      ['org_id = ?', orgId],
+      [shownNow('org_prices', 'v.org_id = p.org_id AND v.model = p.model'), now],
+      ['model = ?', query.model],
+    ],
+    sorts: priceSorts,
+    defaultSort: 'model',
+    query,
+  });
+}
+
+export interface ModelFactsRow {
+  readonly model: string;
+  readonly context_tokens: bigint | null;
+  readonly max_output_tokens: bigint | null;
+  readonly regions: readonly string[] | null;
+  readonly capabilities: readonly string[] | null;
+  readonly updated_at: Date;
+}
+
+const factColumns = 'model, context_tokens, max_output_tokens, regions, capabilities, updated_at';
+
+export async function allModelFacts(db: Queryable): Promise<ModelFactsRow[]> {
+  return db.query<ModelFactsRow>(`SELECT ${factColumns} FROM model_facts`, []);
+}
+
+export async function findModelFacts(db: Queryable, model: string): Promise<ModelFactsRow | undefined> {
+  const [row] = await db.query<ModelFactsRow>(`SELECT ${factColumns} FROM model_facts WHERE model = $1`, [
+    model,
+  ]);
+  return row;
+}
+
+export async function upsertModelFacts(tx: Queryable, row: ModelFactsRow): Promise<void> {
+  await tx.query(
+    `INSERT INTO model_facts (${factColumns}) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (model) DO UPDATE SET context_tokens = excluded.context_tokens,
+       max_output_tokens = excluded.max_output_tokens, regions = excluded.regions,
+       capabilities = excluded.capabilities, updated_at = excluded.updated_at`,
+    [row.model, row.context_tokens, row.max_output_tokens, row.regions, row.capabilities, row.updated_at],
+  );
+}
+
+/** Writes only those of which nothing is known yet. Returns how many that were. */
+export async function insertFirstFacts(tx: Queryable, rows: readonly object[], now: Date): Promise<number> {
+  const written = await tx.query(
+    `INSERT INTO model_facts (${factColumns})
+     SELECT model, context_tokens, max_output_tokens, NULL, capabilities, $2
+       FROM jsonb_to_recordset($1::jsonb)
+            AS f(model text, context_tokens int8, max_output_tokens int8, capabilities text[])
+     ON CONFLICT (model) DO NOTHING RETURNING model`,
+    [JSON.stringify(rows), now],
+  );
+  return written.length;
+}

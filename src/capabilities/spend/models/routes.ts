@@ -1,0 +1,221 @@
+import { refuse } from '../../../contract/refusal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { platformTenant } from '../../../platform/http/access.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { findOrg } from '../../access/orgs/index.ts';
+import { type KnownFacts, noFacts, putModelFacts, viewFacts } from './facts.ts';
+import { type Latency, modelPage } from './listing.ts';
+import { putModelPrice, shownVersionsMax, viewModelPrice } from './models.ts';
+import { putOrgPrice, removeOrgPrice, viewOrgPrice } from './org-prices.ts';
+import type { Prices } from './prices.ts';
+import { listModelPrices, listOrgPrices, modelVersions, orgVersions } from './queries.ts';
+import {
+  ModelFilters,
+  ModelPriceFilters,
+  ModelPriceView,
+  ModelView,
+  OrgPriceFilters,
+  OrgPriceVersion,
+  OrgPriceView,
+  PricedModel,
+  PutModelPrice,
+  PutOrgPrice,
+} from './schema.ts';
+import { shownAt, type Version } from './versions.ts';
+
+export interface ModelDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly prices: Prices;
+  readonly facts: KnownFacts;
+  /** How long the runs of an org took, by model. */
+  latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
+}
+
+const operator = { kind: 'operator' } as const;
+const reader = { kind: 'org', scope: 'routing:read', role: 'viewer' } as const;
+
+export function modelRoutes(deps: ModelDependencies): Route[] {
+  return [...modelPriceRoutes(deps), ...orgPriceRoutes(deps), modelListRoute(deps)];
+}
+
+function modelListRoute({ prices, facts, latenciesOf }: ModelDependencies): Route {
+  return read({
+    id: 'models.list',
+    path: '/v1/models',
+    summary: 'List models with the prices that hold for the caller now, and what is known of them',
+    access: reader,
+    query: ModelFilters,
+    response: page(ModelView),
+    async handler({ query, caller, now }) {
+      const known = { facts: await facts.all(), latencies: await latenciesOf(caller.tenantId) };
+      return modelPage(await prices.list(caller.tenantId, now.getTime()), known, query);
+    },
+  });
+}
+
+function modelPriceRoutes({ db, ids, facts }: ModelDependencies): Route[] {
+  return [
+    write({
+      id: 'models.prices.put',
+      method: 'PUT',
+      path: '/v1/admin/models/{model}',
+      summary: "Put a model's price, and what it can do",
+      description:
+        'Makes a version of the price that holds from `effective_from` until the next one, and answers it. What was ' +
+        'priced before keeps the version it was priced with. A price that holds then already is answered as it is. What ' +
+        'the model can do holds at once and has no versions; what is left out of it stays as it was. ' +
+        'Slashes in the name are percent-encoded.',
+      access: operator,
+      body: PutModelPrice,
+      success: 200,
+      response: PricedModel,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const put = await putModelPrice(tx, ids, now, params.model, body);
+        const known = await putModelFacts(tx, now, params.model, body);
+        const { before, after, versionsBefore, versions } = put;
+        const view = { ...viewModelPrice(after, versions, now), ...viewFacts(known.after) };
+        const change: Change = {
+          tenantId: platformTenant,
+          target: { kind: 'model_price', id: params.model },
+          ...(before !== undefined && {
+            before: { ...viewModelPrice(before, versionsBefore, now), ...viewFacts(known.before) },
+          }),
+          after: view,
+        };
+        return { body: view, changes: put.changed || known.changed ? [change] : [] };
+      },
+    }),
+    read({
+      id: 'models.prices.read',
+      path: '/v1/admin/models/{model}',
+      summary: "Read a model's price, and what it can do",
+      description: 'The version in force or, while none is, the next one.',
+      access: operator,
+      response: ModelPriceView,
+      async handler({ params, now }) {
+        const versions = await modelVersions(db, params.model);
+        const known = (await facts.all()).get(params.model) ?? noFacts;
+        return { ...withVersions(versions, now, viewModelPrice), ...viewFacts(known) };
+      },
+    }),
+    read({
+      id: 'models.prices.list',
+      path: '/v1/admin/models',
+      summary: "List models' prices",
+      description: 'Of each model the version in force or, while none is, the next one.',
+      access: operator,
+      query: ModelPriceFilters,
+      response: page(PricedModel),
+      async handler({ query, now }) {
+        const { data, next_cursor } = await listModelPrices(db, query, now);
+        const known = await facts.all();
+        return {
+          data: data.map((row) => ({
+            ...viewModelPrice(row, [row], now),
+            ...viewFacts(known.get(row.model) ?? noFacts),
+          })),
+          next_cursor,
+        };
+      },
+    }),
+  ];
+}
+
+function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
+  return [
+    write({
+      id: 'models.org_prices.put',
+      method: 'PUT',
+      path: '/v1/admin/orgs/{org_id}/prices/{model}',
+      summary: 'Put what a model costs for one organization',
+      description:
+        "Rates of its own, or `discount_percent` off the model's price, whatever that is then. Versions work as for " +
+        "the model's own price.",
+      access: operator,
+      body: PutOrgPrice,
+      success: 200,
+      response: OrgPriceVersion,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const key = { orgId: params.org_id, model: params.model };
+        const put = await putOrgPrice(tx, ids, now, key, body);
+        const { before, after, versionsBefore, versions, changed } = put;
+        const view = viewOrgPrice(after, versions, now);
+        const change: Change = {
+          tenantId: params.org_id,
+          target: { kind: 'org_price', id: params.model },
+          ...(before !== undefined && { before: viewOrgPrice(before, versionsBefore, now) }),
+          after: view,
+          event: 'org_price.updated',
+        };
+        return { body: view, changes: changed ? [change] : [] };
+      },
+    }),
+    read({
+      id: 'models.org_prices.read',
+      path: '/v1/admin/orgs/{org_id}/prices/{model}',
+      summary: 'Read what a model costs for one organization, if it has a price of its own',
+      access: operator,
+      response: OrgPriceView,
+      async handler({ params, now }) {
+        const versions = await orgVersions(db, params.org_id, params.model);
+        return withVersions(versions, now, viewOrgPrice);
+      },
+    }),
+    write({
+      id: 'models.org_prices.remove',
+      method: 'DELETE',
+      path: '/v1/admin/orgs/{org_id}/prices/{model}',
+      summary: 'Remove what a model costs for one organization',
+      description: 'From now on it pays what everyone pays. Versions that have not begun are withdrawn.',
+      access: operator,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const key = { orgId: params.org_id, model: params.model };
+        const { before, after, versionsBefore, versions } = await removeOrgPrice(tx, now, key);
+        const change: Change = {
+          tenantId: params.org_id,
+          target: { kind: 'org_price', id: params.model },
+          before: viewOrgPrice(before, versionsBefore, now),
+          after: viewOrgPrice(after, versions, now),
+          event: 'org_price.removed',
+        };
+        return { body: {}, changes: [change] };
+      },
+    }),
+    read({
+      id: 'models.org_prices.list',
+      path: '/v1/admin/orgs/{org_id}/prices',
+      summary: 'List the prices that one organization has of its own',
+      access: operator,
+      query: OrgPriceFilters,
+      response: page(OrgPriceVersion),
+      async handler({ params, query, now }) {
+        if ((await findOrg(db, params.org_id)) === undefined) {
+          throw refuse('not_found');
+        }
+        const { data, next_cursor } = await listOrgPrices(db, params.org_id, query, now);
+        return { data: data.map((row) => viewOrgPrice(row, [row], now)), next_cursor };
+      },
+    }),
+  ];
+}
+
+/** What is shown of a price that has versions. Not found where none of them holds or will. */
+function withVersions<Row extends Version, View extends object>(
+  versions: readonly Row[],
+  now: Date,
+  view: (row: Row, versions: readonly Row[], now: Date) => View,
+): View & { versions: View[] } {
+  const shown = shownAt(versions, now.getTime());
+  if (shown === undefined) {
+    throw refuse('not_found');
+  }
+  const views = versions.slice(0, shownVersionsMax).map((row) => view(row, versions, now));
+  return { ...view(shown, versions, now), versions: views };
+}

@@ -1,0 +1,205 @@
+import { type Static, Type } from 'typebox';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/schemas.ts';
+import { versionStatuses } from './versions.ts';
+
+export const modelLengthMax = 200;
+
+const provider = (otherwise: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 100,
+    pattern: '\\S',
+    description: `Who serves the model, such as \`openai\`: up to 100 characters, not all blank. ${otherwise}`,
+  });
+
+const described = (description: string) => Type.Optional(nullable(Type.String({ ...usd, description })));
+const perMillion = (tokens: string, otherwise: string) =>
+  described(`US dollars per million ${tokens}, a decimal string. Left out: ${otherwise}.`);
+
+const inputUsd = Type.String({
+  ...usd,
+  description: 'US dollars per million input tokens, a decimal string of at most 9 decimals.',
+});
+const otherRates = {
+  cached_input_usd_per_million: perMillion('input tokens read from a cache', 'charged as input'),
+  cache_write_usd_per_million: perMillion('input tokens written to a cache', 'charged as input'),
+  output_usd_per_million: perMillion('output tokens', 'the model has none'),
+  audio_input_usd_per_million: perMillion('audio input tokens', 'charged as input'),
+  audio_output_usd_per_million: perMillion('audio output tokens', 'charged as output'),
+  image_usd: described('US dollars per image made. Left out: nothing.'),
+  request_usd: described('US dollars per run, on top of its tokens. Left out: nothing.'),
+};
+const effectiveFrom = Type.Optional(
+  Type.String({
+    ...timestamp,
+    description:
+      'From when on this price holds, RFC 3339 with offset; in the past or the future. Default: now.',
+  }),
+);
+
+/** A region or a capability: short and lower-case, so that it is written in one way only. */
+export const word = (examples: string[]) =>
+  Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$', maxLength: 64, examples });
+export const capabilityWords = ['json', 'tools', 'vision'];
+export const regionWords = ['eu', 'us'];
+const wordsMax = 50;
+const tokenCount = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 });
+
+const factFields = {
+  context_tokens: nullable(
+    Type.Integer({ ...tokenCount, description: 'How many tokens the model takes, in and out together.' }),
+  ),
+  max_output_tokens: nullable(
+    Type.Integer({ ...tokenCount, description: 'How many tokens the model gives out at most.' }),
+  ),
+  regions: nullable(
+    Type.Array(word(regionWords), {
+      maxItems: wordsMax,
+      description: 'Where the model is served, in the names that orgs have for their home regions.',
+    }),
+  ),
+  capabilities: nullable(
+    Type.Array(word(capabilityWords), {
+      maxItems: wordsMax,
+      description:
+        'What the model is able to: `audio`, `embeddings`, `images`, `json`, `reasoning`, `tools`, `vision`, or words of your own.',
+    }),
+  ),
+};
+export const ModelFactsView = closed(factFields);
+export type ModelFactsView = Static<typeof ModelFactsView>;
+
+export const PutModelPrice = closed({
+  provider: Type.Optional(nullable(provider('Left out: as in the version before.'))),
+  input_usd_per_million: inputUsd,
+  ...otherRates,
+  effective_from: effectiveFrom,
+  // Left out: as they were. Null: not known any more.
+  context_tokens: Type.Optional(factFields.context_tokens),
+  max_output_tokens: Type.Optional(factFields.max_output_tokens),
+  regions: Type.Optional(factFields.regions),
+  capabilities: Type.Optional(factFields.capabilities),
+});
+export type PutModelPrice = Static<typeof PutModelPrice>;
+
+export const PutOrgPrice = closed({
+  discount_percent: Type.Optional(
+    nullable(
+      Type.String({
+        format: 'percent',
+        pattern: '^\\d{1,3}(\\.\\d{1,2})?$',
+        description:
+          "What is taken off each rate of the model's price: 0 to 100, a decimal string of at most 2 decimals. " +
+          'Instead of rates.',
+      }),
+    ),
+  ),
+  input_usd_per_million: Type.Optional(nullable(inputUsd)),
+  ...otherRates,
+  effective_from: effectiveFrom,
+});
+export type PutOrgPrice = Static<typeof PutOrgPrice>;
+
+const shownUsd = nullable(Type.String({ description: 'US dollars as a decimal string.' }));
+const shownRates = {
+  input_usd_per_million: shownUsd,
+  cached_input_usd_per_million: shownUsd,
+  cache_write_usd_per_million: shownUsd,
+  output_usd_per_million: shownUsd,
+  audio_input_usd_per_million: shownUsd,
+  audio_output_usd_per_million: shownUsd,
+  image_usd: shownUsd,
+  request_usd: shownUsd,
+};
+const status = choice(
+  versionStatuses,
+  'Whether this version holds now, will, did, or never does because another one took its place.',
+);
+const shownProvider = nullable(Type.String());
+
+export const ModelPriceVersion = closed({
+  id,
+  model: Type.String(),
+  provider: shownProvider,
+  status,
+  ...shownRates,
+  effective_from: timestamp,
+  created_at: timestamp,
+});
+export type ModelPriceVersion = Static<typeof ModelPriceVersion>;
+
+export const OrgPriceVersion = closed({
+  id,
+  org_id: id,
+  model: Type.String(),
+  status,
+  discount_percent: nullable(Type.String({ description: 'Null where the org has rates of its own.' })),
+  ...shownRates,
+  effective_from: timestamp,
+  ended_at: nullable(timestamp),
+  created_at: timestamp,
+});
+export type OrgPriceVersion = Static<typeof OrgPriceVersion>;
+
+/** A price and what is known of its model. */
+export const PricedModel = closed({ ...ModelPriceVersion.properties, ...factFields });
+
+/** Both are the version in force, or the next one while none is, with its siblings. */
+export const ModelPriceView = closed({
+  ...PricedModel.properties,
+  versions: Type.Array(ModelPriceVersion, { description: 'The latest 100, latest start first.' }),
+});
+export const OrgPriceView = closed({
+  ...OrgPriceVersion.properties,
+  versions: Type.Array(OrgPriceVersion, { description: 'The latest 100, latest start first.' }),
+});
+
+const observed = (share: string) =>
+  nullable(
+    Type.Integer({
+      description: `What ${share} of the caller's latest successful runs took at most. Null: no run has said how long it took.`,
+    }),
+  );
+
+export const ModelView = closed({
+  model: Type.String(),
+  provider: shownProvider,
+  price_version: Type.String({
+    description:
+      'What runs priced now will name: with a discount the version of the price, `+`, and its own.',
+  }),
+  source: choice(
+    ['model', 'org', 'discount'],
+    "Whether the price is everyone's, the org's own, or reduced for it.",
+  ),
+  discount_percent: nullable(Type.String()),
+  ...shownRates,
+  ...factFields,
+  latency_p50_ms: observed('half'),
+  latency_p95_ms: observed('95 of 100'),
+});
+export type ModelView = Static<typeof ModelView>;
+
+const filters = {
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: modelLengthMax })),
+  provider: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+};
+
+export const priceSorts = {
+  model: 'text',
+  effective_from: 'timestamptz',
+  created_at: 'timestamptz',
+} as const;
+export const ModelPriceFilters = listParameters(priceSorts, filters);
+export type ModelPriceFilters = Static<typeof ModelPriceFilters>;
+export const OrgPriceFilters = listParameters(priceSorts, { model: filters.model });
+export type OrgPriceFilters = Static<typeof OrgPriceFilters>;
+
+export const modelSorts = { model: 'text', provider: 'text' } as const;
+export const ModelFilters = listParameters(modelSorts, {
+  ...filters,
+  capability: Type.Optional(word(capabilityWords)),
+  region: Type.Optional(word(regionWords)),
+});
+export type ModelFilters = Static<typeof ModelFilters>;

@@ -1,0 +1,63 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PlanFilters, planSorts } from './schema.ts';
+
+export interface PlanRow {
+  readonly id: string;
+  readonly name: string;
+  /** Null: not limited. */
+  readonly monthly_runs: bigint | null;
+  readonly monthly_tokens: bigint | null;
+  readonly overage_policy: 'block' | 'allow';
+  readonly created_at: Date;
+}
+
+const columns = 'id, name, monthly_runs, monthly_tokens, overage_policy, created_at';
+
+/** False when the name is taken. */
+export async function insertPlan(tx: Queryable, plan: PlanRow): Promise<boolean> {
+  const inserted = await tx.query(
+    `INSERT INTO plans (${columns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING RETURNING 1 AS one`,
+    [plan.id, plan.name, plan.monthly_runs, plan.monthly_tokens, plan.overage_policy, plan.created_at],
+  );
+  return inserted.length > 0;
+}
+
+export async function findPlan(db: Queryable, planId: string): Promise<PlanRow | undefined> {
+  const [row] = await db.query<PlanRow>(`SELECT ${columns} FROM plans WHERE id = $1`, [planId]);
+  return row;
+}
+
+export async function listPlans(db: Queryable, query: PlanFilters): Promise<PageOf<PlanRow>> {
+  return selectPage<PlanRow>(db, {
+    select: `SELECT ${columns} FROM plans`,
+    where: [['name = ?', query.name]],
+    sorts: planSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}
+
+export interface OrgPlanRow extends PlanRow {
+  readonly assigned_at: Date;
+}
+
+export async function findOrgPlan(db: Queryable, orgId: string): Promise<OrgPlanRow | undefined> {
+  const [row] = await db.query<OrgPlanRow>(
+    `SELECT plans.*, assigned_at FROM org_plans JOIN plans ON plans.id = plan_id WHERE org_id = $1`,
+    [orgId],
+  );
+  return row;
+}
+
+export async function upsertOrgPlan(tx: Queryable, orgId: string, planId: string, now: Date): Promise<void> {
+  await tx.query(
+    `INSERT INTO org_plans (org_id, plan_id, assigned_at) VALUES ($1, $2, $3)
+     ON CONFLICT (org_id) DO UPDATE SET plan_id = excluded.plan_id, assigned_at = excluded.assigned_at`,
+    [orgId, planId, now],
+  );
+}
+
+export async function deleteOrgPlan(tx: Queryable, orgId: string): Promise<void> {
+  await tx.query('DELETE FROM org_plans WHERE org_id = $1', [orgId]);
+}

@@ -1,0 +1,97 @@
+import { refuse } from '../../../contract/refusal.ts';
+import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { platformTenant } from '../../../platform/http/access.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { assignPlan, createPlan, readOrgPlan, viewPlan } from './plans.ts';
+import { findPlan, listPlans } from './queries.ts';
+import { CreatePlan, OrgPlanView, PlanFilters, PlanView, PutOrgPlan } from './schema.ts';
+
+export interface PlanDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const operator = { kind: 'operator' } as const;
+
+export function planRoutes({ db, ids }: PlanDependencies): Route[] {
+  return [
+    write({
+      id: 'plans.create',
+      method: 'POST',
+      path: '/v1/admin/plans',
+      summary: 'Create a plan',
+      access: operator,
+      body: CreatePlan,
+      success: 201,
+      response: PlanView,
+      errors: ['conflict'],
+      async handler({ body, now }, tx) {
+        const after = viewPlan(await createPlan(tx, ids, now, body));
+        const target = { kind: 'plan', id: after.id };
+        return { body: after, changes: [{ tenantId: platformTenant, target, after }] };
+      },
+    }),
+    read({
+      id: 'plans.list',
+      path: '/v1/admin/plans',
+      summary: 'List plans',
+      access: operator,
+      query: PlanFilters,
+      response: page(PlanView),
+      async handler({ query }) {
+        const { data, next_cursor } = await listPlans(db, query);
+        return { data: data.map(viewPlan), next_cursor };
+      },
+    }),
+    read({
+      id: 'plans.read',
+      path: '/v1/admin/plans/{plan_id}',
+      summary: 'Read a plan',
+      access: operator,
+      response: PlanView,
+      async handler({ params }) {
+        const plan = await findPlan(db, params.plan_id);
+        if (plan === undefined) {
+          throw refuse('not_found');
+        }
+        return viewPlan(plan);
+      },
+    }),
+    write({
+      id: 'orgs.plan.put',
+      method: 'PUT',
+      path: '/v1/admin/orgs/{org_id}/plan',
+      summary: 'Put an organization on a plan, or on none',
+      description: 'What it has used this month counts towards the new plan as well.',
+      access: operator,
+      body: PutOrgPlan,
+      success: 200,
+      response: OrgPlanView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await assignPlan(tx, ids, now, params.org_id, body.plan_id);
+        const target = { kind: 'org_plan', id: params.org_id };
+        const change: Change = { tenantId: params.org_id, target, before, after, event: 'plan.assigned' };
+        return { body: after, changes: [change] };
+      },
+    }),
+    read({
+      id: 'orgs.plan.read',
+      path: '/v1/admin/orgs/{org_id}/plan',
+      summary: 'Read the plan of an organization as an operator',
+      access: operator,
+      response: OrgPlanView,
+      handler: ({ params }) => ofExistingOrg(db, params.org_id, readOrgPlan(db, params.org_id)),
+    }),
+    read({
+      id: 'plan.read',
+      path: '/v1/orgs/{id}/plan',
+      summary: "Read the organization's plan",
+      access: { kind: 'org', scope: 'budgets:read', role: 'viewer' },
+      response: OrgPlanView,
+      handler: ({ params }) => readOrgPlan(db, params.id),
+    }),
+  ];
+}

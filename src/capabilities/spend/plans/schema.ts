@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox';
+import { countMax } from '../../../ledger/limits/limit-fields.ts';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/schemas.ts';
+
+const entitlement = nullable(
+  Type.Integer({ minimum: 0, maximum: countMax, description: 'Per calendar month. Null: not limited.' }),
+);
+const overagePolicy = choice(
+  ['block', 'allow'],
+  '`block` refuses what exceeds the plan, `allow` only tells of it.',
+);
+
+export const PlanView = closed({
+  id,
+  name: Type.String(),
+  monthly_runs: entitlement,
+  monthly_tokens: entitlement,
+  overage_policy: overagePolicy,
+  created_at: timestamp,
+});
+export type PlanView = Static<typeof PlanView>;
+
+export const CreatePlan = closed({
+  name,
+  monthly_runs: Type.Optional(entitlement),
+  monthly_tokens: Type.Optional(entitlement),
+  overage_policy: overagePolicy,
+});
+export type CreatePlan = Static<typeof CreatePlan>;
+
+export const planSorts = { created_at: 'timestamptz', name: 'text' } as const;
+export const PlanFilters = listParameters(planSorts, {
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+});
+export type PlanFilters = Static<typeof PlanFilters>;
+
+export const OrgPlanView = closed({
+  plan_id: nullable(
+    Type.String({ description: 'Null: the organization has no plan, and nothing is limited.' }),
+  ),
+  plan: nullable(PlanView),
+  assigned_at: nullable(timestamp),
+});
+export type OrgPlanView = Static<typeof OrgPlanView>;
+
+export const PutOrgPlan = closed({
+  plan_id: nullable(Type.String({ minLength: 1, maxLength: 100, description: 'Null takes the plan away.' })),
+});

@@ -1,0 +1,65 @@
+import type { Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type TopUpFilters, topUpSorts } from './schema.ts';
+
+export interface AccountRow {
+  /** The limit's id, also while it is not in force; null before there was one. */
+  readonly limit_id: string | null;
+  readonly enabled: boolean;
+  readonly topped_up_nanos: bigint;
+}
+
+export async function findAccount(db: Queryable, orgId: string): Promise<AccountRow> {
+  const [row] = await db.query<AccountRow>(
+    `SELECT (SELECT id FROM limits WHERE org_id = $1 AND kind = 'prepaid' ORDER BY created_at, id LIMIT 1) AS limit_id,
+            coalesce((SELECT enabled FROM prepaid_accounts WHERE org_id = $1), false) AS enabled,
+            (SELECT coalesce(sum(amount_nanos), 0)::int8 FROM prepaid_top_ups WHERE org_id = $1) AS topped_up_nanos`,
+    [orgId],
+  );
+  return row ?? { limit_id: null, enabled: false, topped_up_nanos: 0n };
+}
+
+export async function upsertAccount(tx: Queryable, orgId: string, enabled: boolean): Promise<void> {
+  await tx.query(
+    `INSERT INTO prepaid_accounts (org_id, enabled) VALUES ($1, $2)
+     ON CONFLICT (org_id) DO UPDATE SET enabled = excluded.enabled`,
+    [orgId, enabled],
+  );
+}
+
+export interface TopUpRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly amount_nanos: bigint;
+  readonly reference: string | null;
+  readonly created_at: Date;
+}
+
+const columns = 'org_id, id, amount_nanos, reference, created_at';
+
+export async function insertTopUp(tx: Queryable, row: TopUpRow): Promise<void> {
+  await tx.query(`INSERT INTO prepaid_top_ups (${columns}) VALUES ($1, $2, $3, $4, $5)`, [
+    row.org_id,
+    row.id,
+    row.amount_nanos,
+    row.reference,
+    row.created_at,
+  ]);
+}
+
+export async function listTopUps(
+  db: Queryable,
+  orgId: string,
+  query: TopUpFilters,
+): Promise<PageOf<TopUpRow>> {
+  return selectPage<TopUpRow>(db, {
+    select: `SELECT ${columns} FROM prepaid_top_ups`,
+    where: [
+      ['org_id = ?', orgId],
+      ['reference = ?', query.reference],
+    ],
+    sorts: topUpSorts,
+    defaultSort: '-created_at',
+    query,
+  });
+}

@@ -1,0 +1,87 @@
+import { ofExistingOrg, requireOrg } from '../../../ledger/limits/limit-changes.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { page } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { putPrepaid, readPrepaid, topUp, viewTopUp } from './prepaid.ts';
+import { listTopUps } from './queries.ts';
+import { CreateTopUp, PrepaidView, PutPrepaid, TopUpFilters, TopUpView } from './schema.ts';
+
+export interface PrepaidDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const operator = { kind: 'operator' } as const;
+
+export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
+  return [
+    write({
+      id: 'orgs.prepaid.put',
+      method: 'PUT',
+      path: '/v1/admin/orgs/{org_id}/prepaid',
+      summary: 'Let an organization pay in advance, or no longer',
+      description:
+        'While it is enabled, runs are paid from the balance, and 402 `quota_exhausted` without it. Disabling keeps ' +
+        'the balance and what was spent of it.',
+      access: operator,
+      body: PutPrepaid,
+      success: 200,
+      response: PrepaidView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await putPrepaid(tx, ids, now, params.org_id, body.enabled);
+        const target = { kind: 'prepaid', id: params.org_id };
+        const change: Change = { tenantId: params.org_id, target, before, after, event: 'prepaid.updated' };
+        return { body: after, changes: [change] };
+      },
+    }),
+    read({
+      id: 'orgs.prepaid.read',
+      path: '/v1/admin/orgs/{org_id}/prepaid',
+      summary: 'Read the prepaid balance of an organization as an operator',
+      access: operator,
+      response: PrepaidView,
+      handler: ({ params }) => ofExistingOrg(db, params.org_id, readPrepaid(db, params.org_id)),
+    }),
+    write({
+      id: 'orgs.prepaid.top_up',
+      method: 'POST',
+      path: '/v1/admin/orgs/{org_id}/prepaid/top-ups',
+      summary: 'Top up the prepaid balance of an organization',
+      description: 'Also while the organization does not pay in advance: the balance waits.',
+      access: operator,
+      body: CreateTopUp,
+      success: 201,
+      response: TopUpView,
+      async handler({ params, body, now }, tx) {
+        const after = viewTopUp(await topUp(tx, ids, now, params.org_id, body));
+        const target = { kind: 'prepaid_top_up', id: after.id };
+        return {
+          body: after,
+          changes: [{ tenantId: params.org_id, target, after, event: 'prepaid.topped_up' }],
+        };
+      },
+    }),
+    read({
+      id: 'orgs.prepaid.top_ups.list',
+      path: '/v1/admin/orgs/{org_id}/prepaid/top-ups',
+      summary: 'List the top-ups of an organization',
+      access: operator,
+      query: TopUpFilters,
+      response: page(TopUpView),
+      async handler({ params, query }) {
+        await requireOrg(db, params.org_id);
+        const { data, next_cursor } = await listTopUps(db, params.org_id, query);
+        return { data: data.map(viewTopUp), next_cursor };
+      },
+    }),
+    read({
+      id: 'prepaid.read',
+      path: '/v1/orgs/{id}/prepaid',
+      summary: "Read the organization's prepaid balance",
+      access: { kind: 'org', scope: 'budgets:read', role: 'viewer' },
+      response: PrepaidView,
+      handler: ({ params }) => readPrepaid(db, params.id),
+    }),
+  ];
+}

@@ -1,0 +1,328 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import {
+  badAmounts,
+  chargeOf,
+  invalid,
+  limitsVersion,
+  liveLimits,
+  recordedOf,
+  refusalOf,
+  sender,
+} from '../../../../test/support/limits.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+});
+beforeEach(async () => {
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const send = sender(
+  () => world,
+  () => `/v1/admin/orgs/${org.id}/rate-limits`,
+  () => world.operatorKey,
+);
+const put = (body: object) => send('PUT', '', body);
+const policy = { name: 'a', match: {}, unit: 'requests', limit: 100, window_seconds: 60, kind: 'rate' };
+const none = { read_rpm: null, policies: [] };
+const idsOf = async () =>
+  Object.fromEntries(
+    (await send('GET', '')).json.policies.map(({ name, id }: { name: string; id: string }) => [name, id]),
+  );
+
+describe('replacing the whole', () => {
+  test('an org has none until it is given some', async () => {
+    const { status, json } = await send('GET', '');
+    expect([status, json]).toEqual([200, none]);
+    expect((await put({})).json).toEqual(none);
+  });
+
+  test('writes the limits that the ledger reads, and answers them by name', async () => {
+    const version = await limitsVersion(world, org.id);
+    const { status, json } = await put({
+      read_rpm: 600,
+      policies: [
+        {
+          name: 'spend',
+          match: { model: 'm', customer_id: '*' },
+          unit: 'usd',
+          limit: '2.5',
+          window_seconds: 31_536_000,
+          kind: 'quota',
+        },
+        { ...policy, match: { key_id: '*', route_class: 'runs' }, burst: 7 },
+      ],
+    });
+    expect(status).toBe(200);
+    const times = {
+      created_at: world.clock.now().toISOString(),
+      updated_at: world.clock.now().toISOString(),
+    };
+    const id = expect.stringMatching(/^rlp_/);
+    expect(json).toEqual({
+      read_rpm: 600,
+      policies: [
+        { ...policy, id, match: { key_id: '*', route_class: 'runs' }, burst: 7, ...times },
+        {
+          id,
+          name: 'spend',
+          match: { model: 'm', customer_id: '*' },
+          unit: 'usd',
+          limit: '2.5',
+          window_seconds: 31_536_000,
+          kind: 'quota',
+          burst: null,
+          ...times,
+        },
+      ],
+    });
+    expect((await send('GET', '')).json).toEqual(json);
+    const common = {
+      id,
+      period: null,
+      timezone: null,
+      enforcement: 'block',
+      alert_thresholds: [],
+      expires_at: null,
+    };
+    expect(await liveLimits(world, org.id)).toEqual([
+      {
+        ...common,
+        kind: 'quota',
+        unit: 'usd',
+        match: { model: 'm', customer_id: '*' },
+        window_seconds: 31_536_000,
+        capacity: 2_500_000_000n,
+        burst: null,
+      },
+      {
+        ...common,
+        kind: 'rate',
+        unit: 'requests',
+        match: { key_id: '*', route_class: 'runs' },
+        window_seconds: 60,
+        capacity: 100n,
+        burst: 7n,
+      },
+    ]);
+    expect(await limitsVersion(world, org.id)).toBeGreaterThan(version);
+  });
+
+  test('reads per minute alone move the version of the limits, and only when they change', async () => {
+    await put({ read_rpm: 5 });
+    const version = await limitsVersion(world, org.id);
+    await put({ read_rpm: 5 });
+    expect(await limitsVersion(world, org.id)).toBe(version);
+    await put({ read_rpm: 6 });
+    expect(await limitsVersion(world, org.id)).toBe(version + 1n);
+    expect((await put({ read_rpm: null })).json).toEqual(none);
+  });
+
+  test('a policy of the same name that counts the same keeps its id, whatever its numbers', async () => {
+    const first = { ...policy, match: { key_id: 'k', model: 'm' } };
+    await put({ policies: [first, { ...policy, name: 'b' }] });
+    const before = await idsOf();
+    world.clock.advanceSeconds(60);
+    const changed = { ...first, match: { model: 'm', key_id: 'k' }, limit: 5, window_seconds: 1, burst: 2 };
+    const { json } = await put({ policies: [{ ...policy, name: 'b' }, changed] });
+    expect(await idsOf()).toEqual(before);
+    const [a, b] = json.policies;
+    expect(a).toMatchObject({ limit: 5, window_seconds: 1, burst: 2 });
+    expect(a.updated_at).toBe(world.clock.now().toISOString());
+    expect(b.updated_at).toBe(b.created_at);
+  });
+
+  test.each<[string, object]>([
+    ['unit', { unit: 'tokens' }],
+    ['kind', { kind: 'quota' }],
+    ['match', { match: { key_id: '*' } }],
+    ['name', { name: 'z' }],
+  ])('with another %s it is another policy', async (_, fields) => {
+    await put({ policies: [policy] });
+    const { a } = await idsOf();
+    await put({ policies: [{ ...policy, ...fields }] });
+    expect(Object.values(await idsOf())).toEqual([expect.not.stringMatching(a)]);
+    expect(await liveLimits(world, org.id)).toHaveLength(1);
+  });
+
+  test('what is left out is gone', async () => {
+    await put({ read_rpm: 5, policies: [policy, { ...policy, name: 'b' }] });
+    expect((await put({ policies: [policy] })).json).toMatchObject({ read_rpm: null, policies: [policy] });
+    expect((await put({})).json).toEqual(none);
+    expect(await liveLimits(world, org.id)).toEqual([]);
+  });
+
+  test('many at once leave the policies of one of them', async () => {
+    const bodies = [1, 2, 3, 4].map((n) => ({ policies: [{ ...policy, limit: n }] }));
+    const answers = await Promise.all([...bodies, ...bodies].map(put));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(await liveLimits(world, org.id)).toHaveLength(1);
+  });
+
+  test('up to a hundred policies', async () => {
+    const many = (count: number) => ({
+      policies: Array.from({ length: count }, (_, i) => ({ ...policy, name: `p${i}` })),
+    });
+    expect((await put(many(100))).json.policies).toHaveLength(100);
+    expect(refusalOf(await put(many(101)))).toEqual(invalid('policies too_many'));
+  });
+});
+
+describe('refusing', () => {
+  const usd = { ...policy, unit: 'usd', limit: '1' };
+
+  test.each<[object, string[]]>([
+    [{ read_rpm: 0 }, ['read_rpm out_of_range']],
+    [{ read_rpm: 1.5 }, ['read_rpm invalid_type']],
+    [{ read_rpm: '5' }, ['read_rpm invalid_type']],
+    [{ rpm: 5 }, ['rpm unknown_field']],
+    [{ policies: {} }, ['policies invalid_type']],
+    [{ policies: [7] }, ['policies[0] invalid_type']],
+    [
+      { policies: [{}] },
+      ['kind', 'limit', 'name', 'unit', 'window_seconds'].map((field) => `policies[0].${field} required`),
+    ],
+    [{ policies: [{ ...policy, colour: 'red' }] }, ['policies[0].colour unknown_field']],
+    [{ policies: [{ ...policy, name: ' ' }] }, ['policies[0].name invalid_format']],
+    [
+      { policies: [policy, usd, policy] },
+      ['policies[1].name invalid_value', 'policies[2].name invalid_value'],
+    ],
+    [{ policies: [{ ...policy, kind: 'budget' }] }, ['policies[0].kind invalid_value']],
+    [{ policies: [{ ...policy, unit: 'eur' }] }, ['policies[0].unit invalid_value']],
+    [{ policies: [{ ...policy, window_seconds: 0 }] }, ['policies[0].window_seconds out_of_range']],
+    [{ policies: [{ ...policy, window_seconds: 31_536_001 }] }, ['policies[0].window_seconds out_of_range']],
+    [{ policies: [{ ...policy, limit: 0 }] }, ['policies[0].limit out_of_range']],
+    [{ policies: [{ ...policy, limit: -1 }] }, ['policies[0].limit out_of_range']],
+    [{ policies: [{ ...policy, limit: 1.5 }] }, ['policies[0].limit invalid_type']],
+    [{ policies: [{ ...policy, limit: '5' }] }, ['policies[0].limit invalid_type']],
+    [{ policies: [{ ...policy, unit: 'tokens', limit: '5' }] }, ['policies[0].limit invalid_type']],
+    [{ policies: [{ ...usd, limit: '0' }] }, ['policies[0].limit out_of_range']],
+    [{ policies: [{ ...policy, burst: 0 }] }, ['policies[0].burst out_of_range']],
+    [{ policies: [{ ...policy, burst: '1' }] }, ['policies[0].burst invalid_type']],
+    [{ policies: [{ ...usd, burst: 1 }] }, ['policies[0].burst invalid_type']],
+    [{ policies: [{ ...policy, kind: 'quota', burst: 1 }] }, ['policies[0].burst invalid_value']],
+    [{ policies: [{ ...policy, match: { workflow: 'x' } }] }, ['policies[0].match.workflow unknown_field']],
+    [{ policies: [{ ...policy, match: { model: '' } }] }, ['policies[0].match.model empty']],
+    [
+      { policies: [{ ...policy, match: { route_class: 'admin' } }] },
+      ['policies[0].match.route_class invalid_value'],
+    ],
+    ...[
+      { ...policy, kind: 'quota' },
+      { ...policy, unit: 'tokens' },
+    ].map((fields): [object, string[]] => [
+      { policies: [{ ...fields, match: { route_class: 'read' } }] },
+      ['policies[0].match.route_class invalid_value'],
+    ]),
+    ...['model', 'customer_id'].map((field): [object, string[]] => [
+      { policies: [{ ...policy, match: { route_class: 'read', [field]: '*' } }] },
+      ['policies[0].match.route_class invalid_value'],
+    ]),
+  ])('%j', async (body, faults) => {
+    expect(refusalOf(await put(body))).toEqual(invalid(...faults));
+    expect((await send('GET', '')).json).toEqual(none);
+  });
+
+  test.each(badAmounts)('the amount %j', async (limit, code) => {
+    expect(refusalOf(await put({ policies: [{ ...usd, limit }] }))).toEqual(
+      invalid(`policies[0].limit ${code}`),
+    );
+  });
+
+  test('names every field that is wrong', async () => {
+    const wrong = { ...policy, kind: 'quota', limit: '1', burst: 1, match: { route_class: 'read' } };
+    expect(refusalOf(await put({ policies: [policy, wrong] }))).toEqual(
+      invalid(
+        'policies[1].burst invalid_value',
+        'policies[1].limit invalid_type',
+        'policies[1].match.route_class invalid_value',
+        'policies[1].name invalid_value',
+      ),
+    );
+  });
+
+  test('an org that does not exist, and whoever is no operator', async () => {
+    const path = '/v1/admin/orgs/org_none/rate-limits';
+    const key = world.operatorKey;
+    expect(refusalOf(await world.request('GET', path, { key }))).toEqual([404, 'not_found']);
+    expect(refusalOf(await world.request('PUT', path, { key, body: {} }))).toEqual([404, 'not_found']);
+    const own = await world.request('GET', `/v1/admin/orgs/${org.id}/rate-limits`, { key: org.ownerKey });
+    expect(refusalOf(own)).toEqual([403, 'forbidden']);
+  });
+});
+
+test('a change leaves an audit entry and an event with the org', async () => {
+  const { json: after } = await put({ read_rpm: 5, policies: [policy] });
+  expect(await recordedOf(world, org.id)).toEqual({
+    entries: [
+      {
+        action: 'orgs.rate_limits.put',
+        target_kind: 'rate_limits',
+        target_id: org.id,
+        before: none,
+        after,
+      },
+    ],
+    events: [{ type: 'rate_limits.updated', data: after }],
+  });
+});
+
+describe('the org lists its policies', () => {
+  const list = async (query: string, key = org.ownerKey) =>
+    world.request('GET', `/v1/orgs/${org.id}/rate-limit-policies${query}`, { key });
+  const names = async (query: string) =>
+    (await list(query)).json.data.map(({ name }: { name: string }) => name).join();
+
+  test('with pages, sorts and filters', async () => {
+    const { json } = await put({
+      policies: [
+        { ...policy, name: 'b' },
+        { ...policy, name: 'a', kind: 'quota' },
+        { ...policy, name: 'c', unit: 'tokens' },
+      ],
+    });
+    expect((await list('?sort=name')).json).toEqual({
+      data: json.policies,
+      next_cursor: null,
+      read_rpm: null,
+    });
+    expect(await names('?sort=-name')).toBe('c,b,a');
+    expect(await names('?kind=quota')).toBe('a');
+    expect(await names('?kind=rate&sort=name')).toBe('b,c');
+    expect(await names('?unit=tokens')).toBe('c');
+    const first = (await list('?sort=name&limit=2')).json;
+    expect(await names(`?sort=name&limit=2&cursor=${first.next_cursor}`)).toBe('c');
+    expect(refusalOf(await list('?sort=limit'))).toEqual(invalid('sort invalid_value'));
+  });
+
+  test('with its read limit', async () => {
+    await put({ read_rpm: 900 });
+    expect((await list('')).json).toMatchObject({ data: [], read_rpm: 900 });
+  });
+
+  test('if it may', async () => {
+    const { secret: viewer } = await world.mintKey(org, 'viewer', ['budgets:read']);
+    expect((await list('', viewer)).status).toBe(200);
+    const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
+    expect((await list('', unscoped)).json.error.code).toBe('missing_scope');
+    const other = await world.createOrg();
+    expect(refusalOf(await list('', other.ownerKey))).toEqual([404, 'not_found']);
+  });
+});
+
+test('a quota whose window grows counts all of it', async () => {
+  const quota = (window_seconds: number) =>
+    put({ policies: [{ ...policy, kind: 'quota', limit: 3, window_seconds }] });
+  const run = () => chargeOf(world, org, '0');
+  await quota(60);
+  expect(await run()).toBe(201);
+  world.clock.advanceSeconds(60);
+  expect([await run(), await run()]).toEqual([201, 201]);
+  await quota(3_600);
+  expect(await run()).toBe('quota_exhausted');
+});

@@ -1,0 +1,73 @@
+import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { viewPolicy } from './policies.ts';
+import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
+import { OwnPoliciesView, PolicyFilters, PutRateLimits, RateLimitsView } from './schema.ts';
+
+export interface RateLimitDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  /** For orgs without a limit of their own; undefined: none. */
+  readonly readLimitPerMinute: number | undefined;
+}
+
+const path = '/v1/admin/orgs/{org_id}/rate-limits';
+const operator = { kind: 'operator' } as const;
+
+export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDependencies): Route[] {
+  return [
+    write({
+      id: 'orgs.rate_limits.put',
+      method: 'PUT',
+      path,
+      summary: 'Set the rate limits of an organization',
+      description:
+        'Replaces the whole: what is null or left out is not limited. A policy that keeps its name, kind, unit and ' +
+        'match keeps its id and what it has counted.',
+      access: operator,
+      body: PutRateLimits,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: RateLimitsView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await putRateLimits(tx, ids, now, params.org_id, body);
+        const target = { kind: 'rate_limits', id: params.org_id };
+        const change: Change = {
+          tenantId: params.org_id,
+          target,
+          before,
+          after,
+          event: 'rate_limits.updated',
+        };
+        return { body: after, changes: [change] };
+      },
+    }),
+    read({
+      id: 'orgs.rate_limits.read',
+      path,
+      summary: 'Read the rate limits of an organization as an operator',
+      access: operator,
+      response: RateLimitsView,
+      handler: ({ params }) => ofExistingOrg(db, params.org_id, readRateLimits(db, params.org_id)),
+    }),
+    read({
+      id: 'rate_limit_policies.list',
+      path: '/v1/orgs/{id}/rate-limit-policies',
+      summary: "List the organization's rate-limit policies",
+      access: { kind: 'org', scope: 'budgets:read', role: 'viewer' },
+      query: PolicyFilters,
+      response: OwnPoliciesView,
+      async handler({ params, query }) {
+        const { data, next_cursor } = await listPolicies(db, params.id, query);
+        const ownReadRpm = await findReadRpm(db, params.id);
+        return {
+          data: data.map(viewPolicy),
+          next_cursor,
+          read_rpm: ownReadRpm ?? readLimitPerMinute ?? null,
+        };
+      },
+    }),
+  ];
+}

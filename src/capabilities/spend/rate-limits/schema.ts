@@ -1,0 +1,94 @@
+import { type Static, Type } from 'typebox';
+import { units } from '../../../kernel/limits.ts';
+import { countMax, scopeValueOrEach, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
+import { routeClasses } from '../../../ledger/limits/request-rates.ts';
+import { listParameters } from '../../../platform/http/list.ts';
+import { choice, closed, id, name, nullable, page, usdPattern } from '../../../platform/http/schemas.ts';
+
+const policiesMax = 100;
+const windowSecondsMax = 31_536_000;
+const readRpmMax = 1_000_000_000;
+
+const policyKinds = ['rate', 'quota'] as const;
+
+const amount = {
+  format: 'usd',
+  pattern: usdPattern,
+  minimum: 1,
+  maximum: countMax,
+  description: 'An integer for requests and tokens, a decimal string for usd; more than 0.',
+};
+/** Which of the two it has to be follows from the unit. */
+const limit = Type.Unsafe<string | number>({ ...amount, type: ['string', 'integer'] });
+const burst = Type.Unsafe<string | number | null>({
+  ...amount,
+  type: ['string', 'integer', 'null'],
+  description: 'How much may come at once, for `rate` alone. Null: as much as the limit.',
+});
+
+const value = Type.String({ ...scopeValueOrEach, description: 'A value, or `*` for each by itself.' });
+const match = closed({
+  key_id: Type.Optional(value),
+  model: Type.Optional(value),
+  customer_id: Type.Optional(value),
+  route_class: Type.Optional(
+    choice(
+      routeClasses,
+      'Counts the requests to these routes, whatever they ask for. For `rate` of `requests` alone.',
+    ),
+  ),
+});
+
+const policy = {
+  name,
+  unit: choice(units),
+  limit,
+  window_seconds: Type.Integer({ minimum: 1, maximum: windowSecondsMax }),
+  kind: choice(
+    policyKinds,
+    '`rate` lets through as much as comes in evenly, and refuses with 429 `rate_limited`; `quota` counts in fixed ' +
+      'windows, and refuses with `quota_exhausted` until the window is over.',
+  ),
+};
+
+export const PolicyView = closed({ id, ...policy, match, burst, ...viewedTimes });
+export type PolicyView = Static<typeof PolicyView>;
+
+const PutPolicy = closed({ ...policy, match: Type.Optional(match), burst: Type.Optional(burst) });
+export type PutPolicy = Static<typeof PutPolicy>;
+
+const readRpm = nullable(
+  Type.Integer({
+    minimum: 1,
+    maximum: readRpmMax,
+    description: 'How many reads the organization may make in a minute. Null: as the deployment says.',
+  }),
+);
+
+export const RateLimitsView = closed({ read_rpm: readRpm, policies: Type.Array(PolicyView) });
+export type RateLimitsView = Static<typeof RateLimitsView>;
+
+/** What the org itself sees: with what holds where it has no read limit of its own. */
+export const OwnPoliciesView = closed({
+  ...page(PolicyView).properties,
+  read_rpm: nullable(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'How many reads all keys together may make in a minute: the limit of the organization, or else of the deployment. Null: any number.',
+    }),
+  ),
+});
+
+export const PutRateLimits = closed({
+  read_rpm: Type.Optional(readRpm),
+  policies: Type.Optional(Type.Array(PutPolicy, { maxItems: policiesMax })),
+});
+export type PutRateLimits = Static<typeof PutRateLimits>;
+
+export const policySorts = { created_at: 'timestamptz', name: 'text' } as const;
+export const PolicyFilters = listParameters(policySorts, {
+  kind: Type.Optional(choice(policyKinds)),
+  unit: Type.Optional(choice(units)),
+});
+export type PolicyFilters = Static<typeof PolicyFilters>;

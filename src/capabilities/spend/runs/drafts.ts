@@ -1,0 +1,314 @@
+/** From what a caller says about a run to what is booked: checked, priced, and placed in its chain. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { parseUsd } from '../../../kernel/money.ts';
+import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import type { Booking } from '../../../ledger/posting.ts';
+import { bookable } from '../../../ledger/postings/amount-range.ts';
+import { defaultHoldSeconds, scopeOf, sharedScope } from '../../../ledger/scope.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { PriceInForce } from '../models/index.ts';
+import type { ParentRow, RunDraft, RunRow } from './queries.ts';
+import type { CompleteRun, CreateRun } from './schema.ts';
+
+export interface DraftContext {
+  readonly ids: Ids;
+  readonly keyId: string;
+  readonly now: Date;
+  /** Books history past the gates. */
+  readonly record: boolean;
+  /** The org limits chains, so that a run without one is a chain of its own. */
+  readonly chained: boolean;
+  parentOf(runId: string): ParentRow | undefined;
+  contentDigest(body: CreateRun): string;
+}
+
+/** A list of faults where there are some. */
+export type Drafted = Booking<RunDraft> | readonly FieldError[];
+
+export function isFaulty(drafted: Drafted): drafted is readonly FieldError[] {
+  return Array.isArray(drafted);
+}
+
+/** Whether a booking has to pass the gates; others settle, record or correct. */
+export function isDecided({ kind, decisionId }: Booking): boolean {
+  return kind === 'open' || (kind === 'charge' && decisionId === null);
+}
+
+const futureToleranceMs = 5 * 60_000;
+/** A page of runs holds that of each. */
+const metadataCharactersMax = 65_536;
+
+type Measured = Omit<CompleteRun, 'status'>;
+
+export function needsPrice(body: CreateRun | CompleteRun): boolean {
+  return body.cost_usd === undefined && (body as CreateRun).estimated_cost_usd === undefined;
+}
+
+/** `price`: the one that holds for the run; undefined where the model has none. */
+export function draftRun(body: CreateRun, context: DraftContext, price: PriceInForce | undefined): Drafted {
+  const { ids, now, keyId } = context;
+  const faults: FieldError[] = [];
+  const parent = body.parent_run_id === undefined ? undefined : context.parentOf(body.parent_run_id);
+  if (body.parent_run_id !== undefined && parent === undefined) {
+    faults.push(fault('parent_run_id', 'invalid_value', 'There is no such run.'));
+  }
+  const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
+  faults.push(...timeFaults(body, startedAt, now), ...tokenFaults(body), ...metadataFaults(body));
+  const running = body.status === 'running';
+  if (running && context.record) {
+    faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
+  }
+  if (body.decision_id !== undefined && context.record) {
+    // Booked past the hold it would count beside it, and once more when the decision is settled.
+    faults.push(
+      fault('decision_id', 'invalid_value', 'History settles no decision: post this without `enforcement`.'),
+    );
+  }
+  const cost = running ? estimateOf(body, price) : costIn(body, body.model, price);
+  if (typeof cost !== 'bigint') {
+    faults.push(cost);
+  }
+  if (faults.length > 0 || typeof cost !== 'bigint') {
+    return faults;
+  }
+
+  const runId = ids.next('run');
+  const own = running || context.chained ? runId : null;
+  const chainId = body.chain_id ?? (parent === undefined ? own : (parent.chain_id ?? parent.id));
+  const scope = sharedScope(scopeOf(body, keyId, chainId));
+  const counts = countsOf(body);
+  const priceVersion = needsPrice(body) ? (price?.versionId ?? null) : null;
+  const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
+  const depth = (parent?.depth ?? 0) + 1;
+  const atMost = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
+  return {
+    kind: context.record ? 'record' : !running ? 'charge' : body.decision_id === undefined ? 'open' : 'adopt',
+    runId,
+    externalId: body.external_id ?? null,
+    contentDigest: body.external_id === undefined ? null : context.contentDigest(body),
+    entryId: ids.next('ent'),
+    scope,
+    depth,
+    amounts: { usd: cost, tokens: counts.inputTokens + atMost, requests: 1n },
+    decisionId,
+    holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
+    atMs: context.record ? startedAt.getTime() : null,
+    priceVersion,
+    usage: usageOf(body, counts, body.status ?? 'succeeded', body.tags ?? null),
+    run: {
+      external_id: body.external_id ?? null,
+      status: body.status ?? 'succeeded',
+      key_id: keyId,
+      model: body.model,
+      parent_run_id: body.parent_run_id ?? null,
+      started_at: startedAt,
+      finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
+      // Both are filled in once the detectors have looked at the content.
+      content: null,
+      flagged_by: null,
+      metadata: body.metadata ?? null,
+    },
+  };
+}
+
+export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
+  readonly price: PriceInForce | undefined;
+}
+
+/** The end of a run that was stored as running. What is left out stays as it was said at its start, but for what is not kept. */
+export function draftCompletion(
+  run: RunRow,
+  body: CompleteRun,
+  { ids, now, price }: CompletionContext,
+): Drafted {
+  const said = {
+    ...body,
+    input_tokens: body.input_tokens ?? Number(run.input_tokens),
+    cached_input_tokens: body.cached_input_tokens ?? Number(run.cached_input_tokens),
+    cache_write_tokens: body.cache_write_tokens ?? Number(run.cache_write_tokens),
+    output_tokens: body.output_tokens ?? Number(run.output_tokens),
+  };
+  const faults = [...timeFaults(said, run.started_at, now), ...tokenFaults(said), ...metadataFaults(said)];
+  const cost = costIn(said, run.model, price);
+  if (typeof cost !== 'bigint') {
+    faults.push(cost);
+  }
+  if (faults.length > 0 || typeof cost !== 'bigint') {
+    return faults;
+  }
+  const status = body.status ?? 'succeeded';
+  const counts = countsOf(said);
+  const usage = usageOf(said, counts, status, run.tags);
+  return {
+    kind: 'complete',
+    runId: run.id,
+    externalId: null,
+    entryId: ids.next('ent'),
+    scope: scopeOf(run, run.key_id, run.chain_id),
+    depth: run.depth,
+    amounts: { usd: cost, tokens: counts.inputTokens + counts.outputTokens, requests: 1n },
+    decisionId: run.decision_id,
+    holdSeconds: 0,
+    atMs: run.charged_at.getTime(),
+    priceVersion: body.cost_usd === undefined ? (price?.versionId ?? null) : null,
+    usage: { ...usage, valueNanos: usage.valueNanos ?? run.value_nanos },
+    run: {
+      ...run,
+      status,
+      finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
+      metadata: body.metadata ?? run.metadata,
+    },
+  };
+}
+
+/** A correction: only money moves, and only the difference. */
+export function draftAdjustment(
+  run: RunRow,
+  { id, delta, reason }: { readonly id: string; readonly delta: bigint; readonly reason: string },
+): Booking<RunDraft> {
+  return {
+    kind: 'adjust',
+    runId: run.id,
+    externalId: null,
+    entryId: id,
+    note: reason,
+    scope: scopeOf(run, run.key_id, run.chain_id),
+    depth: run.depth,
+    amounts: { usd: delta, tokens: 0n, requests: 0n },
+    decisionId: null,
+    holdSeconds: 0,
+    atMs: run.charged_at.getTime(),
+    priceVersion: null,
+    usage: {
+      status: run.status,
+      inputTokens: 0n,
+      cachedInputTokens: 0n,
+      cacheWriteTokens: 0n,
+      outputTokens: 0n,
+      valueNanos: null,
+      latencyMs: null,
+      tags: run.tags,
+    },
+    run,
+  };
+}
+
+function fault(field: string, code: FieldError['code'], message: string): FieldError {
+  return { field, code, message };
+}
+
+function timeFaults(body: { finished_at?: string }, startedAt: Date, now: Date): FieldError[] {
+  const faults: FieldError[] = [];
+  if (startedAt.getTime() > now.getTime() + futureToleranceMs) {
+    faults.push(fault('started_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+  }
+  if (body.finished_at !== undefined) {
+    const finishedAt = new Date(body.finished_at);
+    if (finishedAt.getTime() > now.getTime() + futureToleranceMs) {
+      faults.push(fault('finished_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+    } else if (finishedAt < startedAt) {
+      faults.push(fault('finished_at', 'out_of_range', 'A run cannot finish before it starts.'));
+    }
+  }
+  return faults;
+}
+
+const partsOfInput = ['cached_input_tokens', 'cache_write_tokens', 'audio_input_tokens'] as const;
+
+function tokenFaults(body: Measured): FieldError[] {
+  const faults: FieldError[] = [];
+  const parts = partsOfInput.reduce((sum, name) => sum + (body[name] ?? 0), 0);
+  if (parts > (body.input_tokens ?? 0)) {
+    faults.push(
+      fault(
+        largestOf(body),
+        'out_of_range',
+        'Cached, cache-write and audio tokens are part of `input_tokens`, so together at most that many.',
+      ),
+    );
+  }
+  if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
+    faults.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
+  }
+  return faults;
+}
+
+/** The likeliest to be wrong. */
+function largestOf(body: Measured): (typeof partsOfInput)[number] {
+  return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
+}
+
+function metadataFaults({ metadata }: Measured): FieldError[] {
+  return metadata !== undefined && JSON.stringify(metadata).length > metadataCharactersMax
+    ? [fault('metadata', 'out_of_range', `At most ${metadataCharactersMax} characters as JSON.`)]
+    : [];
+}
+
+const unpriced = fault('model', 'invalid_value', 'This model has no price: give the cost as `cost_usd`.');
+
+function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
+  const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
+  if (given !== undefined) {
+    return given;
+  }
+  return price === undefined
+    ? unpriced
+    : bookable(costOf(price.rates, countsOf(body)), model, 'output_tokens');
+}
+
+/** The most that a run which goes on is expected to cost. */
+function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | FieldError {
+  const given = body.estimated_cost_usd ?? body.cost_usd;
+  if (given !== undefined) {
+    return parseUsd(given) ?? 0n;
+  }
+  const maxOutput = body.max_output_tokens ?? body.output_tokens;
+  if (body.input_tokens === undefined || maxOutput === undefined) {
+    return fault(
+      'estimated_cost_usd',
+      'required',
+      'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
+    );
+  }
+  return price === undefined
+    ? unpriced
+    : bookable(
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput), countOf(body.images)),
+        body.model,
+        body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
+      );
+}
+
+function countsOf(body: Measured): TokenCounts {
+  return {
+    inputTokens: countOf(body.input_tokens),
+    cachedInputTokens: countOf(body.cached_input_tokens),
+    cacheWriteTokens: countOf(body.cache_write_tokens),
+    outputTokens: countOf(body.output_tokens),
+    audioInputTokens: countOf(body.audio_input_tokens),
+    audioOutputTokens: countOf(body.audio_output_tokens),
+    images: countOf(body.images),
+  };
+}
+
+function countOf(tokens: number | undefined): bigint {
+  return tokens === undefined ? 0n : BigInt(tokens);
+}
+
+function usageOf(
+  body: Measured,
+  counts: TokenCounts,
+  status: string,
+  tags: RunRow['tags'],
+): Booking['usage'] {
+  return {
+    status,
+    inputTokens: counts.inputTokens,
+    cachedInputTokens: counts.cachedInputTokens,
+    cacheWriteTokens: counts.cacheWriteTokens,
+    outputTokens: counts.outputTokens,
+    valueNanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
+    latencyMs: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
+    tags,
+  };
+}

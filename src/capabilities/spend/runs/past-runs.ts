@@ -1,0 +1,66 @@
+/** The last runs of an org, as policies would have looked at them. */
+import type { Amounts } from '../../../kernel/limits.ts';
+import { restoredHold } from '../../../ledger/holds/hold.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { rolesOf } from '../../access/keys/index.ts';
+import { attemptFrom, type PastRun } from '../../governance/policies/index.ts';
+import { latestRuns } from './queries.ts';
+
+interface PastRunDependencies {
+  readonly db: Queryable;
+  readonly ledger: Pick<Ledger, 'findHold'>;
+}
+
+export async function lastRuns(
+  { db, ledger }: PastRunDependencies,
+  orgId: string,
+  limit: number,
+): Promise<PastRun[]> {
+  const runs = await latestRuns(db, orgId, limit);
+  const roles = await rolesOf(db, orgId, [...new Set(runs.map(({ key_id }) => key_id))]);
+  const expected = await heldFor(
+    { db, ledger },
+    orgId,
+    runs.flatMap(({ status, decision_id }) => (status === 'running' ? (decision_id ?? []) : [])),
+  );
+  return runs.map((run) => {
+    const atMost = run.status === 'running' ? expected.get(run.decision_id ?? '') : undefined;
+    return {
+      runId: run.id,
+      chargedAt: run.charged_at,
+      attempt: attemptFrom(run, {
+        model: run.model,
+        key_id: run.key_id,
+        role: roles.get(run.key_id) ?? '',
+        costNanos: run.cost_nanos ?? atMost?.usd ?? 0n,
+        inputTokens: run.input_tokens,
+        outputTokens: atMost === undefined ? run.output_tokens : atMost.tokens - run.input_tokens,
+        tags: run.tags,
+        metadata: run.metadata,
+        atMs: run.charged_at.getTime(),
+      }),
+    };
+  });
+}
+
+/** The most that runs which go on may cost, as it was when they were admitted; also where their holds have expired. */
+async function heldFor(
+  { db, ledger }: PastRunDependencies,
+  orgId: string,
+  decisionIds: readonly string[],
+): Promise<ReadonlyMap<string, Amounts>> {
+  const held = new Map<string, Amounts>();
+  for (const id of decisionIds) {
+    const hold = await ledger.findHold(orgId, id);
+    if (hold !== undefined) {
+      held.set(id, hold.amounts);
+    }
+  }
+  const ended = decisionIds.filter((id) => !held.has(id));
+  for (const { hold_id, body } of await findEnds(db, [orgId], ended)) {
+    held.set(hold_id, restoredHold(body).amounts);
+  }
+  return held;
+}

@@ -1,0 +1,314 @@
+import type { Static } from 'typebox';
+import { refuse } from '../../../contract/refusal.ts';
+import type { Take } from '../../../kernel/credits.ts';
+import type { Booked } from '../../../ledger/posting.ts';
+import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
+import { tagsWith } from '../../../ledger/scope.ts';
+import { insertEach, type Queryable, senderOf, type Transaction } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
+
+export interface RunRow {
+  readonly org_id: string;
+  readonly charged_at: Date;
+  readonly id: string;
+  readonly external_id: string | null;
+  readonly status: RunStatus;
+  readonly key_id: string;
+  readonly model: string;
+  readonly provider: string | null;
+  readonly action: string | null;
+  readonly workflow: string | null;
+  readonly deployment: string | null;
+  readonly department: string | null;
+  readonly team: string | null;
+  readonly customer_id: string | null;
+  readonly tags: Readonly<Record<string, string>> | null;
+  readonly chain_id: string | null;
+  readonly parent_run_id: string | null;
+  readonly depth: number;
+  readonly input_tokens: bigint;
+  readonly cached_input_tokens: bigint;
+  readonly cache_write_tokens: bigint;
+  readonly output_tokens: bigint;
+  readonly cost_nanos: bigint | null;
+  readonly adjusted_nanos: bigint;
+  readonly uncovered_nanos: bigint;
+  readonly value_nanos: bigint | null;
+  readonly latency_ms: bigint | null;
+  readonly price_version: string | null;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly content: string | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly decision_id: string | null;
+  readonly marks: readonly Booked['marks'][number][];
+  /** The names of the detectors that flagged its content; null: none did. */
+  readonly flagged_by: readonly string[] | null;
+  readonly created_at: Date;
+}
+
+/** What the booking of a run does not say, or says otherwise. A bulk request makes thousands of these at once. */
+export type RunDraft = Pick<
+  RunRow,
+  | 'external_id'
+  | 'status'
+  | 'key_id'
+  | 'model'
+  | 'parent_run_id'
+  | 'started_at'
+  | 'finished_at'
+  | 'content'
+  | 'flagged_by'
+  | 'metadata'
+>;
+
+const columns = {
+  org_id: 'text',
+  charged_at: 'timestamptz',
+  id: 'text',
+  external_id: 'text',
+  status: 'text',
+  key_id: 'text',
+  model: 'text',
+  provider: 'text',
+  action: 'text',
+  workflow: 'text',
+  deployment: 'text',
+  department: 'text',
+  team: 'text',
+  customer_id: 'text',
+  tags: 'jsonb',
+  chain_id: 'text',
+  parent_run_id: 'text',
+  depth: 'int4',
+  input_tokens: 'int8',
+  cached_input_tokens: 'int8',
+  cache_write_tokens: 'int8',
+  output_tokens: 'int8',
+  cost_nanos: 'int8',
+  adjusted_nanos: 'int8',
+  uncovered_nanos: 'int8',
+  value_nanos: 'int8',
+  latency_ms: 'int8',
+  price_version: 'text',
+  started_at: 'timestamptz',
+  finished_at: 'timestamptz',
+  content: 'text',
+  metadata: 'jsonb',
+  decision_id: 'text',
+  marks: 'text[]',
+  flagged_by: 'text[]',
+  created_at: 'timestamptz',
+} as const;
+
+const columnNames = Object.keys(columns).join(', ');
+
+/** The run as it is once it is booked; of a correction, which books the difference alone, it tells nothing. */
+export function bookedRow(booked: Booked<RunDraft>): RunRow {
+  const { booking, scope, charged } = booked;
+  const { run, usage } = booking;
+  // Written out: spreading an object of this size costs more than all the rest of a booking.
+  return {
+    org_id: booked.orgId,
+    charged_at: new Date(booked.chargedAtMs),
+    id: booking.runId,
+    external_id: run.external_id,
+    status: run.status,
+    key_id: run.key_id,
+    model: scope.model ?? run.model,
+    provider: scope.provider,
+    action: scope.action,
+    workflow: scope.workflow,
+    deployment: scope.deployment,
+    department: scope.department,
+    team: scope.team,
+    customer_id: scope.customer_id,
+    tags: usage.tags,
+    chain_id: scope.chain_id,
+    parent_run_id: run.parent_run_id,
+    depth: booking.depth,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    cost_nanos: run.status === 'running' ? null : booking.amounts.usd,
+    adjusted_nanos: 0n,
+    uncovered_nanos: charged?.uncovered ?? 0n,
+    value_nanos: usage.valueNanos,
+    latency_ms: usage.latencyMs,
+    price_version: booking.priceVersion,
+    started_at: run.started_at,
+    finished_at: run.finished_at,
+    content: run.content,
+    metadata: run.metadata,
+    decision_id: booking.decisionId,
+    marks: booked.marks,
+    flagged_by: run.flagged_by,
+    created_at: new Date(booked.bookedAtMs),
+  };
+}
+
+export async function writeRuns(tx: Transaction, booked: readonly Booked<RunDraft>[]): Promise<void> {
+  const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+  await insertEach(senderOf(tx, fresh), 'runs', columns, fresh, bookedRow);
+  for (const one of booked) {
+    if (one.booking.kind === 'complete') {
+      await completeRun(tx, one);
+    } else if (one.booking.kind === 'adjust') {
+      await adjustRun(tx, one);
+    }
+  }
+}
+
+async function completeRun(tx: Transaction, booked: Booked<RunDraft>): Promise<void> {
+  const row = bookedRow(booked);
+  const completed = await tx.query(
+    `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
+                     output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
+                     finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15
+      WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
+        AND id = $2 AND status = 'running' RETURNING 1 AS one`,
+    [
+      row.org_id,
+      row.id,
+      row.status,
+      row.input_tokens,
+      row.cached_input_tokens,
+      row.cache_write_tokens,
+      row.output_tokens,
+      row.cost_nanos,
+      row.value_nanos,
+      row.latency_ms,
+      row.price_version,
+      row.finished_at,
+      row.metadata === null ? null : JSON.stringify(row.metadata),
+      row.marks,
+      row.uncovered_nanos,
+    ],
+  );
+  if (completed.length === 0) {
+    throw refuse('conflict', 'The run has ended already.');
+  }
+}
+
+async function adjustRun(tx: Transaction, { orgId, booking, charged }: Booked<RunDraft>): Promise<void> {
+  const adjusted = await tx.query(
+    `UPDATE runs SET adjusted_nanos = adjusted_nanos + $3, uncovered_nanos = uncovered_nanos + $4
+      WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
+        AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0 RETURNING 1 AS one`,
+    [orgId, booking.runId, booking.amounts.usd, charged?.uncovered ?? 0n],
+  );
+  if (adjusted.length === 0) {
+    throw refuse('conflict', 'Corrections must not take a run below zero.');
+  }
+}
+
+interface PaidRow {
+  readonly packs: readonly (readonly [string, string | number])[] | null;
+  readonly uncovered_nanos: bigint;
+  readonly prepaid_nanos: bigint;
+  readonly kind: string;
+}
+
+/** What earlier entries of a run burned and left uncovered. */
+export async function readPaid(tx: Queryable, orgId: string, runId: string): Promise<PaidSoFar> {
+  const rows = await tx.query<PaidRow>(
+    `SELECT packs, uncovered_nanos, prepaid_nanos, kind FROM ledger_entries
+      WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
+        AND run_id = $2 ORDER BY booked_at, id`,
+    [orgId, runId],
+  );
+  const burned = new Map<string, bigint>();
+  for (const { packs } of rows) {
+    for (const [packId, nanos] of packs ?? []) {
+      const key = `${packId}@0`;
+      burned.set(key, (burned.get(key) ?? 0n) + BigInt(nanos));
+    }
+  }
+  const takes: Take[] = [...burned].map(([key, amount]) => ({ key, amount }));
+  return {
+    burned: takes.filter(({ amount }) => amount > 0n),
+    uncovered: rows.reduce((sum, row) => sum + row.uncovered_nanos, 0n),
+    prepaid: rows.reduce((sum, row) => sum + row.prepaid_nanos, 0n),
+    recorded: rows.some(({ kind }) => kind === 'record'),
+  };
+}
+
+export async function findRun(db: Queryable, orgId: string, runId: string): Promise<RunRow | undefined> {
+  const [row] = await db.query<RunRow>(
+    `SELECT ${columnNames} FROM runs
+      WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
+        AND id = $2`,
+    [orgId, runId],
+  );
+  return row;
+}
+
+export interface ParentRow {
+  readonly id: string;
+  readonly depth: number;
+  readonly chain_id: string | null;
+}
+
+export async function findParents(
+  db: Queryable,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ParentRow[]> {
+  return ids.length === 0
+    ? []
+    : db.query<ParentRow>(
+        `SELECT runs.id, depth, chain_id FROM run_identities i
+           JOIN runs ON runs.org_id = i.org_id AND runs.charged_at = i.charged_at AND runs.id = i.run_id
+          WHERE i.org_id = $1 AND i.run_id = ANY($2)`,
+        [orgId, ids],
+      );
+}
+
+/** The latest first. */
+export async function latestRuns(db: Queryable, orgId: string, limit: number): Promise<RunRow[]> {
+  return db.query<RunRow>(
+    `SELECT ${columnNames} FROM runs WHERE org_id = $1 ORDER BY charged_at DESC, id DESC LIMIT $2`,
+    [orgId, limit],
+  );
+}
+
+export async function listRuns(
+  db: Queryable,
+  orgId: string,
+  query: Static<typeof RunFilters>,
+): Promise<PageOf<RunRow>> {
+  const tag = query.tag === undefined ? undefined : tagsWith(query.tag);
+  return selectPage<RunRow>(db, {
+    select: `SELECT ${columnNames} FROM runs`,
+    where: [
+      ['org_id = ?', orgId],
+      ['status = ?', query.status],
+      ['model = ?', query.model],
+      ['provider = ?', query.provider],
+      ['action = ?', query.action],
+      ['workflow = ?', query.workflow],
+      ['deployment = ?', query.deployment],
+      ['department = ?', query.department],
+      ['team = ?', query.team],
+      ['customer_id = ?', query.customer_id],
+      ['chain_id = ?', query.chain_id],
+      ['parent_run_id = ?', query.parent_run_id],
+      ['external_id = ?', query.external_id],
+      ['key_id = ?', query.key_id],
+      ['decision_id = ?', query.decision_id],
+      ['tags @> ?::jsonb', tag],
+      [
+        query.flagged ? 'flagged_by IS NOT NULL AND ?::bool' : 'flagged_by IS NULL AND NOT ?::bool',
+        query.flagged,
+      ],
+      ['flagged_by IS NOT NULL AND ? = ANY(flagged_by)', query.flagged_by],
+      ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
+      ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
+    ],
+    sorts: runSorts,
+    defaultSort: '-charged_at',
+    query,
+  });
+}

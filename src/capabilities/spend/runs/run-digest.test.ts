@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { createSecrets, secretsKeyBytes } from '../../../platform/secrets.ts';
+import { createRunDigest } from './run-digest.ts';
+import { CreateRun } from './schema.ts';
+
+const digest = createRunDigest(createSecrets(Buffer.alloc(secretsKeyBytes)));
+const digestOf = (body: Partial<CreateRun>) => digest('org', { model: 'm', ...body });
+
+test.each<[string, Partial<CreateRun>, Partial<CreateRun>]>([
+  ['amounts by their value', { cost_usd: '1.50', value_usd: '02' }, { cost_usd: '1.5', value_usd: '2.000' }],
+  [
+    'times by their instant',
+    { started_at: '2026-01-01T00:00:00Z' },
+    { started_at: '2026-01-01T02:00:00.000+02:00' },
+  ],
+  ['tags without their order', { tags: { a: '1', b: '2' } }, { tags: { b: '2', a: '1' } }],
+  [
+    'metadata without its order',
+    { metadata: { a: { c: 1, b: [2] } } },
+    { metadata: { a: { b: [2], c: 1 } } },
+  ],
+  ['the default of a field like the field left out', { status: 'succeeded', input_tokens: 0 }, {}],
+  ['no tags and no metadata like none given', { tags: {}, metadata: {} }, {}],
+  ['the external id, which it belongs to, not at all', { external_id: 'a' }, { external_id: 'b' }],
+])('compares %s', (_, one, other) => {
+  expect(digestOf(one)).toBe(digestOf(other));
+});
+
+/** A value that no default equals, for every field that a run can have. */
+const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
+  model: 'n',
+  status: 'failed',
+  provider: 'a',
+  action: 'a',
+  workflow: 'a',
+  deployment: 'a',
+  department: 'a',
+  team: 'a',
+  customer_id: 'a',
+  chain_id: 'a',
+  parent_run_id: 'a',
+  tags: { a: 'a' },
+  input_tokens: 1,
+  cached_input_tokens: 1,
+  cache_write_tokens: 1,
+  output_tokens: 1,
+  audio_input_tokens: 1,
+  audio_output_tokens: 1,
+  images: 1,
+  cost_usd: '0',
+  value_usd: '0',
+  latency_ms: 0,
+  finished_at: '2026-01-01T00:00:00Z',
+  metadata: { a: null },
+  estimated_cost_usd: '0',
+  max_output_tokens: 0,
+  expires_in_seconds: 60,
+  started_at: '2026-01-01T00:00:00Z',
+  content: '',
+  decision_id: 'a',
+};
+
+test('differs with every field of a run, and each field from every other', () => {
+  const fields = Object.keys(CreateRun.properties).filter((field) => field !== 'external_id');
+  expect(Object.keys(values).sort()).toEqual(fields.sort());
+  const digests = Object.entries(values).map(([field, value]) => digestOf({ [field]: value }));
+  expect(new Set([digestOf({}), ...digests]).size).toBe(digests.length + 1);
+});
+
+test('is another one in another org, and under another key', () => {
+  const elsewhere = createRunDigest(createSecrets(Buffer.alloc(secretsKeyBytes, 1)));
+  const all = [digestOf({}), digest('other', { model: 'm' }), elsewhere('org', { model: 'm' })];
+  expect(new Set(all).size).toBe(3);
+});

@@ -1,0 +1,534 @@
+/** Runs over HTTP: recorded, settled, held while they go on, in bulk, listed; and what is refused without a trace. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld({ SVC_BULK_MAX_RUNS: '5' });
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const send = (method: string, path: string, body?: unknown, by = org, headers: Record<string, string> = {}) =>
+  world.request(method, path, { key: by.ownerKey, headers, ...(body !== undefined && { body }) });
+const faultsOf = ({
+  json,
+}: {
+  json: { error: { details: { fields: { field: string; code: string }[] } } };
+}) => json.error.details.fields.map(({ field, code }) => `${field} ${code}`);
+const spentBy = async (of: TestOrg) => {
+  const { json } = await send('GET', `/v1/orgs/${of.id}/usage`, undefined, of);
+  return json.total.cost_usd;
+};
+const priced = { model: 'gpt-4o', input_tokens: 1_000_000, output_tokens: 0 };
+
+describe('a finished run', () => {
+  test('is charged what it says, or what its model costs, and keeps which price that was', async () => {
+    const given = await send('POST', '/v1/runs', { model: 'home-grown', cost_usd: '0.000000001' });
+    expect(given.json).toMatchObject({ status: 'succeeded', cost_usd: '0.000000001', price_version: null });
+    const computed = await send('POST', '/v1/runs', priced);
+    const { json: model } = await world.request('GET', '/v1/admin/models/gpt-4o', { key: world.operatorKey });
+    expect(computed.json).toMatchObject({ cost_usd: model.input_usd_per_million, price_version: model.id });
+    expect((await send('GET', `/v1/runs/${computed.json.id}`)).json).toEqual(computed.json);
+  });
+
+  test.each([
+    // 200 × 2.5 + 800 × 32 + 100 × 10 + 400 × 64, by the million
+    [
+      'audio',
+      {
+        model: 'gpt-audio',
+        input_tokens: 1_000,
+        audio_input_tokens: 800,
+        output_tokens: 500,
+        audio_output_tokens: 400,
+      },
+      '0.0527',
+    ],
+    ['images', { model: 'dall-e-3', images: 2 }, '0.08'],
+  ])('is charged for its %s, when it is posted and when it is completed', async (_, said, cost_usd) => {
+    expect((await send('POST', '/v1/runs', said)).json).toMatchObject({ cost_usd, marks: [] });
+    const { model, ...measured } = said;
+    const asked = { model, status: 'running', input_tokens: 1_000, max_output_tokens: 500, ...measured };
+    const { json: run } = await send('POST', '/v1/runs', asked);
+    const completed = await send('POST', `/v1/runs/${run.id}/complete`, measured);
+    // What was held for it was enough.
+    expect(completed.json).toMatchObject({ cost_usd, marks: [] });
+  });
+
+  test.each([
+    ['an unknown model without a cost', { model: 'nobody-knows' }, ['model invalid_value']],
+    ['a cost below zero', { model: 'm', cost_usd: '-1' }, ['cost_usd out_of_range']],
+    ['a cost with an exponent', { model: 'm', cost_usd: '1e3' }, ['cost_usd invalid_format']],
+    ['a cost that is a number', { model: 'm', cost_usd: 1 }, ['cost_usd invalid_type']],
+    [
+      'more cached than input tokens',
+      { ...priced, cached_input_tokens: 1_000_001 },
+      ['cached_input_tokens out_of_range'],
+    ],
+    [
+      'more audio than tokens',
+      { ...priced, cached_input_tokens: 1, audio_input_tokens: 1_000_000, audio_output_tokens: 1 },
+      ['audio_input_tokens out_of_range', 'audio_output_tokens out_of_range'],
+    ],
+    ['a tag without a name', { ...priced, tags: { '': 'x' } }, ['tags empty']],
+    ['a tag with a long name', { ...priced, tags: { ['n'.repeat(65)]: 'x' } }, ['tags out_of_range']],
+    [
+      'a tag that is no text, however it is named',
+      { ...priced, tags: { 'a\nb': 1 } },
+      ['tags.a\nb invalid_type'],
+    ],
+    [
+      'more metadata than a page has room for',
+      { ...priced, metadata: { x: 'x'.repeat(65_536) } },
+      ['metadata out_of_range'],
+    ],
+    ['a start in the future', { ...priced, started_at: '2026-11-15T12:30:00Z' }, ['started_at out_of_range']],
+    [
+      'an end before its start',
+      { ...priced, started_at: '2026-11-15T11:00:00Z', finished_at: '2026-11-15T10:00:00Z' },
+      ['finished_at out_of_range'],
+    ],
+    ['a parent that is not there', { ...priced, parent_run_id: 'run_none' }, ['parent_run_id invalid_value']],
+    ['a decision that is not there', { ...priced, decision_id: 'dec_none' }, ['decision_id invalid_value']],
+    ['a status that is none', { ...priced, status: 'done' }, ['status invalid_value']],
+    ['an unknown field', { ...priced, colour: 'red' }, ['colour unknown_field']],
+    ['a running run without an estimate', { model: 'm', status: 'running' }, ['estimated_cost_usd required']],
+  ])('is refused with %s, and nothing is booked', async (_, body, faults) => {
+    const own = await world.createOrg();
+    const answer = await send('POST', '/v1/runs', body, own);
+    expect(answer.status).toBe(422);
+    expect(faultsOf(answer)).toEqual(faults);
+    expect((await send('GET', '/v1/runs', undefined, own)).json.data).toEqual([]);
+    expect(await spentBy(own)).toBe('0');
+  });
+
+  test('with an external id of before is the run of before, charged once, also when posted at once', async () => {
+    const own = await world.createOrg();
+    const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
+    const answers = await Promise.all([0, 1, 2, 3].map(() => send('POST', '/v1/runs', body, own)));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
+    expect(await spentBy(own)).toBe('2');
+    const other = await world.createOrg();
+    expect((await send('POST', '/v1/runs', body, other)).json.id).not.toBe(answers[0]?.json.id);
+  });
+
+  test.each<[string, object]>([
+    ['model', { model: 'n' }],
+    ['cost', { cost_usd: '3' }],
+    ['customer', { customer_id: 'c' }],
+    ['tag', { tags: { a: 'c' } }],
+    ['time', { started_at: '2026-01-02T00:00:00Z' }],
+    ['outcome', { status: 'failed' }],
+    ['content', { content: 'hello' }],
+  ])('with a used external id and another %s is a conflict, and changes nothing', async (_, other) => {
+    const own = await world.createOrg();
+    const body = {
+      external_id: 'mine',
+      model: 'm',
+      cost_usd: '2',
+      tags: { a: 'b' },
+      started_at: '2026-01-01T00:00:00Z',
+    };
+    const first = await send('POST', '/v1/runs', body, own);
+    expect(first.status).toBe(201);
+    const { status, json } = await send('POST', '/v1/runs', { ...body, ...other }, own);
+    expect([status, json.error]).toMatchObject([409, { code: 'conflict', details: {} }]);
+    const same = { ...body, cost_usd: '2.00', started_at: '2026-01-01T01:00:00+01:00', status: 'succeeded' };
+    expect((await send('POST', '/v1/runs', same, own)).json).toEqual(first.json);
+    expect(await spentBy(own)).toBe('2');
+  });
+
+  test('with a used external id is compared after its details were deleted, unless it is from before digests', async () => {
+    const own = await world.createOrg();
+    const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
+    const { json: first } = await send('POST', '/v1/runs', body, own);
+    await world.db.query('DELETE FROM runs WHERE org_id = $1', [own.id]);
+    const code = async (sent: object) => (await send('POST', '/v1/runs', sent, own)).json.error?.code;
+    expect(await code(body)).toBe('gone');
+    expect(await code({ ...body, cost_usd: '3' })).toBe('conflict');
+    await world.db.query(
+      'UPDATE run_identities SET content_digest = NULL WHERE org_id = $1 AND run_id = $2',
+      [own.id, first.id],
+    );
+    expect(await code({ ...body, cost_usd: '3' })).toBe('gone');
+  });
+
+  test('keeps a digest with its external id alone', async () => {
+    const own = await world.createOrg();
+    await send('POST', '/v1/runs', { external_id: 'mine', model: 'm', cost_usd: '2' }, own);
+    await send('POST', '/v1/runs', { model: 'm', cost_usd: '2' }, own);
+    const rows = await world.db.query<{ external_id: string | null; content_digest: string | null }>(
+      'SELECT external_id, content_digest FROM run_identities WHERE org_id = $1 ORDER BY external_id',
+      [own.id],
+    );
+    expect(rows).toEqual([
+      { external_id: 'mine', content_digest: expect.stringMatching(/^[\w-]{22}$/) },
+      { external_id: null, content_digest: null },
+    ]);
+  });
+
+  test('with an Idempotency-Key has one effect and the same bytes', async () => {
+    const own = await world.createOrg();
+    const post = () =>
+      send('POST', '/v1/runs', { model: 'm', cost_usd: '2' }, own, { 'idempotency-key': 'k' });
+    const first = await post();
+    expect((await post()).text).toBe(first.text);
+    expect(await spentBy(own)).toBe('2');
+  });
+});
+
+describe('a run with an external id', () => {
+  test('that was posted as running replays after its completion; a finished one in its place is a conflict', async () => {
+    const own = await world.createOrg();
+    const body = { external_id: 'mine', model: 'm', status: 'running', estimated_cost_usd: '2' };
+    const opened = await send('POST', '/v1/runs', body, own);
+    const finished = { external_id: 'mine', model: 'm', cost_usd: '1' };
+    expect((await send('POST', '/v1/runs', finished, own)).json.error.code).toBe('conflict');
+    const completed = await send('POST', `/v1/runs/${opened.json.id}/complete`, { cost_usd: '1' }, own);
+    expect(completed.status).toBe(200);
+    const again = await send('POST', '/v1/runs', body, own);
+    expect([again.status, again.json.id, again.json.status]).toEqual([201, opened.json.id, 'succeeded']);
+    expect((await send('POST', '/v1/runs', finished, own)).json.error.code).toBe('conflict');
+    expect(await spentBy(own)).toBe('1');
+  });
+
+  test('that settles a decision replays, and with another cost is a conflict that settles nothing', async () => {
+    const own = await world.createOrg();
+    const decide = async () =>
+      (await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '1' }, own)).json
+        .decision_id;
+    const [first, second] = [await decide(), await decide()];
+    const body = { external_id: 'mine', model: 'm', cost_usd: '0.5', decision_id: first };
+    const settled = await send('POST', '/v1/runs', body, own);
+    expect((await send('POST', '/v1/runs', body, own)).json).toEqual(settled.json);
+    for (const other of [{ cost_usd: '0.6' }, { decision_id: second }]) {
+      expect((await send('POST', '/v1/runs', { ...body, ...other }, own)).json.error.code).toBe('conflict');
+    }
+    const { json } = await send('GET', `/v1/orgs/${own.id}/holds`, undefined, own);
+    expect(json.data).toMatchObject([{ decision_id: second }]);
+    expect(await spentBy(own)).toBe('0.5');
+  });
+
+  test('that comes twice at once with different content is one run and one conflict', async () => {
+    const own = await world.createOrg();
+    const answers = await Promise.all(
+      ['1', '2'].map((cost_usd) => send('POST', '/v1/runs', { external_id: 'x', model: 'm', cost_usd }, own)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+  });
+});
+
+describe('a run that names a decision', () => {
+  const decide = async (said: object) =>
+    (await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '1', ...said })).json
+      .decision_id;
+
+  test.each([
+    ['another model', { model: 'other' }, 'model'],
+    ['another customer', { model: 'm', customer_id: 'b' }, 'customer_id'],
+    ['a workflow that the decision was not for', { model: 'm', workflow: 'w' }, 'workflow'],
+  ])('must not contradict it with %s', async (_, said, field) => {
+    const decision_id = await decide({ customer_id: 'a' });
+    const answer = await send('POST', '/v1/runs', { ...said, cost_usd: '1', decision_id });
+    expect(faultsOf(answer)).toEqual([`${field} invalid_value`]);
+  });
+
+  test('takes over what the decision was for, and marks what went beyond it', async () => {
+    const decision_id = await decide({ customer_id: 'a', workflow: 'w' });
+    const { json } = await send('POST', '/v1/runs', { model: 'm', cost_usd: '1.5', decision_id });
+    expect(json).toMatchObject({ customer_id: 'a', workflow: 'w', cost_usd: '1.5', marks: ['over_hold'] });
+    const again = await send('POST', '/v1/runs', { model: 'm', cost_usd: '1', decision_id });
+    expect([again.status, again.json.error.code]).toEqual([409, 'conflict']);
+  });
+
+  test('and goes on beside another under the same one is booked too: what is spent is spent', async () => {
+    const by = await world.createOrg();
+    const { json: decision } = await send(
+      'POST',
+      '/v1/edge/decision',
+      { model: 'm', estimated_cost_usd: '1' },
+      by,
+    );
+    const { decision_id } = decision;
+    const begin = async () =>
+      (
+        await send(
+          'POST',
+          '/v1/runs',
+          { model: 'm', status: 'running', estimated_cost_usd: '1', decision_id },
+          by,
+        )
+      ).json.id;
+    const [first, second] = [await begin(), await begin()];
+    const complete = (runId: string, cost_usd: string) =>
+      send('POST', `/v1/runs/${runId}/complete`, { cost_usd }, by);
+    expect((await complete(first, '0.75')).json).toMatchObject({ cost_usd: '0.75', marks: [] });
+    expect((await complete(second, '0.5')).json).toMatchObject({ cost_usd: '0.5', marks: ['late'] });
+    expect(await spentBy(by)).toBe('1.25');
+    const books = await send('GET', `/v1/orgs/${by.id}/ledger/reconciliation`, undefined, by);
+    expect(books.json.drift_usd).toBe('0');
+    const [again, third] = [
+      await complete(second, '0.5'),
+      await send('POST', '/v1/runs', { model: 'm', cost_usd: '1', decision_id }, by),
+    ];
+    expect([again.status, third.status]).toEqual([409, 409]);
+    expect(await spentBy(by)).toBe('1.25');
+  });
+
+  test("cannot settle another org's", async () => {
+    const decision_id = await decide({});
+    const answer = await send(
+      'POST',
+      '/v1/runs',
+      { model: 'm', cost_usd: '1', decision_id },
+      await world.createOrg(),
+    );
+    expect(faultsOf(answer)).toEqual(['decision_id invalid_value']);
+  });
+});
+
+describe('a run that goes on', () => {
+  test('holds its estimate until it is completed, once', async () => {
+    const { json: run } = await send('POST', '/v1/runs', {
+      model: 'm',
+      status: 'running',
+      estimated_cost_usd: '3',
+      value_usd: '9',
+    });
+    expect(run).toMatchObject({ status: 'running', cost_usd: null, held_usd: '3', finished_at: null });
+    expect((await send('GET', `/v1/runs/${run.id}`)).json).toMatchObject({ held_usd: '3' });
+    const done = await send('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '2', output_tokens: 7 });
+    expect(done.json).toMatchObject({
+      status: 'succeeded',
+      cost_usd: '2',
+      value_usd: '9',
+      output_tokens: 7,
+      held_usd: null,
+    });
+    const twice = await send('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '2' });
+    expect(twice.json.error.code).toBe('conflict');
+  });
+
+  test('is completed late where its hold has expired, and booked whole', async () => {
+    const { json: run } = await send('POST', '/v1/runs', {
+      model: 'm',
+      status: 'running',
+      estimated_cost_usd: '3',
+      expires_in_seconds: 1,
+    });
+    world.clock.advanceSeconds(5);
+    await world.parts.ledger.expireDue();
+    const { json } = await send('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '4' });
+    expect(json).toMatchObject({ cost_usd: '4', marks: ['late'] });
+  });
+
+  test.each(['GET /v1/runs/%s', 'POST /v1/runs/%s/complete', 'POST /v1/runs/%s/adjustments'])(
+    "is nobody else's: %s",
+    async (route) => {
+      const { json: run } = await send('POST', '/v1/runs', {
+        model: 'm',
+        status: 'running',
+        estimated_cost_usd: '1',
+      });
+      const [method = '', path = ''] = route.replace('%s', run.id).split(' ');
+      const body =
+        method === 'GET'
+          ? undefined
+          : path.endsWith('complete')
+            ? { cost_usd: '1' }
+            : { amount_usd: '1', reason: 'r' };
+      expect((await send(method, path, body, await world.createOrg())).status).toBe(404);
+    },
+  );
+});
+
+describe('bulk', () => {
+  const bulk = (runs: object[], by = org, query = '') => send('POST', `/v1/runs/bulk${query}`, { runs }, by);
+
+  test('takes JSON and lines of JSON, and says which runs were known', async () => {
+    const own = await world.createOrg();
+    const first = await bulk(
+      [
+        { external_id: 'a', model: 'm', cost_usd: '1' },
+        { model: 'm', cost_usd: '2' },
+      ],
+      own,
+    );
+    expect(first.status).toBe(201);
+    expect(first.json).toMatchObject({ accepted: 2, known: [] });
+    const lines = '{"external_id":"a","model":"m","cost_usd":"1"}\r\n\n{"model":"m","cost_usd":"4"}\n';
+    const second = await world.request('POST', '/v1/runs/bulk', {
+      key: own.ownerKey,
+      raw: lines,
+      headers: { 'content-type': 'application/x-ndjson' },
+    });
+    expect(second.json).toMatchObject({
+      accepted: 1,
+      known: [{ index: 0, id: first.json.runs[0].id, external_id: 'a' }],
+    });
+    expect(await spentBy(own)).toBe('7');
+  });
+
+  test('with a used external id and other content is refused as a whole, and says which run it was', async () => {
+    const own = await world.createOrg();
+    const refusalOf = async (runs: object[], query = '') => {
+      const { status, json } = await bulk(runs, own, query);
+      return [status, json.error?.code, json.error?.details];
+    };
+    const mine = { external_id: 'mine', model: 'm', cost_usd: '1' };
+    expect((await bulk([mine], own)).status).toBe(201);
+    const conflict = [409, 'conflict', { run_index: 1 }];
+    const fresh = { external_id: 'fresh', model: 'm', cost_usd: '1' };
+    expect(await refusalOf([fresh, { ...mine, cost_usd: '2' }, { model: 'm', cost_usd: '1' }])).toEqual(
+      conflict,
+    );
+    expect(await refusalOf([fresh, { ...fresh, model: 'n' }])).toEqual(conflict);
+    expect(await refusalOf([fresh, { ...mine, model: 'n' }], '?enforcement=record')).toEqual(conflict);
+    expect(await spentBy(own)).toBe('1');
+    // Nothing of a refused batch is there, so the id is free.
+    const { json } = await bulk(
+      [{ ...fresh, model: 'n' }, { ...fresh, model: 'n', cost_usd: '1.0' }, mine],
+      own,
+    );
+    expect(json).toMatchObject({ accepted: 1, known: [{ index: 1 }, { index: 2 }] });
+    expect(await spentBy(own)).toBe('2');
+  });
+
+  test.each([
+    ['no runs', [], ['runs empty']],
+    ['too many', Array.from({ length: 6 }, () => ({ model: 'm', cost_usd: '1' })), ['runs too_many']],
+    [
+      'two faulty ones',
+      [{ model: 'm', cost_usd: '1' }, { model: 'm', cost_usd: 'x' }, { cost_usd: '1' }],
+      ['runs[1].cost_usd invalid_format', 'runs[2].model required'],
+    ],
+    [
+      'one that cannot be priced',
+      [{ model: 'm', cost_usd: '1' }, { model: 'nobody-knows' }],
+      ['runs[1].model invalid_value'],
+    ],
+  ])('refuses %s, and stores none', async (_, runs, faults) => {
+    const own = await world.createOrg();
+    const answer = await bulk(runs, own);
+    expect(answer.status).toBe(422);
+    expect(faultsOf(answer)).toEqual(faults);
+    expect(await spentBy(own)).toBe('0');
+  });
+
+  test('names a line that is not JSON, one that is no object, and too many', async () => {
+    for (const [raw, fault] of [
+      ['{"model":"m","cost_usd":"1"}\n{oops', 'runs[1] invalid_json'],
+      ['[]', 'runs[0] invalid_type'],
+      // Nobody looks at lines beyond those that are too many.
+      [`${'{"model":"m","cost_usd":"1"}\n'.repeat(6)}{oops`, 'runs too_many'],
+    ]) {
+      const answer = await world.request('POST', '/v1/runs/bulk', {
+        key: org.ownerKey,
+        raw: raw as string,
+        headers: { 'content-type': 'application/x-ndjson' },
+      });
+      expect(faultsOf(answer)).toEqual([fault]);
+    }
+  });
+
+  test('is all or none, and says which run was refused', async () => {
+    const own = await world.createOrg();
+    await send('PUT', `/v1/orgs/${own.id}/spend-cap`, { cap_usd: '2' }, own);
+    const answer = await bulk(
+      [1, 1, 1].map(() => ({ model: 'm', cost_usd: '1' })),
+      own,
+    );
+    expect(answer.status).toBe(402);
+    expect(answer.json.error).toMatchObject({ code: 'spend_cap_exceeded', details: { run_index: 2 } });
+    expect(await spentBy(own)).toBe('0');
+    expect(
+      (
+        await bulk(
+          [1, 1].map(() => ({ model: 'm', cost_usd: '1' })),
+          own,
+        )
+      ).json.accepted,
+    ).toBe(2);
+  });
+
+  test('books history past the gates at its own time, for those who may', async () => {
+    const own = await world.createOrg();
+    await send('PUT', `/v1/orgs/${own.id}/spend-cap`, { cap_usd: '0' }, own);
+    const history = [{ model: 'm', cost_usd: '5', started_at: '2026-11-01T00:00:00Z' }];
+    const recorded = await bulk(history, own, '?enforcement=record');
+    const { json: run } = await send('GET', `/v1/runs/${recorded.json.runs[0].id}`, undefined, own);
+    expect(run).toMatchObject({ marks: ['backfill'], charged_at: '2026-11-01T00:00:00.000Z' });
+    const { secret } = await world.mintKey(own, 'member', ['runs:write']);
+    const refused = await world.request('POST', '/v1/runs/bulk?enforcement=record', {
+      key: secret,
+      body: { runs: history },
+    });
+    expect(refused.json.error).toMatchObject({
+      code: 'missing_scope',
+      details: { required: 'runs:backfill' },
+    });
+  });
+
+  test('refuses history without the scope before the body is read', async () => {
+    const own = await world.createOrg();
+    const { secret } = await world.mintKey(own, 'member', ['runs:write']);
+    const codeFor = async (query: string, raw: string) => {
+      const { json } = await world.request('POST', `/v1/runs/bulk${query}`, {
+        key: secret,
+        raw,
+        headers: { 'content-type': 'application/json' },
+      });
+      return json.error.code;
+    };
+    for (const query of ['?enforcement=record', '?enforcement=%72ecord', '?x=1&enforcement=record']) {
+      for (const raw of ['{', '{"runs": []}', '[]', '']) {
+        expect(await codeFor(query, raw), `${query} ${raw}`).toBe('missing_scope');
+      }
+    }
+    expect(await codeFor('', '{')).toBe('validation_failed');
+    expect(await codeFor('?enforcement=enforce', '{')).toBe('validation_failed');
+  });
+
+  test('settles no decision with history: it would count beside the hold', async () => {
+    const own = await world.createOrg();
+    const { json } = await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '2' }, own);
+    const run = { model: 'm', cost_usd: '1', decision_id: json.decision_id };
+    expect(faultsOf(await bulk([run], own, '?enforcement=record'))).toEqual([
+      'runs[0].decision_id invalid_value',
+    ]);
+    expect((await bulk([run], own)).json.accepted).toBe(1);
+    expect(await spentBy(own)).toBe('1');
+  });
+});
+
+describe('the list', () => {
+  test('filters, pages in both orders, and refuses what it does not know', async () => {
+    const own = await world.createOrg();
+    for (const [index, workflow] of ['a', 'b', 'a'].entries()) {
+      world.clock.advanceSeconds(1);
+      await send(
+        'POST',
+        '/v1/runs',
+        { model: `m${index}`, cost_usd: '1', workflow, tags: { index: `${index}` } },
+        own,
+      );
+    }
+    const models = async (query: string) => {
+      const { json } = await send('GET', `/v1/runs?${query}`, undefined, own);
+      return json.data.map(({ model }: { model: string }) => model);
+    };
+    expect(await models('')).toEqual(['m2', 'm1', 'm0']);
+    expect(await models('sort=charged_at&workflow=a')).toEqual(['m0', 'm2']);
+    expect(await models('tag=index%3D1')).toEqual(['m1']);
+    expect(await models('status=failed')).toEqual([]);
+    const first = await send('GET', '/v1/runs?limit=2', undefined, own);
+    expect(await models(`limit=2&cursor=${first.json.next_cursor}`)).toEqual(['m0']);
+    expect(faultsOf(await send('GET', '/v1/runs?sort=cost', undefined, own))).toEqual(['sort invalid_value']);
+    expect(faultsOf(await send('GET', '/v1/runs?from=yesterday', undefined, own))).toEqual([
+      'from invalid_format',
+    ]);
+  });
+});

@@ -1,0 +1,50 @@
+/** Runs as their readers see them. */
+import { formatUsd } from '../../../kernel/money.ts';
+import type { Hold } from '../../../ledger/holds/hold.ts';
+import { isoInstant } from '../../../platform/iso-instant.ts';
+import type { RunRow } from './queries.ts';
+import type { RunView } from './schema.ts';
+
+/** `hold` is what is held for a run that goes on. */
+export function viewRun(run: RunRow, hold?: Hold | null): RunView {
+  return {
+    id: run.id,
+    external_id: run.external_id,
+    model: run.model,
+    provider: run.provider,
+    action: run.action,
+    status: run.status,
+    workflow: run.workflow,
+    deployment: run.deployment,
+    department: run.department,
+    team: run.team,
+    customer_id: run.customer_id,
+    tags: run.tags ?? {},
+    chain_id: run.chain_id,
+    parent_run_id: run.parent_run_id,
+    depth: run.depth,
+    input_tokens: Number(run.input_tokens),
+    cached_input_tokens: Number(run.cached_input_tokens),
+    cache_write_tokens: Number(run.cache_write_tokens),
+    output_tokens: Number(run.output_tokens),
+    cost_usd: run.cost_nanos === null ? null : formatUsd(run.cost_nanos),
+    adjustment_usd: formatUsd(run.adjusted_nanos),
+    uncovered_usd: formatUsd(run.uncovered_nanos),
+    value_usd: run.value_nanos === null ? null : formatUsd(run.value_nanos),
+    latency_ms: run.latency_ms === null ? null : Number(run.latency_ms),
+    price_version: run.price_version,
+    started_at: isoInstant(run.started_at.getTime()),
+    finished_at: run.finished_at === null ? null : isoInstant(run.finished_at.getTime()),
+    // Only whoever reads this one run gets it: answers to writes are kept, and lists would be long.
+    content: null,
+    metadata: run.metadata ?? {},
+    decision_id: run.decision_id,
+    held_usd: hold == null ? null : formatUsd(hold.amounts.usd),
+    expires_at: hold == null ? null : isoInstant(hold.expiresAtMs),
+    marks: run.flagged_by === null ? [...run.marks] : [...run.marks, 'flagged'],
+    flagged_by: [...(run.flagged_by ?? [])],
+    key_id: run.key_id,
+    charged_at: isoInstant(run.charged_at.getTime()),
+    created_at: isoInstant(run.created_at.getTime()),
+  };
+}

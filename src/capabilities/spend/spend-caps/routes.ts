@@ -1,0 +1,70 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { closed } from '../../../platform/http/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { PutSpendCap, SpendCapView } from './schema.ts';
+import { putSpendCap, removeSpendCap, requireSpendCap, viewSpendCap } from './spend-caps.ts';
+
+export interface SpendCapDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+}
+
+const path = '/v1/orgs/{id}/spend-cap';
+const reader = { kind: 'org', scope: 'budgets:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'budgets:write', role: 'admin' } as const;
+
+export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
+  return [
+    write({
+      id: 'spend_cap.put',
+      method: 'PUT',
+      path,
+      summary: 'Set the daily spend cap',
+      description: 'Replaces the whole; what was spent today counts at once. Zero refuses everything.',
+      access: admin,
+      body: PutSpendCap,
+      success: 200,
+      response: SpendCapView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await putSpendCap(tx, ids, now, params.id, body);
+        const view = viewSpendCap(after);
+        const change = capChange(params.id, view, {
+          ...(before !== undefined && { before: viewSpendCap(before) }),
+          after: view,
+          event: 'spend_cap.updated',
+        });
+        return { body: view, changes: [change] };
+      },
+    }),
+    read({
+      id: 'spend_cap.read',
+      path,
+      summary: 'Read the daily spend cap',
+      access: reader,
+      response: SpendCapView,
+      handler: async ({ params }) => viewSpendCap(await requireSpendCap(db, params.id)),
+    }),
+    write({
+      id: 'spend_cap.delete',
+      method: 'DELETE',
+      path,
+      summary: 'Remove the daily spend cap',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const before = viewSpendCap(await removeSpendCap(tx, now, params.id));
+        const after = { ...before, deleted_at: now.toISOString() };
+        return {
+          body: {},
+          changes: [capChange(params.id, before, { before, after, event: 'spend_cap.deleted' })],
+        };
+      },
+    }),
+  ];
+}
+
+function capChange(orgId: string, { id }: SpendCapView, parts: Partial<Change>): Change {
+  return { tenantId: orgId, target: { kind: 'spend_cap', id }, ...parts };
+}
