@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { generateKey } from '../src/platform/http/key-format.ts';
+import { generateKey } from '../src/platform/http/routes/key-format.ts';
 
 export interface ServerProcess {
   readonly pid: number;

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { errorsMarkdown, operationGroups } from '../src/capabilities/integration/meta/index.ts';
 import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
-import { buildOpenApi } from '../src/platform/http/openapi.ts';
+import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
 import { forecastChart } from './forecast-chart.ts';
 import { settingsPage } from './settings-page.ts';

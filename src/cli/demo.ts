@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/settings.ts';
 import { history } from '../demo/history.ts';
 import { type Caller, setUp } from '../demo/setup.ts';
-import { scopes } from '../platform/http/access.ts';
+import { scopes } from '../platform/http/routes/access.ts';
 import { ApiRefusal, answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 

@@ -16,10 +16,16 @@ import { type Config, loadConfig } from '../config/settings.ts';
 import { refuseFields } from '../contract/refusal.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
-import { type Caller, type OrgRole, orgRoles, platformTenant, scopes } from '../platform/http/access.ts';
-import { generateKey } from '../platform/http/key-format.ts';
-import type { Change } from '../platform/http/route.ts';
-import { compileBody } from '../platform/http/validation.ts';
+import {
+  type Caller,
+  type OrgRole,
+  orgRoles,
+  platformTenant,
+  scopes,
+} from '../platform/http/routes/access.ts';
+import { generateKey } from '../platform/http/routes/key-format.ts';
+import type { Change } from '../platform/http/routes/route.ts';
+import { compileBody } from '../platform/http/routes/validation.ts';
 import { createIds } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import { openSecrets } from '../platform/secrets.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import type { Envelope } from '../contract/refusal.ts';
-import { literalUrl } from '../platform/http/local-url.ts';
+import { literalUrl } from '../platform/http/server/local-url.ts';
 
 /** Where the service is: as the command line says, or as the settings do. */
 export function serviceUrl(config: Config, given: string | undefined): string {

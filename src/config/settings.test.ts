@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { generateKey } from '../platform/http/key-format.ts';
+import { generateKey } from '../platform/http/routes/key-format.ts';
 import { deprecatedSettings, describeSettings, loadConfig, unknownSettings } from './settings.ts';
 
 test('every setting has a usable default', () => {

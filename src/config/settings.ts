@@ -4,8 +4,8 @@
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type AddressList, addressList, parseCidr } from '../platform/http/address.ts';
-import { isWellFormedKey } from '../platform/http/key-format.ts';
+import { type AddressList, addressList, parseCidr } from '../platform/http/message/address.ts';
+import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
 import { parseSecretsKey } from '../platform/secrets.ts';
 
 interface Setting<Value> {

@@ -1,8 +1,8 @@
 /** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
 import type { Readable } from 'node:stream';
 import type { Refusal } from '../contract/refusal.ts';
-import type { Credential } from '../platform/http/access.ts';
-import type { Ask, Examine, Question } from '../platform/http/ask.ts';
+import type { Ask, Examine, Question } from '../platform/http/pipeline/in-process-client.ts';
+import type { Credential } from '../platform/http/routes/access.ts';
 
 /** An answer that is no success, as the envelope tells it. */
 export class Refused extends Error {

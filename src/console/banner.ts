@@ -1,5 +1,5 @@
 /** What stands above every page of a visit that is not the org's own: who is here, why, and until when. */
-import type { Credential } from '../platform/http/access.ts';
+import type { Credential } from '../platform/http/routes/access.ts';
 import { time } from './format.ts';
 import { type Html, html } from './html.ts';
 

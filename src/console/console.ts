@@ -3,11 +3,11 @@
  * and as whoever is signed in, so what a person may see and do is decided where it is decided for keys.
  */
 import type { Refusal } from '../contract/refusal.ts';
-import type { Credential } from '../platform/http/access.ts';
-import type { Ask, Examine } from '../platform/http/ask.ts';
-import { assets } from '../platform/http/assets.ts';
-import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/page.ts';
-import { themeOf } from '../platform/http/theme.ts';
+import { assets } from '../platform/http/html/assets.ts';
+import { themeOf } from '../platform/http/html/theme.ts';
+import type { Ask, Examine } from '../platform/http/pipeline/in-process-client.ts';
+import type { Credential } from '../platform/http/routes/access.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/routes/page.ts';
 import { apiFor, Refused, refusedAs } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';

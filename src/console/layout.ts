@@ -1,8 +1,8 @@
 /** The frame around every page: skip link, menu, who is signed in, the switch between light and dark, what was just done. */
 import { Readable } from 'node:stream';
-import { assets } from '../platform/http/assets.ts';
-import type { PageAnswer } from '../platform/http/page.ts';
-import { type Theme, themes } from '../platform/http/theme.ts';
+import { assets } from '../platform/http/html/assets.ts';
+import { type Theme, themes } from '../platform/http/html/theme.ts';
+import type { PageAnswer } from '../platform/http/routes/page.ts';
 import { type Html, html, link, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup } from './navigation.ts';
 

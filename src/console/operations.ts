@@ -1,5 +1,5 @@
 /** The operations of the API that pages stand for: where each is found, and which of them a visitor may use. */
-import type { Question } from '../platform/http/ask.ts';
+import type { Question } from '../platform/http/pipeline/in-process-client.ts';
 import type { Api } from './api.ts';
 import type { Call, Denied, Screen, VisitedOrg } from './screen.ts';
 

@@ -1,6 +1,6 @@
 /** What a page of the console is, and what it may ask for and answer. */
-import type { Credential } from '../platform/http/access.ts';
-import type { Progress } from '../platform/http/route.ts';
+import type { Credential } from '../platform/http/routes/access.ts';
+import type { Progress } from '../platform/http/routes/route.ts';
 import type { Api, Refused, Stream } from './api.ts';
 import type { Html } from './html.ts';
 

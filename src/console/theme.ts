@@ -1,6 +1,7 @@
 /** The switch between light and dark. */
-import { type Page, redirectTo } from '../platform/http/page.ts';
-import { themeCookie, themeNamed } from '../platform/http/theme.ts';
+
+import { themeCookie, themeNamed } from '../platform/http/html/theme.ts';
+import { type Page, redirectTo } from '../platform/http/routes/page.ts';
 
 /** `returnPath` gives only pages of the console: what comes from a form must not lead anybody elsewhere. */
 export function themePage(returnPath: (asked: string | null) => string): Page {

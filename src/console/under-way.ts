@@ -3,7 +3,7 @@
  * answer at the end. It needs no script, and nothing is kept of the work, which lives and ends with the page that shows it.
  */
 import { refuse } from '../contract/refusal.ts';
-import type { Progress } from '../platform/http/route.ts';
+import type { Progress } from '../platform/http/routes/route.ts';
 import { count } from './format.ts';
 import { type Html, html } from './html.ts';
 

@@ -4,7 +4,7 @@ import { limitsOf } from '../../test/support/ledger-values.ts';
 import type { HoldResult } from '../ledger/ledger.ts';
 import { systemClock } from '../platform/clock.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
-import { parsePlainHead } from '../platform/http/plain-head.ts';
+import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
 import { createLog } from '../platform/log.ts';
 import { RouteCounts } from '../platform/request-counts.ts';
 import { createFastPath, type FastPathDependencies } from './fast-path.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { estimate, images, label, scopeFields, tokens } from '../ledger/scope.ts';
-import { choice, closed, id, nullable, timestamp } from '../platform/http/schemas.ts';
+import { choice, closed, id, nullable, timestamp } from '../platform/http/routes/schemas.ts';
 
 export const AskDecision = closed({
   model: label,

@@ -2,7 +2,7 @@
 
 import { Refusal, refuse, refuseAs, refuseField, refuseWith } from '../contract/refusal.ts';
 import type { Denial } from '../kernel/denial.ts';
-import { refuseErased } from '../platform/http/idempotency.ts';
+import { refuseErased } from '../platform/http/pipeline/idempotency.ts';
 import type { Replay } from './holds/hold-keys.ts';
 import type { Refused } from './posting.ts';
 

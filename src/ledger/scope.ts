@@ -1,7 +1,7 @@
 /** What a decision and a run say alike: what they are about, and what they may cost. */
 import { Type } from 'typebox';
 import type { Scope } from '../kernel/limits.ts';
-import { usd } from '../platform/http/schemas.ts';
+import { usd } from '../platform/http/routes/schemas.ts';
 import { holdSecondsMax } from './ledger.ts';
 
 /** What a limit or a report can be about: short enough to be indexed. */

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
-import { orgRoles, type Scope, scopes } from '../../src/platform/http/access.ts';
-import { generateKey } from '../../src/platform/http/key-format.ts';
-import type { Route } from '../../src/platform/http/route.ts';
+import { orgRoles, type Scope, scopes } from '../../src/platform/http/routes/access.ts';
+import { generateKey } from '../../src/platform/http/routes/key-format.ts';
+import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { signIn } from '../support/sign-in.ts';

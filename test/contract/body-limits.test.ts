@@ -1,7 +1,7 @@
 /** Every route takes the largest body that its schema allows, and none that is much larger. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bodyLimits, type Route } from '../../src/platform/http/route.ts';
+import { bodyLimits, type Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { largestBodyBytes } from '../support/largest-body.ts';

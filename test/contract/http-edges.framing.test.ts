@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createHttpServer } from '../../src/platform/http/server.ts';
+import { createHttpServer } from '../../src/platform/http/server/server.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-world.ts';
 import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';

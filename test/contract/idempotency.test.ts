@@ -3,7 +3,7 @@
  * status and bytes and `Idempotent-Replayed: true`, and refuses another body with 409.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '../../src/platform/http/route.ts';
+import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { signIn } from '../support/sign-in.ts';

@@ -1,6 +1,6 @@
 /** Every list can be sorted, and refuses an order that it does not have. */
 import { expect, test } from 'vitest';
-import { compileQuery } from '../../src/platform/http/validation.ts';
+import { compileQuery } from '../../src/platform/http/routes/validation.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 
 /** Sums over groups that the caller chooses, in the order of time and size: a report, and no list of a resource. */

@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorCatalog } from '../../src/contract/errors.ts';
-import { possibleErrors } from '../../src/platform/http/openapi.ts';
+import { possibleErrors } from '../../src/platform/http/routes/openapi.ts';
 import { createWorld, type World } from '../harness.ts';
 
 let world: World;

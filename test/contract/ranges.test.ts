@@ -1,7 +1,7 @@
 /** A value that is well formed and too large, negative or too late is `out_of_range`, on every route that takes one. */
 import type { TSchema } from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { compileBody, compileQuery } from '../../src/platform/http/validation.ts';
+import { compileBody, compileQuery } from '../../src/platform/http/routes/validation.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 
 interface Schema {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type ChainPlace, chained, chainStart } from '../../src/capabilities/compliance/audit/chain.ts';
 import { ndjsonLine } from '../../src/capabilities/compliance/audit/export-lines.ts';
 import { newPrivateKey, publicPemOf, tokenSigner } from '../../src/capabilities/compliance/audit/signing.ts';
-import { generateKey, isWellFormedKey } from '../../src/platform/http/key-format.ts';
+import { generateKey, isWellFormedKey } from '../../src/platform/http/routes/key-format.ts';
 import { readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { settingsOf, startPurser } from '../support/service-process.ts';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
 import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
-import { generateKey } from '../../src/platform/http/key-format.ts';
+import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { expectEachOnce, expectOnlyUnavailability, startLoad } from '../support/client-load.ts';
 import { eventually } from '../support/eventually.ts';

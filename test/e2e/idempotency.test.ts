@@ -1,6 +1,6 @@
 /** What an `Idempotency-Key` promises while the service lives. What it promises across faults: `idempotency-faults`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reserve } from '../../src/platform/http/idempotency.ts';
+import { reserve } from '../../src/platform/http/pipeline/idempotency.ts';
 import { oneEffect, orgEffects, readBooks } from '../support/books.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';

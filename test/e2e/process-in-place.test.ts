@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { generateKey } from '../../src/platform/http/key-format.ts';
+import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
 import type { DeprecationRegistry } from '../../src/contract/deprecations.ts';
 import { type ErrorCode, errorCatalog } from '../../src/contract/errors.ts';
-import { possibleErrors } from '../../src/platform/http/openapi.ts';
-import type { Route } from '../../src/platform/http/route.ts';
-import { compileBody, type Validator } from '../../src/platform/http/validation.ts';
+import { possibleErrors } from '../../src/platform/http/routes/openapi.ts';
+import type { Route } from '../../src/platform/http/routes/route.ts';
+import { compileBody, type Validator } from '../../src/platform/http/routes/validation.ts';
 
 export interface Answer {
   readonly status: number;

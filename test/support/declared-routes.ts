@@ -7,7 +7,7 @@ import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
-import type { Route } from '../../src/platform/http/route.ts';
+import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createIds } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createProcesses } from '../../src/platform/processes.ts';

@@ -1,5 +1,5 @@
 /** How many bytes the largest body takes that the schema of a route allows, written without spaces. */
-import type { Route } from '../../src/platform/http/route.ts';
+import type { Route } from '../../src/platform/http/routes/route.ts';
 
 /** The usual escape, such as `\u00e9`; clients that write ASCII alone escape every other character so. */
 const bytesPerCharacter = 6;

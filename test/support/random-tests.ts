@@ -35,7 +35,7 @@ const fastPathTitle = 'for random streams of bytes';
 
 export const randomTests = {
   'fast-path': {
-    file: 'src/platform/http/lane.test.ts',
+    file: 'src/platform/http/fast/fast-path.test.ts',
     projects: embedded,
     only: 'streams of bytes',
     seedsPerTurn: 1,
@@ -73,14 +73,14 @@ export const randomTests = {
     regressions: [],
   },
   json: {
-    file: 'src/platform/http/json.test.ts',
+    file: 'src/platform/http/message/json.test.ts',
     projects: embedded,
     seedsPerTurn: 50,
     seeds: cheap,
     regressions: [],
   },
   'json-survey': {
-    file: 'src/platform/http/json-survey.test.ts',
+    file: 'src/platform/http/message/json-survey.test.ts',
     projects: embedded,
     seedsPerTurn: 10,
     seeds: expensive,

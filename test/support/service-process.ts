@@ -1,7 +1,7 @@
 /** A service in a process of its own, spoken to over HTTP; every answer under `/v1` is held against the contract. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { generateKey } from '../../src/platform/http/key-format.ts';
+import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import { type Ending, type Spawned, spawnPurser } from './child-process.ts';
 import { checkAnswer } from './contract-check.ts';
 import type { Place } from './test-database.ts';

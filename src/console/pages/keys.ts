@@ -1,5 +1,5 @@
 /** Keys: who may call, with which role and scopes, and when each was last used. */
-import { orgRoles, outranks, type Role } from '../../platform/http/access.ts';
+import { orgRoles, outranks, type Role } from '../../platform/http/routes/access.ts';
 import { type Listed, Refused } from '../api.ts';
 import {
   askFirst,

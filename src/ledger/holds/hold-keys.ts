@@ -8,7 +8,11 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { canonicalJson } from '../../platform/canonical-json.ts';
 import type { Queryable } from '../../platform/db/database.ts';
-import { type CustomerDigest, erasedStatus, storedForDays } from '../../platform/http/idempotency.ts';
+import {
+  type CustomerDigest,
+  erasedStatus,
+  storedForDays,
+} from '../../platform/http/pipeline/idempotency.ts';
 import { seal, unseal } from '../../platform/sealing.ts';
 import type { Hold, HoldKey } from './hold.ts';
 

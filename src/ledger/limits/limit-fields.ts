@@ -7,7 +7,14 @@ import { refuseField } from '../../contract/refusal.ts';
 import { each } from '../../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import { periods } from '../../kernel/windows.ts';
-import { choice, type closed, nullable, timestamp, timezone, usd } from '../../platform/http/schemas.ts';
+import {
+  choice,
+  type closed,
+  nullable,
+  timestamp,
+  timezone,
+  usd,
+} from '../../platform/http/routes/schemas.ts';
 import { checkTimezone } from '../../platform/time-zone.ts';
 import type { LimitRow } from './limits.ts';
 

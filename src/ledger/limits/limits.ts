@@ -11,7 +11,7 @@ import {
   type PageOf,
   type SortFields,
   selectPage,
-} from '../../platform/http/list.ts';
+} from '../../platform/http/routes/list.ts';
 import { announceLimit } from './change-notifications.ts';
 
 export interface LimitRow {

@@ -8,8 +8,8 @@
 import { refuseWith } from '../../contract/refusal.ts';
 import { each, type Limit, type MatchField, type OrgLimits } from '../../kernel/limits.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
-import { type Caller, platformTenant } from '../../platform/http/access.ts';
-import type { Route } from '../../platform/http/route.ts';
+import { type Caller, platformTenant } from '../../platform/http/routes/access.ts';
+import type { Route } from '../../platform/http/routes/route.ts';
 import {
   allowed,
   type RateLimiter,

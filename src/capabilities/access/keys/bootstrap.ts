@@ -3,7 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { generateKey, keyDigest } from '../../../platform/http/key-format.ts';
+import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { type Minting, mintKey } from './keys.ts';
 import { minted } from './outcomes.ts';

@@ -6,9 +6,9 @@
  * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
  */
 import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
-import { type Credential, type CredentialOrg, residencyIn } from '../../../platform/http/access.ts';
-import { addressList } from '../../../platform/http/address.ts';
-import { isWellFormedKey, keyDigest } from '../../../platform/http/key-format.ts';
+import { addressList } from '../../../platform/http/message/address.ts';
+import { type Credential, type CredentialOrg, residencyIn } from '../../../platform/http/routes/access.ts';
+import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './notices.ts';
 import { type CredentialOrgRow, type CredentialRow, findKeyByDigest } from './queries.ts';

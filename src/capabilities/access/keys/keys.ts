@@ -3,9 +3,9 @@
 import type { FieldError } from '../../../contract/errors.ts';
 import { refuse, refuseFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { type Caller, outranks, type Role } from '../../../platform/http/access.ts';
-import { checkMayGrant } from '../../../platform/http/granting.ts';
-import { generateKey, keyDigest, keyHint } from '../../../platform/http/key-format.ts';
+import { type Caller, outranks, type Role } from '../../../platform/http/routes/access.ts';
+import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
+import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
 import { announceKeyChange } from './notices.ts';

@@ -1,6 +1,6 @@
 /** What a change of a key answers, and what it leaves in the audit log and the outbox. */
-import { platformTenant } from '../../../platform/http/access.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import { type NewKey, type Revocation, type Rotation, viewKey, viewMinted } from './keys.ts';
 
 function keyChange(key: { org_id: string | null; id: string }, parts: Partial<Change>): Change {

@@ -1,8 +1,8 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { checkMayGrant } from '../../../platform/http/granting.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { type Minting, mintKey, revokeKey, rotateKey, viewKey } from './keys.ts';
 import { minted, revoked, rotated } from './outcomes.ts';

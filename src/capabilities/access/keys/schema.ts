@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles, type Scope, scopes } from '../../../platform/http/access.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { orgRoles, type Scope, scopes } from '../../../platform/http/routes/access.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const overlapSecondsMax = 30 * 24 * 3_600;
 

@@ -5,8 +5,8 @@
  */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { OrgRole } from '../../../platform/http/access.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import type { OrgRole } from '../../../platform/http/routes/access.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { changeOf, isLastOwner, newMember } from './members.ts';

@@ -2,9 +2,9 @@
 import type { EventType } from '../../../contract/events.ts';
 import { refuse } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Caller, OrgRole } from '../../../platform/http/access.ts';
-import { checkMayGrantMembership } from '../../../platform/http/granting.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import type { Caller, OrgRole } from '../../../platform/http/routes/access.ts';
+import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { hasOtherOwner, insertMember, lockMember, type MemberRow, updateMember } from './queries.ts';

@@ -1,8 +1,8 @@
 /** The page behind a member's link. It asks before it uses the link up: programs that preview links open them too. */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { escapeHtml } from '../../../platform/http/html.ts';
-import { type Page, redirectTo } from '../../../platform/http/page.ts';
+import { escapeHtml } from '../../../platform/http/html/html.ts';
+import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { findOrg } from '../orgs/index.ts';
 import { consoleHome, openSession, type Sessions, showRefusal, signInAnswer } from '../sessions/index.ts';

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { OrgRole } from '../../../platform/http/access.ts';
-import { type Condition, type PageOf, selectPage } from '../../../platform/http/list.ts';
+import type { OrgRole } from '../../../platform/http/routes/access.ts';
+import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type MemberFilters, type MemberStatus, memberSorts } from './schema.ts';
 
 export interface MemberRow {

@@ -1,8 +1,8 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { checkMayGrantMembership } from '../../../platform/http/granting.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { MemberLinks } from './links.ts';
 import { changeOf, inviteMember, patchMember, removeMember, viewMember } from './members.ts';

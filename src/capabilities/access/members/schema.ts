@@ -1,7 +1,15 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles } from '../../../platform/http/access.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, partial, timestamp } from '../../../platform/http/schemas.ts';
+import { orgRoles } from '../../../platform/http/routes/access.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import {
+  choice,
+  closed,
+  id,
+  name,
+  nullable,
+  partial,
+  timestamp,
+} from '../../../platform/http/routes/schemas.ts';
 
 export const memberStatuses = ['invited', 'active', 'removed'] as const;
 export type MemberStatus = (typeof memberStatuses)[number];

@@ -1,7 +1,7 @@
 /** The addresses that an org's keys may be used from. */
 import { refuse, refuseFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { addressList, isListed, parseCidr } from '../../../platform/http/address.ts';
+import { addressList, isListed, parseCidr } from '../../../platform/http/message/address.ts';
 import { changeOrg, type OrgChange } from './orgs.ts';
 
 export interface AllowListRequest {

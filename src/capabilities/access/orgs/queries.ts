@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
 
 export type ResidencyMode = 'forward' | 'strict';

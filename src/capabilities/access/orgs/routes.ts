@@ -1,8 +1,8 @@
 import type { EventType } from '../../../contract/events.ts';
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { clearAllowList, putAllowList } from './ip-allow-list.ts';
 import { createOrg, type OrgChange, patchOrg, reinstateOrg, suspendOrg, viewOrg } from './orgs.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/list.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -10,7 +10,7 @@ import {
   reason,
   timestamp,
   timezone,
-} from '../../../platform/http/schemas.ts';
+} from '../../../platform/http/routes/schemas.ts';
 
 const slug = Type.String({
   minLength: 1,

@@ -6,10 +6,10 @@
 import { type Static, Type } from 'typebox';
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
-import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/access.ts';
-import { type Page, redirectTo } from '../../../platform/http/page.ts';
-import { type Route, write } from '../../../platform/http/route.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/routes/access.ts';
+import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
+import { type Route, write } from '../../../platform/http/routes/route.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import type { Appending } from '../../compliance/audit/index.ts';
 import { lockOrg } from '../orgs/index.ts';

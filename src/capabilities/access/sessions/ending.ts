@@ -1,8 +1,8 @@
 /** Ending sessions: one's own, and as an admin those of others. */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { type Caller, outranks } from '../../../platform/http/access.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
 import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
 

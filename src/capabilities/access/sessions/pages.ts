@@ -1,15 +1,15 @@
 /** Signing in with a key, and signing out. */
 import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import { escapeHtml } from '../../../platform/http/html/html.ts';
+import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import {
   type Credential,
   checkResidency,
   checkStanding,
   platformTenant,
-} from '../../../platform/http/access.ts';
-import type { AuthBackoff } from '../../../platform/http/auth-backoff.ts';
-import { escapeHtml } from '../../../platform/http/html.ts';
-import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/page.ts';
+} from '../../../platform/http/routes/access.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import { type Actor, type Appending, type Attempts, recordChange } from '../../compliance/audit/index.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { end } from './ending.ts';

@@ -1,6 +1,6 @@
 /** A sign-in that failed, as the audit log keeps it. */
 import type { Refusal } from '../../../contract/refusal.ts';
-import type { Visit } from '../../../platform/http/page.ts';
+import type { Visit } from '../../../platform/http/routes/page.ts';
 import type { Actor, Attempt } from '../../compliance/audit/index.ts';
 
 export function refusedSignIn(

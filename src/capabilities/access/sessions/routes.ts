@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { ownOnly, revokeSession } from './ending.ts';
 import { listSessions } from './queries.ts';
 import { SessionFilters, SessionView } from './schema.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles } from '../../../platform/http/access.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { orgRoles } from '../../../platform/http/routes/access.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 export const sessionMethods = ['key', 'link', 'invitation', 'oidc', 'saml'] as const;
 export type SessionMethod = (typeof sessionMethods)[number];

@@ -5,16 +5,16 @@
  */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
+import type { FoundSession, SessionFinder } from '../../../platform/http/pipeline/found-session.ts';
 import {
   type CallerSession,
   type Credential,
   type OrgRole,
   platformTenant,
   type Role,
-} from '../../../platform/http/access.ts';
-import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/cookies.ts';
-import type { FoundSession, SessionFinder } from '../../../platform/http/found-session.ts';
-import { memberScopes } from '../../../platform/http/granting.ts';
+} from '../../../platform/http/routes/access.ts';
+import { memberScopes } from '../../../platform/http/routes/granting.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { credentialOrg } from '../keys/index.ts';

@@ -1,8 +1,8 @@
 /** How the pages around signing in look: one box in the middle, in the console's look, nothing from anywhere else. */
-import { assets } from '../../../platform/http/assets.ts';
-import { escapeHtml, htmlDocument } from '../../../platform/http/html.ts';
-import type { PageAnswer, Visit } from '../../../platform/http/page.ts';
-import { themeOf } from '../../../platform/http/theme.ts';
+import { assets } from '../../../platform/http/html/assets.ts';
+import { escapeHtml, htmlDocument } from '../../../platform/http/html/html.ts';
+import { themeOf } from '../../../platform/http/html/theme.ts';
+import type { PageAnswer, Visit } from '../../../platform/http/routes/page.ts';
 
 /** Whose it is: it comes in the colors that were chosen in that browser. */
 export type Seen = Pick<Visit, 'headers'>;

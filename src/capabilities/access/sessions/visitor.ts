@@ -4,8 +4,8 @@ import {
   type Credential,
   checkResidency,
   checkStanding,
-} from '../../../platform/http/access.ts';
-import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/page.ts';
+} from '../../../platform/http/routes/access.ts';
+import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import { signInPath } from './return-path.ts';
 import type { Sessions } from './sessions.ts';
 

@@ -1,6 +1,6 @@
 /** From what an identity provider says of a person to what that gives them here. Pure. */
 import { type Refusal, refuse } from '../../../contract/refusal.ts';
-import { type OrgRole, outranks } from '../../../platform/http/access.ts';
+import { type OrgRole, outranks } from '../../../platform/http/routes/access.ts';
 import type { IdentityRules } from '../members/index.ts';
 import type { ConnectionRow } from './queries.ts';
 

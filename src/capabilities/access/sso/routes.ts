@@ -1,9 +1,9 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
-import { checkMayGrantMembership } from '../../../platform/http/granting.ts';
-import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed } from '../../../platform/http/schemas.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
+import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
 import { endFederated, endUnfederated } from '../sessions/index.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles } from '../../../platform/http/access.ts';
-import { choice, closed, name, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { orgRoles } from '../../../platform/http/routes/access.ts';
+import { choice, closed, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 export const ssoKinds = ['oidc', 'saml'] as const;
 export type SsoKind = (typeof ssoKinds)[number];

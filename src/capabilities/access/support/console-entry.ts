@@ -4,11 +4,11 @@
  * behind it, so what ends the support session ends the visit.
  */
 import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
-import { type Credential, checkStanding } from '../../../platform/http/access.ts';
-import type { AuthBackoff } from '../../../platform/http/auth-backoff.ts';
-import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/cookies.ts';
-import { escapeHtml } from '../../../platform/http/html.ts';
-import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/page.ts';
+import { escapeHtml } from '../../../platform/http/html/html.ts';
+import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
+import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
+import { type Credential, checkStanding } from '../../../platform/http/routes/access.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import { complaint, consoleHome, refusedAnswer, showRefusal, signInAnswer } from '../sessions/index.ts';
 import type { Impersonation } from './impersonation.ts';
 

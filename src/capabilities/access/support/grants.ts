@@ -4,8 +4,8 @@
  */
 import { refuse, refuseField } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { generateKey, keyDigest } from '../../../platform/http/key-format.ts';
-import type { Call, Change } from '../../../platform/http/route.ts';
+import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
+import type { Call, Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
 import {

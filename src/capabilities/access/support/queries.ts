@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type Condition, type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
 import {
   type AccessFilters,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { type Scope, scopes } from '../../../platform/http/access.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/schemas.ts';
+import { type Scope, scopes } from '../../../platform/http/routes/access.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 /**
  * With these an operator could let itself in for good, approve its own grants, or have events sent to a place of its own

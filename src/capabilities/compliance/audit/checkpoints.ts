@@ -3,7 +3,7 @@ import { Refusal, refuse } from '../../../contract/refusal.ts';
 import type { SharedClock } from '../../../platform/clock.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Job } from '../../../platform/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
 import { enqueueEvent } from '../../../platform/outbox.ts';

@@ -1,7 +1,7 @@
 /** What happened, recorded in the transaction that made it happen: an audit entry and, where others wait, an event. */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import { enqueueEvent } from '../../../platform/outbox.ts';
 import { type Appending, appendAudit } from './audit.ts';
 

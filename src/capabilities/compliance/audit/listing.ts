@@ -1,6 +1,6 @@
 /** Pages of the log and of its checkpoints. */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { viewCheckpoint } from './checkpoints.ts';
 import { type AuditRow, type CheckpointRow, entryOfRow, selectEntries } from './queries.ts';
 import {

@@ -1,7 +1,7 @@
 /** Which refused calls are worth an entry: those of somebody who tried what he may not do. */
 import type { ErrorCode } from '../../../contract/errors.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
-import type { RefusedCall } from '../../../platform/http/refused-call.ts';
+import type { RefusedCall } from '../../../platform/http/pipeline/refused-call.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Attempt } from './attempts.ts';
 
 const recorded = new Set<ErrorCode>([

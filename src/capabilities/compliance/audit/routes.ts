@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/database.ts';
-import type { Access } from '../../../platform/http/access.ts';
-import { publicRead, type Route, read, stream, write } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import type { Access } from '../../../platform/http/routes/access.ts';
+import { publicRead, type Route, read, stream, write } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Appending } from './audit.ts';
 import { makeCheckpoint, viewCheckpoint } from './checkpoints.ts';
 import { exportLog } from './export.ts';

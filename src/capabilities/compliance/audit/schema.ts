@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { outcomes } from './chain.ts';
 import { findingKinds } from './chain-check.ts';
 

@@ -1,8 +1,8 @@
 /** Verifies the chain of a tenant as it stands in the database. */
 import { refuseField } from '../../../contract/refusal.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
-import type { TellProgress } from '../../../platform/http/route.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
+import type { TellProgress } from '../../../platform/http/routes/route.ts';
 import { takingTurns } from '../../../platform/taking-turns.ts';
 import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';

@@ -7,7 +7,7 @@
 import { namePattern } from '../../../ledger/holds/customer-pseudonyms.ts';
 import { announceLimit } from '../../../ledger/limits/change-notifications.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type CustomerDigest, eraseAnswers } from '../../../platform/http/idempotency.ts';
+import { type CustomerDigest, eraseAnswers } from '../../../platform/http/pipeline/idempotency.ts';
 import { renamedPath } from '../audit/index.ts';
 
 export interface Batch {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/db/database.ts';
-import { booking, type Call, type Change, type Route, read } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { booking, type Call, type Change, type Route, read } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Log } from '../../../platform/log.ts';
 import {
   type ErasureDependencies,

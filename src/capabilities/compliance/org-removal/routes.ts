@@ -1,8 +1,8 @@
 import { refuse } from '../../../contract/refusal.ts';
 import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
-import { type Route, write } from '../../../platform/http/route.ts';
-import { closed } from '../../../platform/http/schemas.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { type Route, write } from '../../../platform/http/routes/route.ts';
+import { closed } from '../../../platform/http/routes/schemas.ts';
 import { revokeKeysOf } from '../../access/keys/index.ts';
 import { announceOrgChange, holdSlug, lockOrg, touchDirectory, viewOrg } from '../../access/orgs/index.ts';
 import { findPolicy } from '../retention/index.ts';

@@ -2,7 +2,7 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Page } from '../../../platform/http/page.ts';
+import type { Page } from '../../../platform/http/routes/page.ts';
 import { type DirectoryQuestion, tellDirectory } from './directory.ts';
 import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 

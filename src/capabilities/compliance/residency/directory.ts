@@ -3,8 +3,8 @@
  * says where a request belongs, never whether it may be served: that is for the home region to decide, each time.
  */
 import type { Database } from '../../../platform/db/database.ts';
-import type { Credential } from '../../../platform/http/access.ts';
-import { isWellFormedKey, keyDigest } from '../../../platform/http/key-format.ts';
+import type { Credential } from '../../../platform/http/routes/access.ts';
+import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import {
   type DirectoryKey,
   databaseNow,

@@ -14,8 +14,8 @@ import {
 } from '../../../../test/support/hostile-answers.ts';
 import type { Refusal } from '../../../contract/refusal.ts';
 import { systemClock } from '../../../platform/clock.ts';
-import { refusalReply } from '../../../platform/http/reply.ts';
-import { sendReply, sendStream } from '../../../platform/http/send.ts';
+import { refusalReply } from '../../../platform/http/message/reply.ts';
+import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
 import type { Job } from '../../../platform/jobs.ts';
 import { createLog } from '../../../platform/log.ts';
 import { createDirectorySync } from './directory-sync.ts';

@@ -2,9 +2,9 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Credential } from '../../../platform/http/access.ts';
-import type { Page } from '../../../platform/http/page.ts';
-import type { Regions } from '../../../platform/http/regions.ts';
+import type { Regions } from '../../../platform/http/pipeline/regions.ts';
+import type { Credential } from '../../../platform/http/routes/access.ts';
+import type { Page } from '../../../platform/http/routes/page.ts';
 import type { Job } from '../../../platform/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
 import { createDirectory } from './directory.ts';

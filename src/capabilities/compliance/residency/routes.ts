@@ -1,6 +1,6 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { changeOrg, findOrg } from '../../access/orgs/index.ts';
 import { viewResidency } from './residency.ts';
 import { PutResidency, ResidencyView } from './schema.ts';

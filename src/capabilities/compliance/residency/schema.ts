@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { choice, closed, nullable } from '../../../platform/http/schemas.ts';
+import { choice, closed, nullable } from '../../../platform/http/routes/schemas.ts';
 import { region } from '../../access/orgs/index.ts';
 
 const mode = choice(

@@ -8,8 +8,8 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
-import { breakageOf, isBroken, onBroken } from '../../../platform/http/body.ts';
-import { forwardHeader } from '../../../platform/http/regions.ts';
+import { breakageOf, isBroken, onBroken } from '../../../platform/http/message/body.ts';
+import { forwardHeader } from '../../../platform/http/pipeline/regions.ts';
 import { boundInterimResponses } from '../../../platform/outbound/interim-responses.ts';
 
 export interface SendingBounds {

@@ -1,6 +1,6 @@
 /** The retention policy of an org, and what was deleted by it. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { announcePolicy } from './notices.ts';
 import {
   deletedKinds,

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { findProgress, listRetentionRuns, putPolicy, viewPolicy } from './policies.ts';
 import { findPolicy } from './queries.ts';
 import {

@@ -1,8 +1,8 @@
 /** The life of an approval: asked for by whoever was refused, decided by somebody else, then used up or over. */
 import { refuse, refuseField } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import { isSameHolder } from '../../access/keys/index.ts';
 import { type ApprovalRow, findApproval, updateDecision } from './queries.ts';
 import type { ApprovalView, Approve } from './schema.ts';

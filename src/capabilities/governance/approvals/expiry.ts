@@ -2,7 +2,7 @@
 import type { SharedClock } from '../../../platform/clock.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Job } from '../../../platform/jobs.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { approvalChange } from './approvals.ts';

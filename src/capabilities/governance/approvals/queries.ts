@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ApprovalFilters, type ApprovalState, approvalSorts } from './schema.ts';
 
 /** What an approval is about: one rule, and who wants to do what. */

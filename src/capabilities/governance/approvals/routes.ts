@@ -1,7 +1,7 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { approvalChange, approve, deny, viewApproval } from './approvals.ts';
 import { findApproval, latestRuns, listApprovals } from './queries.ts';
 import { ApprovalDetail, ApprovalFilters, ApprovalView, Approve, Deny } from './schema.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { label } from '../../../ledger/scope.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'used'] as const;
 export type ApprovalState = (typeof approvalStates)[number];

@@ -2,8 +2,8 @@
 import type { FieldError } from '../../../contract/errors.ts';
 import { refuse, refuseFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
-import type { Change } from '../../../platform/http/route.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { endApprovalsOfRule } from '../approvals/index.ts';

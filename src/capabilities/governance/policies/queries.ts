@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type ListQuery, type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type ListQuery, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { SwitchedRule } from './rules.ts';
 import { type PolicyFilters, policySorts, versionSorts } from './schema.ts';
 

@@ -1,9 +1,16 @@
 import { refuse } from '../../../contract/refusal.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
-import { bodyLimits, booking, type Route, read, type Seal, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
+import {
+  bodyLimits,
+  booking,
+  type Route,
+  read,
+  type Seal,
+  write,
+} from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { draftRules } from './drafts.ts';
 import { explain } from './dry-run.ts';

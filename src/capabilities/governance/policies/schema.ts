@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { effects } from '../../../kernel/policy.ts';
 import { label, metadata, scopeFields, tags, tokens } from '../../../ledger/scope.ts';
-import { orgRoles } from '../../../platform/http/access.ts';
-import { listParameters } from '../../../platform/http/list.ts';
+import { orgRoles } from '../../../platform/http/routes/access.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -12,7 +12,7 @@ import {
   reason,
   timestamp,
   usd,
-} from '../../../platform/http/schemas.ts';
+} from '../../../platform/http/routes/schemas.ts';
 
 export const rulesPerOrgMax = 500;
 export const expressionLengthMax = 2_000;

@@ -2,7 +2,7 @@
 import type { Refusal } from '../../../contract/refusal.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs.ts';
 import { deleteBeyond, insertRefusals, type RefusalRow } from './queries.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Route, read } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import { type Route, read } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { listRefusals, type RefusalRow } from './queries.ts';
 import { RefusalFilters, RefusalView } from './schema.ts';
 

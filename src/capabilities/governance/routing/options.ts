@@ -6,7 +6,7 @@ import type { Candidate, Evaluated } from '../../../kernel/routing.ts';
 import type { Look } from '../../../ledger/ledger.ts';
 import { bookable } from '../../../ledger/postings/amount-range.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
-import type { Caller } from '../../../platform/http/access.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { KnownFacts, Latency, ListedPrice, Prices } from '../../spend/models/index.ts';
 import { noFacts } from '../../spend/models/index.ts';
 import { type Attempt, attemptFrom, type Objection, type PolicyGate } from '../policies/index.ts';

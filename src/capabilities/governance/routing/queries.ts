@@ -1,6 +1,6 @@
 import type { Objective } from '../../../kernel/routing.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type EvalFilters, evalSorts } from './schema.ts';
 
 export interface EvalRow {

@@ -1,5 +1,12 @@
-import { bodyLimits, type Change, decision, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import {
+  bodyLimits,
+  type Change,
+  decision,
+  type Route,
+  read,
+  write,
+} from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type DecisionDependencies, decideRoute } from './decisions.ts';
 import { recordEval, removeEval, requireEval, viewEval } from './evals.ts';

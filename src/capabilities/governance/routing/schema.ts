@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { objectives } from '../../../kernel/routing.ts';
 import { estimate, label, metadata, scopeFields, tags, tokens } from '../../../ledger/scope.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { capabilityWords, regionWords, word } from '../../spend/models/index.ts';
 
 const score = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });

@@ -1,5 +1,5 @@
 /** Detectors are few and the built-in ones have no rows, so their pages are made in memory. */
-import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/list.ts';
+import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import { type AnyRow, viewDetector } from './detectors.ts';
 import { type DetectorFilters, type DetectorView, detectorSorts } from './schema.ts';
 

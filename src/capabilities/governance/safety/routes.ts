@@ -1,6 +1,13 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { bodyLimits, booking, type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import {
+  bodyLimits,
+  booking,
+  type Change,
+  type Route,
+  read,
+  write,
+} from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   type AnyRow,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, partial } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, name, nullable, partial } from '../../../platform/http/routes/schemas.ts';
 import { patternCharactersMax } from './own-pattern.ts';
 import { wordCharactersMax, wordsMax } from './word-list.ts';
 

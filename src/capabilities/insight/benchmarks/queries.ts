@@ -1,5 +1,5 @@
 import { insertMany, type Queryable, type Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { Block, Candidate, Criteria } from './blocks.ts';
 import type { Figures } from './figures.ts';
 import { type CohortFilters, cohortSorts } from './schema.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { createCohort, removeCohort, requireCohort, viewCohort } from './cohorts.ts';
 import { putOwnParticipation, readParticipation } from './participation.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/list.ts';
-import { closed, id, name, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { metricNames } from './figures.ts';
 
 /** In your own words; upper and lower case are not told apart. */

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ScenarioChanges, type ScenarioFilters, scenarioSorts } from './scenario-schema.ts';
 
 export interface ScenarioRow {

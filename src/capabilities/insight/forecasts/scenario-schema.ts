@@ -1,8 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { teamsSearchedMax } from '../../../kernel/forecast/returns-curve.ts';
 import { label } from '../../../ledger/scope.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { closed, id, name, nullable, partial, timestamp, usd } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import {
+  closed,
+  id,
+  name,
+  nullable,
+  partial,
+  timestamp,
+  usd,
+} from '../../../platform/http/routes/schemas.ts';
 
 export const scenariosPerOrgMax = 100;
 const partsMax = 20;

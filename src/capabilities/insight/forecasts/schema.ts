@@ -3,7 +3,7 @@ import { qualities } from '../../../kernel/forecast/forecast.ts';
 import { methods } from '../../../kernel/forecast/models.ts';
 import { curveFamilies } from '../../../kernel/forecast/returns-curve.ts';
 import { label } from '../../../ledger/scope.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { ScenarioChanges } from './scenario-schema.ts';
 
 export const teamsMax = 1_000_000;

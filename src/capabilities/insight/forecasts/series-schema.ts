@@ -3,7 +3,7 @@ import { qualities } from '../../../kernel/forecast/forecast.ts';
 import { methods } from '../../../kernel/forecast/models.ts';
 import { limitKinds, units } from '../../../kernel/limits.ts';
 import { label } from '../../../ledger/scope.ts';
-import { choice, closed, nullable } from '../../../platform/http/schemas.ts';
+import { choice, closed, nullable } from '../../../platform/http/routes/schemas.ts';
 import { scopeFields } from './history.ts';
 import { measureNames } from './measures.ts';
 import { date, horizon } from './schema.ts';

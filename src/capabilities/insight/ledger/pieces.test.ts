@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Progress } from '../../../platform/http/route.ts';
+import type { Progress } from '../../../platform/http/routes/route.ts';
 import { inPieces, tellReading } from './pieces.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 /** Long stretches of the books are read in pieces, so that nobody waits for more than one of them. */
 import { performance } from 'node:perf_hooks';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
-import type { TellProgress } from '../../../platform/http/route.ts';
+import type { TellProgress } from '../../../platform/http/routes/route.ts';
 
 /** From `fromMs` up to, not including, `toMs`. */
 export interface TimeRange {

@@ -15,7 +15,7 @@ import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { CounterState, Inspection, Ledger } from '../../../ledger/ledger.ts';
 import { readOrgLimits } from '../../../ledger/limits/org-limits.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../../platform/db/database.ts';
-import type { TellProgress } from '../../../platform/http/route.ts';
+import type { TellProgress } from '../../../platform/http/routes/route.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
 import {

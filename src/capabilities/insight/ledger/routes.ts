@@ -1,8 +1,8 @@
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { booking, type Route, read } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { booking, type Route, read } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { extendHold, listHolds, voidHold } from './holds.ts';
 import { reconcile } from './reconciliation.ts';
 import {

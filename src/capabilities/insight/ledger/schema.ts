@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { limitKinds, units } from '../../../kernel/limits.ts';
 import { holdSecondsMax } from '../../../ledger/ledger.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const text = nullable(Type.String());
 /** As everywhere: money is a decimal string, everything else a number. */

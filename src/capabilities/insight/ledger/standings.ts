@@ -5,7 +5,7 @@ import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Standing } from '../../../ledger/limits/limit-usage.ts';
 import { type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/list.ts';
+import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { type LimitFilters, limitSorts, type StandingView } from './schema.ts';
 
 export interface StandingDependencies {

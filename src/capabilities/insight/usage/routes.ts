@@ -1,4 +1,4 @@
-import { type Route, read } from '../../../platform/http/route.ts';
+import { type Route, read } from '../../../platform/http/routes/route.ts';
 import { createUsageExport, type ExportDependencies } from './export.ts';
 import { UsageQuery, UsageView } from './schema.ts';
 import { readUsage } from './usage.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { label, tagCondition } from '../../../ledger/scope.ts';
-import { pageParameters } from '../../../platform/http/list.ts';
-import { choice, closed, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { pageParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { finishedStatuses } from '../../spend/runs/index.ts';
 
 /** Columns of the usage sums. */

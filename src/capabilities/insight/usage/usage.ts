@@ -4,8 +4,8 @@ import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/list.ts';
-import { isInstant } from '../../../platform/http/validation.ts';
+import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
+import { isInstant } from '../../../platform/http/routes/validation.ts';
 import { readPage } from './page.ts';
 import { findTimezone, type GroupsWanted } from './queries.ts';
 import type { GroupBy } from './rows.ts';

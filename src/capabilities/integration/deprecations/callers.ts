@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Credential, platformTenant } from '../../../platform/http/access.ts';
+import { type Credential, platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Job } from '../../../platform/jobs.ts';
 import { addCalls, type Calls } from './queries.ts';
 

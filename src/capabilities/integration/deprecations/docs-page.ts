@@ -4,7 +4,7 @@
  */
 import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type LedgerDeprecation, type Release, releases } from '../../../contract/releases.ts';
-import type { Page } from '../../../platform/http/page.ts';
+import type { Page } from '../../../platform/http/routes/page.ts';
 import { escapeHtml, htmlAnswer, inline } from '../meta/index.ts';
 import { anchorsOfOthers, type MigrationNote, migrationNotes } from './migration-notes.ts';
 

@@ -1,8 +1,8 @@
 import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/list.ts';
-import { publicRead, type Route, read } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import type { PageOf } from '../../../platform/http/routes/list.ts';
+import { publicRead, type Route, read } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Callers } from './callers.ts';
 import { type CallsRow, selectCalls } from './queries.ts';
 import {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/list.ts';
-import { closed, id, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 export const DeprecationEntry = closed({
   route: Type.String({ description: 'The template of the path. All methods of it are meant.' }),

@@ -2,7 +2,7 @@
 import { Counter, type Registry } from 'prom-client';
 import { type DeprecationHeaders, deprecationHeaders } from '../../../contract/deprecation-headers.ts';
 import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
-import type { Credential } from '../../../platform/http/access.ts';
+import type { Credential } from '../../../platform/http/routes/access.ts';
 import type { Callers } from './callers.ts';
 
 export interface SignalDependencies {

@@ -1,6 +1,6 @@
 /** The API reference at `/docs`, made from the OpenAPI document. */
-import type { Page } from '../../../platform/http/page.ts';
-import { rendered, renderedFrom } from '../../../platform/http/rendered.ts';
+import type { Page } from '../../../platform/http/routes/page.ts';
+import { rendered, renderedFrom } from '../../../platform/http/routes/rendered.ts';
 import { escapeHtml, type HtmlPage, htmlAnswer, inline, paragraphs } from './html.ts';
 
 interface Schema {

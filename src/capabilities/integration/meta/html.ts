@@ -2,8 +2,8 @@
  * The frame of the documentation's pages: plain HTML. They run no script and ask no other host for anything, so they work
  * behind the strictest network.
  */
-import { escapeHtml, htmlDocument } from '../../../platform/http/html.ts';
-import type { PageAnswer } from '../../../platform/http/page.ts';
+import { escapeHtml, htmlDocument } from '../../../platform/http/html/html.ts';
+import type { PageAnswer } from '../../../platform/http/routes/page.ts';
 
 export { escapeHtml };
 

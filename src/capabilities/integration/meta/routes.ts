@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { rendered, renderedFrom } from '../../../platform/http/rendered.ts';
-import { publicDocument, publicRead, type Route } from '../../../platform/http/route.ts';
+import { rendered, renderedFrom } from '../../../platform/http/routes/rendered.ts';
+import { publicDocument, publicRead, type Route } from '../../../platform/http/routes/route.ts';
 import { ErrorList, EventList, errorEntries, eventEntries } from './schema.ts';
 
 /** `openApi` is asked for at each request, because it describes all routes, these included. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { errorCatalog, errorCodes } from '../../../contract/errors.ts';
 import { eventKind, eventSchema, eventTypes } from '../../../contract/events.ts';
-import { choice, closed, page } from '../../../platform/http/schemas.ts';
+import { choice, closed, page } from '../../../platform/http/routes/schemas.ts';
 
 export const ErrorEntry = closed({
   code: Type.String(),

@@ -1,7 +1,7 @@
 /** Deliveries as their owners see them: what was tried, what came back; asked for again, one or many; and tests. */
 import { refuse, refuseField } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { decodeCursor, encodeCursor } from '../../../platform/http/list.ts';
+import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   type DeliveryRow,

@@ -1,7 +1,7 @@
 /** The statements about deliveries. Results are written by the hundred, one statement for all. */
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/list.ts';
-import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/list.ts';
+import type { PageOf } from '../../../platform/http/routes/list.ts';
+import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
 import type { Lane } from './lanes.ts';
 import type { AttemptView, DeliveryFailure, DeliveryFilters, DeliveryState } from './schema.ts';
 

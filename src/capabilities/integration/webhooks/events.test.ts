@@ -9,7 +9,7 @@ import { denialOf } from '../../../kernel/denial.ts';
 import { type Limit, windowOf } from '../../../kernel/limits.ts';
 import { createExhaustions } from '../../../ledger/limits/limit-events.ts';
 import { nobody } from '../../../ledger/limits/limit-usage.ts';
-import { compileBody } from '../../../platform/http/validation.ts';
+import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createIds } from '../../../platform/ids.ts';
 
 let world: World;

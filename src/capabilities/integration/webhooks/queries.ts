@@ -1,6 +1,6 @@
 /** The statements about subscriptions and secrets. Those about deliveries and lanes stand in files of their own. */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type SubscriptionFilters, type SubscriptionStatus, subscriptionSorts } from './schema.ts';
 
 export interface SubscriptionRow {

@@ -9,7 +9,7 @@ import {
 } from '../../../ledger/limits/limit-fields.ts';
 import { insertLimit, type LimitRow, listLimits, newLimit } from '../../../ledger/limits/limits.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import type { Condition, PageOf } from '../../../platform/http/list.ts';
+import type { Condition, PageOf } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   type BudgetFilters,

@@ -6,8 +6,8 @@ import {
 } from '../../../ledger/limits/limit-changes.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { budgetColumns, createBudget, listBudgets, viewBudget } from './budgets.ts';
 import { BudgetFilters, BudgetView, CreateBudget, PatchBudget } from './schema.ts';

@@ -6,8 +6,8 @@ import {
   spendingFields,
   viewedSpending,
 } from '../../../ledger/limits/limit-fields.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, partial } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, name, nullable, partial } from '../../../platform/http/routes/schemas.ts';
 
 export const scopeKinds = ['org', 'workflow', 'deployment', 'department'] as const;
 const scopeKind = choice(scopeKinds, 'The field of a run that the budget goes by; `org` counts every run.');

@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { putChainBudget, readChainBudget } from './chains.ts';
 import { ChainBudgetView, PutChainBudget } from './schema.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { countMax } from '../../../ledger/limits/limit-fields.ts';
-import { closed, nullable, partial, usd } from '../../../platform/http/schemas.ts';
+import { closed, nullable, partial, usd } from '../../../platform/http/routes/schemas.ts';
 
 const depthMax = 1_000_000;
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { positiveUsd, scopeValue, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
-import { listParameters } from '../../../platform/http/list.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -10,7 +10,7 @@ import {
   partial,
   timestamp,
   usd,
-} from '../../../platform/http/schemas.ts';
+} from '../../../platform/http/routes/schemas.ts';
 
 export const CreditPackView = closed({
   id,

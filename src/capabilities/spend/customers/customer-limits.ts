@@ -9,7 +9,7 @@ import {
 } from '../../../ledger/limits/limit-fields.ts';
 import { insertLimit, type LimitRow, listLimits, newLimit } from '../../../ledger/limits/limits.ts';
 import { isUniqueViolation, type Queryable, type Transaction } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/list.ts';
+import type { PageOf } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   type CreateCustomerLimit,

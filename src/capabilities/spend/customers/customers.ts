@@ -2,7 +2,7 @@
 import { each } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/list.ts';
+import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import { type CustomerStandingDependencies, customerStandings } from './customer-standings.ts';
 import type { CustomerFilters, CustomerView } from './schema.ts';
 

@@ -2,8 +2,8 @@ import type { Ledger } from '../../../ledger/ledger.ts';
 import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   changeCustomerLimit,

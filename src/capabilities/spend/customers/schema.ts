@@ -6,8 +6,8 @@ import {
   spendingFields,
   viewedSpending,
 } from '../../../ledger/limits/limit-fields.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, partial, usd } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, partial, usd } from '../../../platform/http/routes/schemas.ts';
 
 const customerId = Type.String({
   ...scopeValueOrEach,

@@ -1,6 +1,6 @@
 /** The models as a caller's org sees them. The prices are in memory, so their pages are made there too. */
 import { refuseField } from '../../../contract/refusal.ts';
-import type { PageOf } from '../../../platform/http/list.ts';
+import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { formatPercent } from './discount.ts';
 import { type ModelFacts, noFacts, viewFacts } from './facts.ts';
 import type { ListedPrice } from './prices.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type RateColumns, rateColumns } from './rates.ts';
 import { type ModelPriceFilters, type OrgPriceFilters, priceSorts } from './schema.ts';
 import type { Version } from './versions.ts';

@@ -1,8 +1,8 @@
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed, page } from '../../../platform/http/schemas.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
 import { type KnownFacts, noFacts, putModelFacts, viewFacts } from './facts.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { versionStatuses } from './versions.ts';
 
 export const modelLengthMax = 200;

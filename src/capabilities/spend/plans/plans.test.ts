@@ -9,7 +9,7 @@ import {
   refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
 
 let world: World;
 let org: TestOrg;

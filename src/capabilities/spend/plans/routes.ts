@@ -1,9 +1,9 @@
 import { refuse } from '../../../contract/refusal.ts';
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/access.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { assignPlan, createPlan, readOrgPlan, viewPlan } from './plans.ts';
 import { findPlan, listPlans } from './queries.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { countMax } from '../../../ledger/limits/limit-fields.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const entitlement = nullable(
   Type.Integer({ minimum: 0, maximum: countMax, description: 'Per calendar month. Null: not limited.' }),

@@ -1,7 +1,7 @@
 import { ofExistingOrg, requireOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { putPrepaid, readPrepaid, topUp, viewTopUp } from './prepaid.ts';
 import { listTopUps } from './queries.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { positiveUsd } from '../../../ledger/limits/limit-fields.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { closed, id, nullable, timestamp, usd } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const PrepaidView = closed({
   id: nullable(Type.String({ description: 'Null until the organization first pays in advance.' })),

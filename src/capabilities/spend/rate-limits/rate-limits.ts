@@ -13,7 +13,7 @@ import {
 } from '../../../ledger/limits/limits.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/list.ts';
+import type { PageOf } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkPolicies, type PolicyColumns, policyColumns, viewPolicy } from './policies.ts';
 import { type PolicyFilters, type PutRateLimits, policySorts, type RateLimitsView } from './schema.ts';

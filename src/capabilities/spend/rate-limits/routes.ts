@@ -1,6 +1,6 @@
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/route.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { viewPolicy } from './policies.ts';
 import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';

@@ -2,8 +2,16 @@ import { type Static, Type } from 'typebox';
 import { units } from '../../../kernel/limits.ts';
 import { countMax, scopeValueOrEach, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
 import { routeClasses } from '../../../ledger/limits/request-rates.ts';
-import { listParameters } from '../../../platform/http/list.ts';
-import { choice, closed, id, name, nullable, page, usdPattern } from '../../../platform/http/schemas.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import {
+  choice,
+  closed,
+  id,
+  name,
+  nullable,
+  page,
+  usdPattern,
+} from '../../../platform/http/routes/schemas.ts';
 
 const policiesMax = 100;
 const windowSecondsMax = 31_536_000;

@@ -4,7 +4,7 @@ import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Booking } from '../../../ledger/posting.ts';
 import { findKnown } from '../../../ledger/postings/ledger-writes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/access.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import { type Attempt, attemptFrom, type PolicyGate } from '../../governance/policies/index.ts';
 import { isDecided } from './drafts.ts';
 import type { RunDraft } from './queries.ts';

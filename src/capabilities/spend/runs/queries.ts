@@ -5,7 +5,7 @@ import type { Booked } from '../../../ledger/posting.ts';
 import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
 import { insertEach, type Queryable, senderOf, type Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/list.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 
 export interface RunRow {

@@ -1,7 +1,7 @@
 import { gateCodes } from '../../../contract/errors.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import { bodyLimits, booking, type Route, read } from '../../../platform/http/route.ts';
-import { page } from '../../../platform/http/schemas.ts';
+import { bodyLimits, booking, type Route, read } from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { createGiveWay } from './give-way.ts';
 import { listRuns } from './queries.ts';
 import { adjustRun, completeRun, createRun, createRuns, type RunDependencies, readRun } from './runs.ts';

@@ -9,7 +9,7 @@ import {
   tags,
   tokens,
 } from '../../../ledger/scope.ts';
-import { listParameters } from '../../../platform/http/list.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -19,7 +19,7 @@ import {
   signedUsd,
   timestamp,
   usd,
-} from '../../../platform/http/schemas.ts';
+} from '../../../platform/http/routes/schemas.ts';
 import { contentCharactersMax } from '../../governance/safety/index.ts';
 
 export const finishedStatuses = ['succeeded', 'failed', 'cancelled'] as const;

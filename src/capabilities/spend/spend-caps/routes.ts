@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/route.ts';
-import { closed } from '../../../platform/http/schemas.ts';
+import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { PutSpendCap, SpendCapView } from './schema.ts';
 import { putSpendCap, removeSpendCap, requireSpendCap, viewSpendCap } from './spend-caps.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { alertThresholds, viewedTimes, windowTimezone } from '../../../ledger/limits/limit-fields.ts';
-import { closed, id, usd } from '../../../platform/http/schemas.ts';
+import { closed, id, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const SpendCapView = closed({
   id,

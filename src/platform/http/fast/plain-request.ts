@@ -1,0 +1,68 @@
+/** A request that the lane has read whole. Node's messages are made of it only where something needs them. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import { type BodyRules, parseBody, tooLarge } from '../message/body.ts';
+import { type Incoming, type NodeMessages, sendByNode } from '../message/http-request.ts';
+import type { ParsedBody } from '../message/json.ts';
+import type { Reply, StreamedReply } from '../message/reply.ts';
+import type { RequestHead } from '../message/request-head.ts';
+import type { PlainHead } from './plain-head.ts';
+
+/** The connection that a plain request came by. */
+export interface PlainConnection {
+  readonly socket: Socket;
+  answer(status: number, headers: Reply['headers'], body: string): void;
+  /** From here on its answer goes through these. */
+  messagesOf(head: PlainHead, body: Buffer): NodeMessages;
+}
+
+export class PlainRequest implements Incoming, RequestHead {
+  readonly method: string;
+  readonly url: string;
+  readonly httpVersion = '1.1';
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: string[];
+  readonly socket: Socket;
+  readonly outcome: Promise<unknown> | undefined;
+  readonly #head: PlainHead;
+  readonly #body: Buffer;
+  readonly #connection: PlainConnection;
+  #messages: NodeMessages | undefined;
+
+  constructor(connection: PlainConnection, head: PlainHead, body: Buffer, outcome?: Promise<unknown>) {
+    this.method = head.method;
+    this.url = head.target;
+    // They belong to all requests with this head: nobody changes them.
+    this.headers = head.headers as IncomingHttpHeaders;
+    this.rawHeaders = head.rawHeaders as string[];
+    this.socket = connection.socket;
+    this.outcome = outcome;
+    this.#head = head;
+    this.#body = body;
+    this.#connection = connection;
+  }
+
+  get request(): RequestHead {
+    return this;
+  }
+
+  readBody(rules: BodyRules): ParsedBody {
+    if (this.#body.length > rules.limitBytes) {
+      throw tooLarge(rules.limitBytes);
+    }
+    return parseBody(this.#body, this.headers['content-type'], rules);
+  }
+
+  messages(): NodeMessages {
+    this.#messages ??= this.#connection.messagesOf(this.#head, this.#body);
+    return this.#messages;
+  }
+
+  send(reply: Reply | StreamedReply, headers: Reply['headers']): void {
+    if (this.#messages === undefined && typeof reply.body === 'string') {
+      this.#connection.answer(reply.status, headers, reply.body);
+    } else {
+      sendByNode(this.messages(), reply, headers);
+    }
+  }
+}

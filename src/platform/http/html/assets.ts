@@ -1,0 +1,48 @@
+/** The stylesheet, the script and the icon: served under names that change with their content, so browsers may keep them. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Page } from '../routes/page.ts';
+
+const directory = new URL('../../../../assets/', import.meta.url);
+
+interface Asset {
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+function asset(name: string, ending: string, contentType: string): Asset {
+  const body = readFileSync(new URL(`${name}.${ending}`, directory), 'utf8');
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
+  return { path: `/console/assets/${name}-${hash}.${ending}`, contentType, body };
+}
+
+export interface Assets {
+  readonly stylesheet: string;
+  readonly script: string;
+  readonly icon: string;
+  readonly pages: readonly Page[];
+}
+
+/** The console's, and those of the pages around signing in to it. */
+export const assets = readAssets();
+
+function readAssets(): Assets {
+  const stylesheet = asset('console', 'css', 'text/css; charset=utf-8');
+  const script = asset('console', 'js', 'text/javascript; charset=utf-8');
+  const icon = asset('icon', 'svg', 'image/svg+xml');
+  return {
+    stylesheet: stylesheet.path,
+    script: script.path,
+    icon: icon.path,
+    pages: [stylesheet, script, icon].map(({ path, contentType, body }) => ({
+      path,
+      handler: async () => ({
+        status: 200,
+        contentType,
+        body,
+        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+      }),
+    })),
+  };
+}

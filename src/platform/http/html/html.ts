@@ -1,0 +1,63 @@
+/** Frames of HTML pages: no script, nothing from any other host, every text escaped. */
+import { createHash } from 'node:crypto';
+import type { PageAnswer } from '../routes/page.ts';
+import type { Assets } from './assets.ts';
+import type { Theme } from './theme.ts';
+
+export interface HtmlDocument {
+  readonly status?: number;
+  readonly title: string;
+  /** For a look that has several. */
+  readonly theme?: Theme;
+  /** The text of a style, or the files of the console's. */
+  readonly look: { readonly style: string } | Pick<Assets, 'stylesheet' | 'icon'>;
+  /** HTML. */
+  readonly body: string;
+  /** More of the content security policy, such as `form-action 'self'`. */
+  readonly policy?: string;
+  readonly headers?: PageAnswer['headers'];
+}
+
+export function htmlDocument({
+  status = 200,
+  title,
+  theme = 'auto',
+  look,
+  body,
+  policy,
+  headers,
+}: HtmlDocument): PageAnswer {
+  return {
+    status,
+    contentType: 'text/html; charset=utf-8',
+    body: `<!doctype html><html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">${
+      'style' in look
+        ? `<style>${look.style}</style>`
+        : `<link rel="icon" href="${look.icon}" type="image/svg+xml"><link rel="stylesheet" href="${look.stylesheet}">`
+    }</head>
+<body>${body}</body></html>`,
+    headers: {
+      'content-security-policy': [
+        "default-src 'none'",
+        'style' in look
+          ? `style-src 'sha256-${createHash('sha256').update(look.style).digest('base64')}'`
+          : "style-src 'self'; img-src 'self'",
+        ...(policy === undefined ? [] : [policy]),
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+      // Not `no-referrer`: with that, browsers send our own forms with `Origin: null`, as if another site had sent them.
+      'referrer-policy': 'same-origin',
+      ...headers,
+    },
+  };
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}

@@ -1,0 +1,143 @@
+/**
+ * Finds the members of a body that must not be taken though the text is valid JSON: text that no store can hold, and what
+ * `JSON.parse` passes over in silence, namely a name that stands twice in one object and numbers that it rounds.
+ *
+ * Slow, as paths are built: asked only about bodies that may have such a member.
+ */
+import type { FieldError } from '../../../contract/errors.ts';
+import { isStableNumber } from './json-numbers.ts';
+import { endOfNumber, endOfString } from './json-survey.ts';
+
+export interface FaultRules {
+  /** Names the text when all of it is at fault. */
+  readonly whole: string;
+  /** The beginning of the names of its members. */
+  readonly path: string;
+}
+
+/** So that a body full of faults is not answered by one many times its size. */
+export const faultsMax = 10_000;
+/** Longer ones are cut off in the answer; a body could repeat megabytes of path for each of its values. */
+const pathMax = 400;
+const shownNameMax = 100;
+
+function memberPath(path: string, name: string): string {
+  if (path.length > pathMax) {
+    return path;
+  }
+  const short = name.length > pathMax ? name.slice(0, pathMax) : name;
+  return path === '' ? short : `${path}.${short}`;
+}
+
+function itemPath(path: string, index: number): string {
+  return path.length > pathMax ? path : `${path}[${index}]`;
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair, and a `__proto__` key is never meant well. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+export function findUnstorable(value: unknown, rules: FaultRules): FieldError[] {
+  const faults: FieldError[] = [];
+  addUnstorable(value, rules.path, rules.whole, faults);
+  return faults;
+}
+
+function addUnstorable(value: unknown, path: string, whole: string, faults: FieldError[]): void {
+  if (faults.length === faultsMax) {
+    return;
+  }
+  if (typeof value === 'string') {
+    if (!isStorable(value)) {
+      faults.push({
+        field: path,
+        code: 'invalid_value',
+        message: 'NUL and lone surrogates are not allowed.',
+      });
+    }
+  } else if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      addUnstorable(item, itemPath(path, index), whole, faults);
+    });
+  } else if (value !== null && typeof value === 'object') {
+    for (const [key, member] of Object.entries(value)) {
+      const field = memberPath(path, key);
+      if (key === '__proto__') {
+        faults.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
+      } else if (!isStorable(key)) {
+        faults.push({
+          field: path === '' ? whole : path,
+          code: 'invalid_value',
+          message: 'A name holds NUL or a lone surrogate.',
+        });
+      } else {
+        addUnstorable(member, field, whole, faults);
+      }
+    }
+  }
+}
+
+/** An object or a list that is open. */
+interface Open {
+  readonly path: string;
+  /** Undefined: it is a list. */
+  readonly names: Set<string> | undefined;
+  index: number;
+  /** The name whose value comes next; undefined: a name comes next. */
+  name: string | undefined;
+}
+
+/** Names that stand twice in one object, and numbers that are not kept as they are. `bytes` are valid JSON. */
+export function findPassedOver(bytes: Buffer, { whole, path }: FaultRules): FieldError[] {
+  const faults: FieldError[] = [];
+  const open: Open[] = [];
+  const pathHere = (): string => {
+    const inner = open.at(-1);
+    if (inner === undefined) {
+      return path;
+    }
+    return inner.names === undefined
+      ? itemPath(inner.path, inner.index)
+      : memberPath(inner.path, inner.name ?? '');
+  };
+  for (let at = 0; at < bytes.length && faults.length < faultsMax; at += 1) {
+    const character = String.fromCharCode(bytes[at] as number);
+    const inner = open.at(-1);
+    if (character === '{' || character === '[') {
+      const names = character === '{' ? new Set<string>() : undefined;
+      open.push({ path: pathHere(), names, index: 0, name: undefined });
+    } else if (character === '}' || character === ']') {
+      open.pop();
+    } else if (character === ',' && inner !== undefined) {
+      inner.index += 1;
+      inner.name = undefined;
+    } else if (character === '"') {
+      const end = endOfString(bytes, at + 1);
+      if (inner?.names !== undefined && inner.name === undefined) {
+        inner.name = JSON.parse(bytes.toString('utf8', at, end + 1)) as string;
+        if (inner.names.has(inner.name)) {
+          faults.push({ field: whole, code: 'invalid_json', message: repeated(inner.name) });
+        }
+        inner.names.add(inner.name);
+      }
+      at = end;
+    } else if (/[-\d]/.test(character)) {
+      const end = endOfNumber(bytes, at + 1);
+      if (!isStableNumber(bytes.toString('latin1', at, end))) {
+        faults.push({
+          field: pathHere(),
+          code: 'out_of_range',
+          message: 'This number cannot be stored exactly. Send it as a string.',
+        });
+      }
+      at = end - 1;
+    }
+  }
+  return faults;
+}
+
+function repeated(name: string): string {
+  const shown = name.length <= shownNameMax ? name : `${name.slice(0, shownNameMax)}…`;
+  return `The name ${JSON.stringify(shown)} appears more than once in one object.`;
+}

@@ -1,0 +1,189 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { seedsOf } from '../../../../test/support/seeds.ts';
+import type { Refusal } from '../../../contract/refusal.ts';
+import { parseJsonLines, parseJsonObject, parsePlainObject } from './json.ts';
+
+const { forAll } = seedsOf('json');
+
+const list = { field: 'runs', max: 3 };
+const parse = (text: string) => parseJsonObject(Buffer.from(text));
+const faultsIn = (text: string) => parse(text).faults.map(({ field, code }) => `${field} ${code}`);
+
+describe('lines', () => {
+  const runs = (text: string | Buffer) =>
+    (parseJsonLines(Buffer.from(text as Buffer), list).value as { runs: unknown[] }).runs;
+
+  test('are objects, whatever space is between them', () => {
+    expect(runs('\n \r\n {"a":1} \n\n\t{"b":\t2}\r\n\n')).toEqual([{ a: 1 }, { b: 2 }]);
+    expect(runs(Buffer.alloc(8_000_000, '\n'))).toEqual([]);
+  });
+
+  test('of too many, one too many is parsed', () => {
+    expect(runs('{}\n'.repeat(9))).toHaveLength(4);
+  });
+
+  test('that are at fault are listed, all of them', () => {
+    const { faults } = parseJsonLines(
+      Buffer.from('{"a":1\n{"a":1}\n[]\n{"a":1,"a":2,"b":{"c":1e400}}\n\xff', 'latin1'),
+      { field: 'runs', max: 10 },
+    );
+    expect(faults.map(({ field, code }) => `${field} ${code}`)).toEqual([
+      'runs[0] invalid_json',
+      'runs[2] invalid_type',
+      'runs[3] invalid_json',
+      'runs[3].b.c out_of_range',
+      'runs[4] invalid_body',
+    ]);
+  });
+
+  test('at fault are listed up to a number', () => {
+    const { faults } = parseJsonLines(Buffer.from('{\n'.repeat(5_000)), { field: 'runs', max: 5_000 });
+    expect(faults).toHaveLength(100);
+  });
+
+  test('share what a body may hold', () => {
+    const line = `{"a":[${Array(30_000).fill(1)}]}\n`;
+    const { faults } = parseJsonLines(Buffer.from(line.repeat(5)), { field: 'runs', max: 10 });
+    expect(faults).toMatchObject([{ field: 'runs[1]', code: 'invalid_body' }]);
+  });
+});
+
+describe('a name that stands twice in one object is a fault', () => {
+  test.each([
+    ['{"a":1,"a":1}', ['body invalid_json']],
+    ['{"a":1,"b":2,"\\u0061":3}', ['body invalid_json']],
+    ['{"a":[1,{"b":{"c":1,"c":2}}]}', ['body invalid_json']],
+    ['{"a":{"x":1},"a":{"x":1}}', ['body invalid_json']],
+    ['{"a":1,"a":2,"a":3,"b":{"b":1}}', ['body invalid_json', 'body invalid_json']],
+    ['{"":1,"":2}', ['body invalid_json']],
+    ['{"a":"a","b":["a","a"],"c":{"a":1},"d":{"a":1}}', []],
+    ['{"toString":1,"constructor":{"toString":2}}', []],
+    ['{"a":"\\",\\"a\\":1","b":":"}', []],
+  ])('%s', (text, faults) => {
+    expect(faultsIn(text)).toEqual(faults);
+  });
+
+  test('and is named, but not at any length', () => {
+    expect(parse('{"cost":1,"cost":2}').faults[0]?.message).toContain('"cost"');
+    const name = 'x'.repeat(100_000);
+    expect(parse(`{"${name}":1,"${name}":2}`).faults[0]?.message.length).toBeLessThan(200);
+  });
+
+  test('whatever the rest of the body is', () => {
+    const values = fc.jsonValue({ maxDepth: 4 });
+    forAll(
+      fc.property(
+        fc.dictionary(fc.string(), values, { minKeys: 1 }),
+        fc.nat(),
+        values,
+        (members, at, again) => {
+          const text = JSON.stringify(members);
+          expect(faultsIn(text).filter((fault) => fault.endsWith('invalid_json'))).toEqual([]);
+          const names = Object.keys(members);
+          const name = names[at % names.length] as string;
+          const twice = `${text.slice(0, -1)},${JSON.stringify(name)}:${JSON.stringify(again)}}`;
+          expect(faultsIn(twice)).toContain('body invalid_json');
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a number that would not come back as it is', () => {
+  test.each([
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '12345678901234567890',
+    '9007199254740993',
+    '0.1234567890123456789',
+    '5.00000000000000000001',
+    `1${'0'.repeat(500)}`,
+    '4.9e-324',
+  ])('is a fault of its field: %s', (number) => {
+    expect(faultsIn(`{"metadata":{"a":[0,${number}]}}`)).toEqual(['metadata.a[1] out_of_range']);
+    expect(faultsIn(`{"a":${number},"b":1}`)).toEqual(['a out_of_range']);
+  });
+
+  test.each([
+    '0',
+    '-0',
+    '1.0',
+    '1e2',
+    '1E+2',
+    '0.10',
+    '100e-2',
+    '0e999',
+    '1e21',
+    '9007199254740992',
+    '12345678901234567000',
+    '0.30000000000000004',
+    '0.10000000000000001',
+    '1.7976931348623157e308',
+    '5e-324',
+    '0.000000000000000000001',
+  ])('is no other way to write the same value: %s', (number) => {
+    expect(faultsIn(`{"a":${number}}`)).toEqual([]);
+  });
+
+  test('is never what this process writes', () => {
+    forAll(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+        expect(faultsIn(`{"a":${JSON.stringify(number)}}`)).toEqual([]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+test('a path of megabytes is not built for each fault', () => {
+  const deep = `{"${'x'.repeat(1_000_000)}":[${Array(1_000).fill('1e400')}]}`;
+  const { faults } = parse(deep);
+  expect(faults).toHaveLength(1_000);
+  expect(Math.max(...faults.map(({ field }) => field.length))).toBeLessThan(500);
+});
+
+describe('a plain object', () => {
+  const plain = (text: string) => parsePlainObject(Buffer.from(text));
+
+  test.each([
+    '{"model":"m","estimated_cost_usd":"0.01","input_tokens":12}',
+    '{ "model" : "gpt-4.1, é" ,\n "customer_id":null }',
+    '{}',
+  ])('is parsed: %s', (text) => {
+    expect(plain(text)).toEqual(JSON.parse(text));
+  });
+
+  test.each([
+    '{"a":"x","a":"y"}',
+    '{"a":1,"a":1}',
+    '{"a":"x","b":1,"a":null}',
+    '{"a":1e400}',
+    '{"a":12345678901234567890}',
+    '{"a":5.00000000000000000001}',
+    '{"a":1e-400}',
+    '{"a":[]}',
+    '{"a":{}}',
+    '{"a":"\\u0061"}',
+    '{"__proto__":1}',
+    '{"a":1',
+    '"a"',
+  ])('is left to the closer look: %s', (text) => {
+    expect(plain(text)).toBeUndefined();
+  });
+});
+
+test('a body of half a million names is refused before it is parsed', () => {
+  const names = Array.from({ length: 500_000 }, (_, i) => `"n${i}":0`).join();
+  const refused = (text: string) => {
+    try {
+      parse(text);
+    } catch (error) {
+      return ((error as Refusal).details as { fields: unknown[] }).fields;
+    }
+    return undefined;
+  };
+  expect(refused(`{"metadata":{${names}}}`)).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
+});

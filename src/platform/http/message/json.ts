@@ -1,0 +1,187 @@
+/**
+ * Parses JSON that came from outside: valid UTF-8, bounded, an object. Members that must not be taken are listed beside it,
+ * so that they are refused together with all that the schema finds.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { FieldError } from '../../../contract/errors.ts';
+import { Refusal, refuseField } from '../../../contract/refusal.ts';
+import { type FaultRules, faultsMax, findPassedOver, findUnstorable } from './json-errors.ts';
+import {
+  afterSpaces,
+  isSpent,
+  type JsonList,
+  type JsonTally,
+  newTally,
+  parseByItems,
+  surveyJson,
+} from './json-survey.ts';
+
+/** A body, and the members of it that must not be taken. */
+export interface ParsedBody {
+  readonly value: object;
+  readonly faults: readonly FieldError[];
+}
+
+export const noBody: ParsedBody = { value: {}, faults: [] };
+
+/** Where nearly all of it is one list, `list` says which. */
+export function parseJsonObject(bytes: Buffer, list?: JsonList): ParsedBody {
+  return parseObject(bytes, { whole: 'body', path: '', list, tally: newTally(list) });
+}
+
+/**
+ * A small body that needs no closer look: one flat object of plain text and short whole numbers, no name twice. Undefined:
+ * look closer, with `parseJsonObject`.
+ */
+export function parsePlainObject(bytes: Buffer): unknown {
+  const quotes = plainQuotes(bytes);
+  if (quotes === undefined) {
+    return undefined;
+  }
+  const text = bytes.toString('utf8');
+  // The first stands where the bytes were not UTF-8, or where it was sent as such.
+  if (text.includes('\ufffd') || text.includes('__proto__')) {
+    return undefined;
+  }
+  let value: Record<string, unknown>;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  // A name that stands twice has left quotes in the text that belong to no member of the value.
+  let quotesLeft = quotes;
+  for (const name in value) {
+    const member = value[name];
+    quotesLeft -= typeof member === 'string' ? 4 : 2;
+    if (typeof member === 'number' && !Number.isSafeInteger(member)) {
+      return undefined;
+    }
+  }
+  return quotesLeft === 0 ? value : undefined;
+}
+
+/** How many quotes there are; undefined where the text may be more than one flat object without escapes and fractions. */
+function plainQuotes(bytes: Buffer): number | undefined {
+  let quotes = 0;
+  let isInString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === 0x22) {
+      quotes += 1;
+      isInString = !isInString;
+    } else if (byte === 0x5c) {
+      return undefined;
+    } else if (!isInString) {
+      // A list, a second object, a fraction or an exponent; also `true` and `false`, which decisions do not have.
+      if (byte === 0x5b || (byte === 0x7b && quotes > 0) || byte === 0x2e || (byte | 0x20) === 0x65) {
+        return undefined;
+      }
+    }
+  }
+  return quotes;
+}
+
+/** So many lines at fault are listed; what is behind them is not looked at. A parser that fails is slower than one that does not. */
+export const faultyLinesMax = 100;
+
+/**
+ * One object a line. The lines are parsed where they lie: the body is not held a second time as text. Of too many lines only
+ * one too many is parsed, which is enough for them to be refused: millions would hold up everyone else.
+ */
+export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
+  const { field, max } = list;
+  const objects: unknown[] = [];
+  const faults: FieldError[] = [];
+  let faultyLines = 0;
+  const tally = newTally(list);
+  // Empty lines are no more than spaces, and there may be millions of these too.
+  let at = afterSpaces(bytes, 0);
+  while (at < bytes.length && objects.length <= max && faultyLines < faultyLinesMax && !isSpent(tally)) {
+    const newline = bytes.indexOf(0x0a, at);
+    const end = newline === -1 ? bytes.length : newline;
+    const name = `${field}[${objects.length}]`;
+    const line = parseLine(bytes.subarray(at, end), { whole: name, path: name, tally });
+    objects.push(line.value);
+    if (line.faults.length > 0) {
+      faults.push(...line.faults.slice(0, faultsMax - faults.length));
+      faultyLines += 1;
+    }
+    at = afterSpaces(bytes, end);
+  }
+  return { value: { [field]: objects }, faults };
+}
+
+/** A line that is no object at all is `null` in its place, which the schema refuses as well. */
+function parseLine(line: Buffer, rules: ParseRules): { value: object | null; faults: readonly FieldError[] } {
+  try {
+    return parseObject(line, rules);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'validation_failed') {
+      return { value: null, faults: (error.details as { fields: FieldError[] }).fields };
+    }
+    throw error;
+  }
+}
+
+interface ParseRules extends FaultRules {
+  readonly list?: JsonList | undefined;
+  readonly tally: JsonTally;
+}
+
+function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
+  const { whole, list, tally } = rules;
+  if (!isUtf8(bytes)) {
+    throw refuseField(whole, 'invalid_body', 'This is not valid UTF-8.');
+  }
+  // Before parsing: a parser would build millions of arrays before anyone could object.
+  const { excess, members, hasUnstableNumber, items } = surveyJson(bytes, list, tally);
+  if (excess !== undefined) {
+    throw refuseField(whole, 'invalid_body', excess);
+  }
+  let value: unknown;
+  try {
+    value = items === undefined ? JSON.parse(bytes.toString('utf8')) : parseByItems(bytes, items);
+  } catch {
+    throw refuseField(
+      whole,
+      'invalid_json',
+      bytes.length === 0 ? 'The body is empty.' : 'This is not valid JSON.',
+    );
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw refuseField(whole, 'invalid_type', 'This has to be a JSON object.');
+  }
+  const faults: FieldError[] = [];
+  // Of a name that stands twice the parser has kept one.
+  if (hasUnstableNumber || countMembers(value) !== members) {
+    faults.push(...findPassedOver(bytes, rules));
+  }
+  // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
+  if (bytes.includes('\\u') || bytes.includes('__proto__')) {
+    faults.push(...findUnstorable(value, rules));
+  }
+  return { value, faults };
+}
+
+/** Of this object and all within it. */
+function countMembers(value: object): number {
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (typeof item === 'object' && item !== null) {
+        count += countMembers(item);
+      }
+    }
+    return count;
+  }
+  const members = value as Record<string, unknown>;
+  for (const name in members) {
+    count += 1;
+    const member = members[name];
+    if (typeof member === 'object' && member !== null) {
+      count += countMembers(member);
+    }
+  }
+  return count;
+}

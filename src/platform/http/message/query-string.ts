@@ -1,0 +1,62 @@
+/** Parses a query string strictly: broken percent-encoding is refused, a repeated parameter stays several. */
+
+import type { FieldError } from '../../../contract/errors.ts';
+import { refuse } from '../../../contract/refusal.ts';
+import { isStorable } from './json-errors.ts';
+
+export interface ParsedQuery {
+  /** A repeated parameter is an array, which the schema refuses; one with a fault is left out. */
+  readonly values: Record<string, string | string[]>;
+  readonly faults: FieldError[];
+}
+
+/** More than any route or page has. A line of thousands would take longer to put together than the rest of the request. */
+const parametersMax = 100;
+
+export function checkParameterCount(text: string): void {
+  let count = 1;
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
+    count += 1;
+  }
+  if (count > parametersMax) {
+    throw refuse('bad_request', `The query string has more than ${parametersMax} parameters.`);
+  }
+}
+
+export function parseQueryString(text: string): ParsedQuery {
+  checkParameterCount(text);
+  const values: ParsedQuery['values'] = Object.create(null);
+  const faulty = new Set<string>();
+  for (const pair of text.split('&')) {
+    if (pair === '') {
+      continue;
+    }
+    const equals = pair.indexOf('=');
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
+    const value = equals === -1 ? '' : decode(pair.slice(equals + 1));
+    const before = values[name];
+    values[name] = before === undefined ? value : [before, value].flat();
+    if (!isStorable(value) || !isStorable(name)) {
+      faulty.add(name);
+    }
+  }
+  for (const name of faulty) {
+    delete values[name];
+  }
+  const faults = [...faulty].map(
+    (field): FieldError => ({
+      field,
+      code: 'invalid_value',
+      message: 'NUL and lone surrogates are not allowed.',
+    }),
+  );
+  return { values, faults };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw refuse('bad_request', 'The query string is not properly percent-encoded.');
+  }
+}

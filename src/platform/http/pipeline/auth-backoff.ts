@@ -1,0 +1,45 @@
+/**
+ * Slows down guessing: an address that presented too many bad tokens in a minute gets 429 instead of 401.
+ * Only failures are counted and only failures are refused, so a good key from the same address still works.
+ */
+import type { Clock } from '../../clock.ts';
+import { addressBlock } from '../message/address.ts';
+
+const windowMs = 60_000;
+const addressesMax = 10_000;
+
+export class AuthBackoff {
+  readonly #attempts: number;
+  readonly #clock: Clock;
+  readonly #failures = new Map<string, { count: number; readonly endsAtMs: number }>();
+
+  constructor(attempts: number, clock: Clock) {
+    this.#attempts = attempts;
+    this.#clock = clock;
+  }
+
+  /** Counts a failure. Returns the seconds to wait if this address has failed too often. */
+  failed(address: string): number | undefined {
+    const nowMs = this.#clock.now().getTime();
+    const block = addressBlock(address);
+    let failures = this.#failures.get(block);
+    if (failures === undefined || failures.endsAtMs <= nowMs) {
+      failures = { count: 0, endsAtMs: nowMs + windowMs };
+      this.#failures.delete(block);
+      this.#makeRoom();
+      this.#failures.set(block, failures);
+    }
+    failures.count += 1;
+    return failures.count > this.#attempts
+      ? Math.max(1, Math.ceil((failures.endsAtMs - nowMs) / 1_000))
+      : undefined;
+  }
+
+  /** A Map keeps insertion order, so the first entry is the one whose minute ends first. */
+  #makeRoom(): void {
+    if (this.#failures.size >= addressesMax) {
+      const [oldest] = this.#failures.keys();
+      this.#failures.delete(oldest ?? '');
+    }
+  }
+}

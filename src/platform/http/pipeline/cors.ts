@@ -1,0 +1,38 @@
+/** Cross-origin calls from browsers, for configured origins only. */
+import type { RequestHead } from '../message/request-head.ts';
+
+/** What a script in a browser may read of an answer, beside its status and body. */
+const exposedHeaders = [
+  'x-svc-trace-id',
+  'Retry-After',
+  'Idempotent-Replayed',
+  'Deprecation',
+  'Sunset',
+  'Link',
+];
+const preflightSeconds = '600';
+
+export type Headers = Record<string, string>;
+
+/** What a response to this origin carries; undefined when the origin is not a configured one. */
+export function corsHeaders(request: RequestHead, origins: readonly string[]): Headers | undefined {
+  const { origin } = request.headers;
+  if (origin === undefined || !origins.includes(origin)) {
+    return undefined;
+  }
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': exposedHeaders.join(', '),
+    vary: 'Origin',
+  };
+}
+
+export function isPreflight(request: RequestHead): boolean {
+  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+}
+
+export const preflightHeaders: Headers = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+  'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
+  'access-control-max-age': preflightSeconds,
+};

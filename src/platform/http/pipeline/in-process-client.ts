@@ -1,0 +1,125 @@
+/**
+ * The API, asked from within this process: a page of the console on behalf of its visitor. It answers like a socket would, so
+ * who may do what, what is valid and what is written to the audit log has one home.
+ */
+import { Refusal, refuse } from '../../../contract/refusal.ts';
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import { parseJsonObject } from '../message/json.ts';
+import { logged, type Reply, refusalReply, type StreamedReply } from '../message/reply.ts';
+import type { Credential } from '../routes/access.ts';
+import type { Route } from '../routes/route.ts';
+import type { Router } from '../routes/router.ts';
+import { type AnswerRoute, type Asked, admit } from './answer-route.ts';
+import { stillAdmitted } from './long-stream.ts';
+import type { TellRefused } from './refused-call.ts';
+import { onRecord, type RecordImpersonated } from './support-session.ts';
+
+export interface Question {
+  readonly credential: Credential;
+  readonly foundAt: Date;
+  /** Looks for it anew, where it was found a while ago, and while the answer lasts. */
+  findAgain(now: Date): Promise<Credential | undefined>;
+  readonly address: string;
+  readonly traceId: string;
+  readonly method: Route['method'];
+  /** With its query string. */
+  readonly path: string;
+  readonly body?: object;
+  /** The `Idempotency-Key` of a write, such as a form that a browser may send again. */
+  readonly idempotencyKey?: string | undefined;
+  /** Told how far it is, where the answer takes long to find. */
+  readonly onProgress?: Asked['onProgress'];
+}
+
+export type Ask = (question: Question) => Promise<Reply | StreamedReply>;
+
+/**
+ * Why a caller may not use a route, by its role, scopes and grant; undefined: it may. Decided from the declaration alone:
+ * nothing is called, counted or recorded.
+ */
+export type Examine = (
+  question: Pick<Question, 'credential' | 'address' | 'method' | 'path'>,
+) => Refusal | undefined;
+
+export function createExamine({ router, clock }: Pick<AskDependencies, 'router' | 'clock'>): Examine {
+  return ({ credential, address, method, path }) => {
+    const match = router.find(method, path);
+    if (match instanceof Refusal || match.endpoint.kind === 'page') {
+      return refuse('not_found', 'There is no such route.');
+    }
+    try {
+      admit(credential, match.endpoint.route, match, { address, now: clock.now() });
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refusal) {
+        return error;
+      }
+      throw error;
+    }
+  };
+}
+
+export interface AskDependencies {
+  readonly router: Router;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly answerRoute: AnswerRoute;
+  readonly tellRefused: TellRefused;
+  readonly recordImpersonated: RecordImpersonated;
+}
+
+export function createAsk(deps: AskDependencies): Ask {
+  const { router, clock, log, answerRoute, tellRefused } = deps;
+  return async (question) => {
+    const { credential, foundAt, findAgain, address, traceId, method, path, body, onProgress } = question;
+    const { idempotencyKey } = question;
+    const match = router.find(method, path);
+    try {
+      if (match instanceof Refusal) {
+        throw match;
+      }
+      const { endpoint } = match;
+      if (endpoint.kind === 'page') {
+        throw refuse('not_found', 'There is no such route.');
+      }
+      const now = clock.now();
+      const { route } = endpoint;
+      const examine = (found: Credential, at: Date) => admit(found, route, match, { address, now: at });
+      const isStillAdmitted = stillAdmitted({ clock, foundAt, find: findAgain, examine });
+      await isStillAdmitted();
+      const reply = await answerRoute(endpoint, {
+        address,
+        traceId,
+        now,
+        match,
+        caller:
+          credential.support === undefined
+            ? examine(credential, now)
+            : await onRecord(
+                deps.recordImpersonated,
+                credential,
+                { route, method, url: path, address, traceId, now },
+                () => examine(credential, now),
+              ),
+        stillAdmitted: isStillAdmitted,
+        // By way of its text, so that it is held against the same rules.
+        readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
+        keyLines: idempotencyKey === undefined ? [] : [idempotencyKey],
+        onProgress,
+      });
+      // With the page's trace id: what a page has asked is found beside the page itself. It may name a person, so it is
+      // told to nobody who has not asked for every detail.
+      log.trace({ traceId, method, path, status: reply.status }, 'asked from within');
+      return reply;
+    } catch (error) {
+      const refusal = logged(log, error, traceId);
+      if (!(match instanceof Refusal) && match.endpoint.kind === 'route') {
+        const { route } = match.endpoint;
+        tellRefused({ refusal, route, params: match.params, credential, address, traceId, at: clock.now() });
+      }
+      log.trace({ traceId, method, path, status: refusal.status }, 'asked from within');
+      return refusalReply(refusal);
+    }
+  };
+}

@@ -1,0 +1,16 @@
+/** A call that was refused to somebody who is known, for whoever keeps a record of attempts. */
+import type { Refusal } from '../../../contract/refusal.ts';
+import type { Credential } from '../routes/access.ts';
+import type { Route } from '../routes/route.ts';
+
+export interface RefusedCall {
+  readonly refusal: Refusal;
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+  readonly credential: Credential;
+  readonly address: string;
+  readonly traceId: string;
+  readonly at: Date;
+}
+
+export type TellRefused = (call: RefusedCall) => void;

@@ -1,0 +1,114 @@
+/**
+ * Answers a write: one transaction for the change, its audit entries, its events and its stored answer, and one effect
+ * per `Idempotency-Key`.
+ */
+import type { Database, Transaction } from '../../db/database.ts';
+import type { Faults } from '../../faults.ts';
+import type { Log } from '../../log.ts';
+import { jsonReply, type Reply } from '../message/reply.ts';
+import type { Call, Change, Route } from '../routes/route.ts';
+import { type CustomerDigest, checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
+
+export interface WriterDependencies {
+  readonly db: Database;
+  readonly log: Log;
+  readonly faults: Faults;
+  readonly settings: { readonly idempotencyTakeoverSeconds: number };
+  readonly customerDigest: CustomerDigest;
+  /** Writes a change's audit entry and events, in the change's transaction. */
+  recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
+}
+
+/** What changes something: in a transaction of its own that is made here, or in one that it shares with others. */
+export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' | 'document' }>;
+type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
+type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
+type StoreAnswer = (tx: Transaction, text: string) => Promise<void>;
+
+/** `keyLines` are the values of the `Idempotency-Key` header as they were sent; none where there is no such header. */
+type Writer = (route: Route, run: WriteRun, call: Call, keyLines: readonly string[]) => Promise<Reply>;
+
+const replayedHeader = { 'idempotent-replayed': 'true' };
+
+export function createWriter(deps: WriterDependencies): Writer {
+  const { db, log, faults, settings, recordChange, customerDigest } = deps;
+  async function answerWrite(
+    route: Route,
+    run: WriteRun,
+    call: Call,
+    keyLines: readonly string[],
+  ): Promise<Reply> {
+    if (run.kind === 'decision') {
+      await faults('handler', route.id);
+      const key = keyLines.length === 0 ? undefined : checkIdempotencyKey(keyLines);
+      const { text, replayed } = await run.handler(call, key);
+      return jsonReply(route.success, text, replayed ? replayedHeader : {});
+    }
+    if (keyLines.length === 0) {
+      return jsonReply(route.success, await perform(route, run, call));
+    }
+    const reserved = await reserve(
+      db,
+      {
+        caller: call.caller,
+        method: route.method,
+        path: { template: route.path, params: call.params },
+        query: call.query,
+        body: call.body,
+        key: checkIdempotencyKey(keyLines),
+      },
+      settings.idempotencyTakeoverSeconds,
+    );
+    if (reserved.kind === 'replay') {
+      return jsonReply(reserved.answer.status, reserved.answer.body, replayedHeader);
+    }
+    const { reservation } = reserved;
+    try {
+      const text = await perform(route, run, call, (tx, body) =>
+        storeAnswer(tx, reservation, { status: route.success, body }, customerDigest),
+      );
+      return jsonReply(route.success, text);
+    } catch (error) {
+      // If even this fails, the reservation grows old and is taken over.
+      await release(db, reservation).catch((err) =>
+        log.warn({ traceId: call.traceId, err }, 'a key stays reserved'),
+      );
+      throw error;
+    }
+  }
+
+  async function perform(route: Route, run: OneEffectRun, call: Call, store?: StoreAnswer): Promise<string> {
+    await faults('handler', route.id);
+    const text =
+      run.kind === 'write'
+        ? await commit(route, run.handler, call, store)
+        : textOf(route, await run.handler(call, store && ((tx, body) => store(tx, textOf(route, body)))));
+    await faults('write.after_commit', route.id);
+    return text;
+  }
+
+  /** The change, its audit entries, its events and its stored answer: one transaction. Returns the answer's text. */
+  async function commit(
+    route: Route,
+    handler: WriteHandler,
+    call: Call,
+    store: StoreAnswer | undefined,
+  ): Promise<string> {
+    return db.transaction(async (tx) => {
+      const { body, changes } = await handler(call, tx);
+      for (const change of changes) {
+        await recordChange(tx, call, route.id, change);
+      }
+      const text = textOf(route, body);
+      await store?.(tx, text);
+      await faults('write.before_commit', route.id);
+      return text;
+    });
+  }
+
+  return answerWrite;
+}
+
+function textOf({ response }: Route, body: unknown): string {
+  return response === undefined ? '' : JSON.stringify(body);
+}

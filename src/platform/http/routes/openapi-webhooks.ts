@@ -1,0 +1,63 @@
+/** OpenAPI's `webhooks`: what the service sends to subscriptions, made from the event catalog. */
+import { eventKind, eventSchema, eventTypes } from '../../../contract/events.ts';
+import { eventVersionHeader, signatureHeader } from '../../../contract/webhook-signing.ts';
+
+type Json = Record<string, unknown>;
+
+export function describeWebhooks(): Json {
+  return Object.fromEntries(
+    eventTypes.map((type) => {
+      const { meaning, example } = eventKind(type);
+      return [
+        type,
+        {
+          post: {
+            operationId: `event.${type}`,
+            summary: meaning,
+            tags: ['webhooks'],
+            security: [],
+            parameters,
+            requestBody: {
+              required: true,
+              content: {
+                'application/json': {
+                  schema: eventSchema(type),
+                  example: {
+                    id: 'evt_01hzy4t0000000000000000000',
+                    type,
+                    created_at: '2026-11-15T12:00:00.000Z',
+                    org_id: 'org_01hzy4t0000000000000000000',
+                    data: example,
+                  },
+                },
+              },
+            },
+            responses: {
+              '2XX': { description: 'Received. Anything else, a redirect too, is tried again later.' },
+              '410': { description: 'Not wanted any more: disables the subscription.' },
+            },
+          },
+        },
+      ];
+    }),
+  );
+}
+
+const parameters = [
+  {
+    name: signatureHeader,
+    in: 'header',
+    required: true,
+    description:
+      "HMAC-SHA256 in lowercase hex. `t=<Unix seconds>,v1=<hex>` over `t`, a dot and the raw body, keyed with the subscription's " +
+      "secret (twice `v1=` while a rotation overlaps). Deprecated: `v1=<hex>` over the raw body, keyed with the org's secret.",
+    schema: { type: 'string' },
+  },
+  {
+    name: eventVersionHeader,
+    in: 'header',
+    required: true,
+    description: "`2` where the subscription's own secret signs, `1` where the org's does.",
+    schema: { type: 'string', enum: ['1', '2'] },
+  },
+];

@@ -1,0 +1,307 @@
+/** The OpenAPI 3.1 document, made from the route declarations and the error catalog. */
+import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
+import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/errors.ts';
+import { describeWebhooks } from './openapi-webhooks.ts';
+import type { Route } from './route.ts';
+
+export interface ApiInfo {
+  readonly version: string;
+  readonly baseUrl: string;
+  readonly docsUrl: string;
+  /** What each group of operations (the first part of their ids) is about. */
+  readonly groups: Readonly<Record<string, string>>;
+  readonly deprecations: Pick<DeprecationRegistry, 'find' | 'list'>;
+}
+
+type Json = Record<string, unknown>;
+
+const sessionCookie = '__Host-purser_session';
+
+/**
+ * Built again only when it would say something else: anyone may ask for it, and it is expensive. What was built is the same
+ * object until then, so that others can keep what they make of it.
+ */
+export function rememberedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
+  let made: { readonly told: string; readonly document: Json } | undefined;
+  return () => {
+    const { baseUrl, docsUrl, deprecations } = info();
+    const told = JSON.stringify([baseUrl, docsUrl, deprecations.list()]);
+    made = made?.told === told ? made : { told, document: buildOpenApi(routes(), info()) };
+    return made.document;
+  };
+}
+
+export function buildOpenApi(
+  routes: readonly Route[],
+  { version, baseUrl, docsUrl, groups, deprecations }: ApiInfo,
+): Json {
+  const possible = new Set(routes.flatMap(possibleErrors));
+  const codes = errorCodes.filter((code) => possible.has(code));
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const item = paths[route.path] ?? {};
+    item[route.method.toLowerCase()] = operation(route, deprecations.find(route.path));
+    paths[route.path] = item;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Purser',
+      version,
+      description: 'Control of what AI costs.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    externalDocs: { url: docsUrl },
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: groups[name] })),
+    paths,
+    webhooks: describeWebhooks(),
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie,
+          description:
+            'A session of the console. Over plain HTTP the cookie is called `purser_session`. A request that changes ' +
+            'something has to come from a page of the service itself. A bearer token wins over the cookie.',
+        },
+      },
+      schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code)])),
+      headers: {
+        TraceId: {
+          description: 'Locates the request in the logs of the service.',
+          schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+        },
+        Replayed: {
+          description:
+            '`true` when the answer of an earlier request with the same `Idempotency-Key` is repeated.',
+          schema: { type: 'string' },
+        },
+        Authenticate: { description: 'How to authenticate.', schema: { type: 'string' } },
+        RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+        ...(routes.some(({ path }) => deprecations.find(path) !== undefined) && deprecationHeaderSchemas),
+      },
+    },
+  };
+}
+
+/** Every code that a route can answer: its own, and those of the pipeline in front of it. */
+export function possibleErrors(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>(['bad_request', 'internal', 'service_unavailable', ...route.errors]);
+  const add = (...more: ErrorCode[]) => {
+    for (const code of more) {
+      codes.add(code);
+    }
+  };
+  if (route.access.kind !== 'public') {
+    add(
+      'unauthorized',
+      'session_revoked',
+      'key_expired',
+      'gone',
+      'ip_not_allowed',
+      'org_suspended',
+      'residency_violation',
+      'support_scope_denied',
+      'forbidden',
+      'rate_limited',
+    );
+  }
+  if (route.access.kind === 'org' || route.access.kind === 'operator_or_admin') {
+    add('missing_scope');
+  }
+  if (route.path.includes('{')) {
+    add('not_found');
+  }
+  // A query parameter that does not exist is refused on every route.
+  add('validation_failed');
+  if (route.kind === 'write') {
+    add('payload_too_large', 'idempotency_key_conflict', 'idempotency_key_processing');
+  }
+  return errorCodes.filter((code) => codes.has(code));
+}
+
+const deprecationHeaderSchemas = {
+  Deprecation: {
+    description: 'Since when the route is deprecated: `@` and Unix seconds (RFC 9745).',
+    schema: { type: 'string', pattern: '^@\\d+$' },
+  },
+  Sunset: {
+    description: 'The HTTP date after which the route may be removed (RFC 8594).',
+    schema: { type: 'string' },
+  },
+  DeprecationLink: {
+    description:
+      'The documentation, as `rel="deprecation"`, and the successor, as `rel="successor-version"`.',
+    schema: { type: 'string' },
+  },
+};
+
+function operation(route: Route, deprecation: Deprecation | undefined): Json {
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    ...(deprecation !== undefined && { deprecated: true }),
+    description: [deprecation && deprecationSentence(deprecation), route.description, accessSentence(route)]
+      .filter(Boolean)
+      .join('\n\n'),
+    tags: [tagOf(route)],
+    security: route.access.kind === 'public' ? [] : [{ key: [] }, { session: [] }],
+    parameters: parameters(route),
+    ...(route.body !== undefined && {
+      requestBody: {
+        description: limitSentence(route),
+        required: !route.bodyOptional,
+        content: {
+          'application/json': { schema: route.body },
+          ...(route.lines !== undefined && {
+            'application/x-ndjson': { schema: linesSchema(route, route.lines) },
+          }),
+        },
+      },
+    }),
+    responses: responses(route, deprecation !== undefined),
+  };
+}
+
+function limitSentence({ bodyLimitBytes }: Route): string {
+  return Number.isFinite(bodyLimitBytes)
+    ? `At most ${bodyLimitBytes} bytes, also after decompression.`
+    : 'As large as the service is configured to take, also after decompression.';
+}
+
+function deprecationSentence({ since, sunset, replacement }: Deprecation): string {
+  const successor = replacement === undefined ? '' : ` Use \`${replacement}\`.`;
+  return `Deprecated since ${since}; may be removed after ${sunset}.${successor}`;
+}
+
+/** What a line holds. */
+function linesSchema({ body }: Route, field: string): unknown {
+  return (body?.properties[field] as { readonly items?: unknown } | undefined)?.items ?? {};
+}
+
+function accessSentence({ access }: Route): string {
+  switch (access.kind) {
+    case 'public':
+      return 'Open to everyone.';
+    case 'operator':
+      return 'For platform operators.';
+    case 'operator_or_admin':
+      return `For platform operators, who need no scope, and for the organization's own keys with the scope \`${access.scope}\` and the role \`admin\` or above.`;
+    case 'org':
+      return `Needs the scope \`${access.scope}\` and the role \`${access.role}\` or above.`;
+  }
+}
+
+function parameters(route: Route): Json[] {
+  const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const required = new Set<string>(route.query?.required);
+  const query = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema,
+  }));
+  const header = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Makes a retry safe: the same key with the same body has one effect and one answer, for 72 hours.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  };
+  return [...path, ...query, ...(route.kind === 'write' ? [header] : [])];
+}
+
+function responses(route: Route, deprecated: boolean): Json {
+  const everywhere = {
+    'x-svc-trace-id': { $ref: '#/components/headers/TraceId' },
+    ...(deprecated && {
+      Deprecation: { $ref: '#/components/headers/Deprecation' },
+      Sunset: { $ref: '#/components/headers/Sunset' },
+      Link: { $ref: '#/components/headers/DeprecationLink' },
+    }),
+  };
+  const success = {
+    description: 'Success.',
+    headers: {
+      ...everywhere,
+      ...(route.kind === 'write' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Replayed' } }),
+    },
+    ...((route.response ?? route.contentTypes) !== undefined && {
+      content: {
+        ...(route.response !== undefined && { 'application/json': { schema: route.response } }),
+        ...Object.fromEntries(
+          (route.contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } }]),
+        ),
+      },
+    }),
+  };
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of possibleErrors(route)) {
+    for (const status of errorCatalog[code].statuses) {
+      byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+    }
+  }
+  const errors = [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\`: ${errorCatalog[code].meaning}`).join('\n\n'),
+        headers: {
+          ...everywhere,
+          ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/Authenticate' } }),
+          ...(codes.includes('rate_limited') && {
+            'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+          }),
+        },
+        content: { 'application/json': { schema: oneOf(codes) } },
+      },
+    ]);
+  const unchanged = {
+    description: 'The `If-None-Match` header names the current version.',
+    headers: everywhere,
+  };
+  return {
+    [String(route.success)]: success,
+    ...(route.run.kind === 'document' && { '304': unchanged }),
+    ...Object.fromEntries(errors),
+  };
+}
+
+function oneOf(codes: readonly ErrorCode[]): Json {
+  const refs = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }));
+  return refs.length === 1 ? { ...refs[0] } : { oneOf: refs };
+}
+
+function errorSchema(code: ErrorCode): Json {
+  const { details, meaning } = errorCatalog[code];
+  return {
+    type: 'object',
+    description: meaning,
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['code', 'message', 'details'],
+        properties: { code: { const: code }, message: { type: 'string' }, details },
+      },
+    },
+  };
+}
+
+function errorSchemaName(code: ErrorCode): string {
+  return `Error_${code}`;
+}
+
+function tagOf(route: Route): string {
+  return route.id.split('.')[0] ?? route.id;
+}

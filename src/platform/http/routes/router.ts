@@ -1,0 +1,134 @@
+/** Finds the declaration that a request is for, with its schemas compiled. */
+import createRouter from 'find-my-way';
+import { Type } from 'typebox';
+import { type Refusal, refuse } from '../../../contract/refusal.ts';
+import { isStorable } from '../message/json-errors.ts';
+import type { Page } from './page.ts';
+import type { Route } from './route.ts';
+import { compileBody, compileQuery, type Validator } from './validation.ts';
+
+export type Endpoint =
+  | { readonly kind: 'page'; readonly template: string; readonly page: Page }
+  | {
+      readonly kind: 'route';
+      readonly template: string;
+      readonly route: Route;
+      readonly checkQuery: Validator;
+      readonly checkBody: Validator;
+    };
+
+export interface Match {
+  readonly endpoint: Endpoint;
+  readonly params: Readonly<Record<string, string>>;
+  readonly queryString: string;
+}
+
+export interface Router {
+  /** Or `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
+  find(method: string, url: string): Match | Refusal;
+  /** The endpoint that a URL is for, also where `find` refuses it because an id in its path cannot be decoded or stored. */
+  endpointOf(method: string, url: string): Endpoint | undefined;
+}
+
+const nothing = Type.Object({}, { additionalProperties: false });
+
+export function buildRouter(routes: readonly Route[], pages: readonly Page[]): Router {
+  const router = createRouter({
+    querystringParser: (text: string) => text as unknown as Record<string, string>,
+    onBadUrl: () => undefined,
+    // A long id is as unknown as any other; the size of the whole request line is bounded by the server.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
+  });
+  const add = (method: string, template: string, endpoint: Endpoint) =>
+    router.on(method as 'GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, endpoint);
+
+  for (const route of routes) {
+    checkDeclaration(route);
+    const endpoint: Endpoint = {
+      kind: 'route',
+      template: route.path,
+      route,
+      checkQuery: atFirstUse(() => compileQuery(route.query ?? nothing)),
+      checkBody: atFirstUse(() => compileBody(route.body ?? nothing)),
+    };
+    add(route.method, route.path, endpoint);
+  }
+  for (const page of pages) {
+    add(page.method ?? 'GET', page.path, { kind: 'page', template: page.path, page });
+  }
+
+  const lookUp = (method: string, url: string) =>
+    router.find(method === 'HEAD' ? 'GET' : (method as 'GET'), url);
+
+  return {
+    find(method, url) {
+      const match = lookUp(method, url);
+      if (match === null) {
+        return refuse('not_found', 'There is no such route.');
+      }
+      if (match.store == null) {
+        return refuse('bad_request', 'The path is not properly percent-encoded.');
+      }
+      const params = match.params as Record<string, string>;
+      // An empty one is a trailing or doubled slash.
+      if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
+        return refuse('not_found', 'There is no such route.');
+      }
+      return {
+        endpoint: match.store as Endpoint,
+        params,
+        queryString: match.searchParams as unknown as string,
+      };
+    },
+    endpointOf(method, url) {
+      const match = lookUp(method, withoutUnreadableParts(url));
+      const isEndpoint = match?.store != null && Object.values(match.params).every((value) => value !== '');
+      return isEndpoint ? (match.store as Endpoint) : undefined;
+    },
+  };
+}
+
+/** No path has this as a fixed part, so only a parameter matches it. */
+const unreadable = '~';
+
+function withoutUnreadableParts(url: string): string {
+  const [path = ''] = url.split(/[?#]/, 1);
+  return path
+    .split('/')
+    .map((part) => (isReadable(part) ? part : unreadable))
+    .join('/');
+}
+
+function isReadable(part: string): boolean {
+  try {
+    return isStorable(decodeURIComponent(part));
+  } catch {
+    return false;
+  }
+}
+
+/** Compiling the schemas of all routes takes a second, which a start should not wait for. */
+function atFirstUse(compile: () => Validator): Validator {
+  let compiled: Validator | undefined;
+  return (value) => {
+    compiled ??= compile();
+    return compiled(value);
+  };
+}
+
+/** What the types cannot say; a declaration that breaks it never gets to serve a request. */
+function checkDeclaration({ id, path, access, query, body }: Route): void {
+  for (const schema of [query, body] as ({ readonly additionalProperties?: boolean } | undefined)[]) {
+    if (schema !== undefined && schema.additionalProperties !== false) {
+      throw new Error(`${id} would let unknown fields through: its query and body have to be closed objects`);
+    }
+  }
+  if (path.startsWith('/v1/orgs/') && (!/^\/v1\/orgs\/\{id\}(\/|$)/.test(path) || access.kind !== 'org')) {
+    throw new Error(
+      `${id} would escape the tenant check: below /v1/orgs a path starts with /v1/orgs/{id}, for org access`,
+    );
+  }
+  if (!path.startsWith('/v1/')) {
+    throw new Error(`${id} is outside /v1; what is not JSON under /v1 is a page`);
+  }
+}

@@ -1,0 +1,43 @@
+/** `/healthz` says that the process runs, `/readyz` that it can serve, `/metrics` how it fares. */
+import type { Database } from '../../db/database.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { Page, PageAnswer } from '../routes/page.ts';
+
+export function healthPages(db: Database, metrics: Metrics, isDraining: () => boolean): Page[] {
+  return [
+    { path: '/healthz', handler: async () => status(200, { status: 'ok' }) },
+    {
+      path: '/readyz',
+      async handler() {
+        const database = await db.query('SELECT 1 AS one', []).then(
+          () => 'up',
+          () => 'down',
+        );
+        const ready = database === 'up' && !isDraining();
+        return status(ready ? 200 : 503, {
+          status: ready ? 'ready' : 'unavailable',
+          database,
+          draining: isDraining(),
+        });
+      },
+    },
+    {
+      path: '/metrics',
+      handler: async () => ({
+        status: 200,
+        contentType: metrics.contentType,
+        body: await metrics.text(),
+        headers: { 'cache-control': 'no-store' },
+      }),
+    },
+  ];
+}
+
+function status(code: number, body: object): PageAnswer {
+  return {
+    status: code,
+    contentType: 'application/json; charset=utf-8',
+    body: JSON.stringify(body),
+    headers: { 'cache-control': 'no-store' },
+  };
+}

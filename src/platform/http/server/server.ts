@@ -1,0 +1,202 @@
+/**
+ * Node's HTTP server, with every answer it would make by itself replaced by ours: the envelope, a catalogued
+ * status and a trace id, also where the request could not even be parsed. Answers keep the order of their
+ * requests, and one request gets one answer, whatever the client sends behind it. Nothing follows an answer that says
+ * `Connection: close`.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type Refusal, refuse, refuseField } from '../../../contract/refusal.ts';
+import type { Log } from '../../log.ts';
+import { breakBody, endedEarly } from '../message/body.ts';
+import { refusalReply } from '../message/reply.ts';
+import { isPlainlyFramed } from '../message/request-head.ts';
+import { closeAfter, closeGently } from '../message/send.ts';
+import { newTraceId } from '../message/trace-id.ts';
+import { type HeadersOfUnread, type RequestLine, UnreadHead } from '../message/unread-head.ts';
+import type { RequestHandler } from '../pipeline/pipeline.ts';
+
+const headersWithinMs = 20_000;
+const requestWithinMs = 120_000;
+/** Above the idle timeouts of common load balancers, so that they are the ones to close an idle connection. */
+const idleConnectionMs = 75_000;
+
+const latest = Symbol('latest');
+const waiting = Symbol('waiting');
+const unread = Symbol('unread');
+
+/** A connection with the response to the latest request that could be read from it. */
+interface Connection extends Duplex {
+  [latest]?: ServerResponse;
+  /** How many requests that were read wait for the answers before theirs. */
+  [waiting]?: number;
+  [unread]?: UnreadHead;
+}
+
+interface ParseError extends NodeJS.ErrnoException {
+  /** Of the latest bytes; undefined where the parser has not failed. */
+  readonly bytesParsed?: number;
+}
+
+export function createHttpServer(
+  handler: RequestHandler,
+  log: Log,
+  headersOfUnread: HeadersOfUnread = () => ({}),
+): Server {
+  const unreadable = new WeakSet<Duplex>();
+  const server = createServer({
+    requireHostHeader: false,
+    headersTimeout: headersWithinMs,
+    requestTimeout: requestWithinMs,
+    keepAliveTimeout: idleConnectionMs,
+    connectionsCheckingInterval: 5_000,
+  });
+  // A client that has sent all it has to say still gets to read its answers. Node has no option for this.
+  Object.assign(server, { httpAllowHalfOpen: true });
+
+  /**
+   * One request of a connection is under way at a time, and nothing is read while others wait behind it: a client that does
+   * not read its answers costs no more than one of them.
+   */
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    const socket = request.socket as Connection;
+    const before = socket[latest];
+    socket[unread]?.requestRead();
+    if (socket.destroyed || before?.shouldKeepAlive === false) {
+      return;
+    }
+    socket[latest] = response;
+    if (request.httpVersion === '1.0') {
+      // It does not know interim responses, so its expectation is to be ignored.
+      delete request.headers.expect;
+    }
+    if (request.headers.upgrade !== undefined || !isPlainlyFramed(request) || !server.listening) {
+      // Behind the offer of an upgrade Node does not find the next request: this is the last one.
+      response.shouldKeepAlive = false;
+    }
+    if (before === undefined || before.writableFinished) {
+      handler(request, response);
+      return;
+    }
+    wait(socket, before, () => handler(request, response));
+  };
+  server.on('connection', (socket: Connection) => {
+    socket[unread] = new UnreadHead(socket, () => socket[latest]?.req.complete === false);
+  });
+  server.on('request', serve);
+  // Both would be answered by Node before we saw the request; the pipeline looks at the header itself.
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    // Node no longer listens on this connection; without a listener an error would end the process.
+    socket.on('error', () => undefined);
+    answerAfterAll(socket, refuse('not_found', 'There is no such route.'));
+  });
+
+  server.on('clientError', (error: ParseError, socket: Connection) => {
+    if (error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    // Behind what cannot be read, everything fails again, and belongs to nothing that could be answered; nor
+    // does what comes behind a request that asked for the connection to be closed.
+    if (unreadable.has(socket) || !socket.writable || error.code === 'HPE_CLOSED_CONNECTION') {
+      return;
+    }
+    unreadable.add(socket);
+    const response = socket[latest];
+    if (response === undefined || response.req.complete) {
+      answerAfterAll(socket, refusalOf(error, 'head'), socket[unread]?.requestLine(error.bytesParsed));
+    } else if (response.headersSent) {
+      closeAfter(response, socket);
+    } else {
+      breakBody(response.req, refusalOf(error, 'body'));
+    }
+  });
+
+  /** Answers what never became a request, behind the answers of all that did, unless one of these closes the connection. */
+  function answerAfterAll(socket: Connection, refusal: Refusal, line?: RequestLine): void {
+    const response = socket[latest];
+    const answer = () => {
+      if (response?.shouldKeepAlive !== false) {
+        answerRaw(socket, { refusal, log, line, headersOfUnread });
+      }
+    };
+    if (response === undefined || response.writableFinished) {
+      answer();
+    } else {
+      // Before Node's own listener, which closes the connection of a client that has closed its half.
+      response.prependListener('finish', answer);
+    }
+  }
+  return server;
+}
+
+function wait(socket: Connection, before: ServerResponse, next: () => void): void {
+  if (socket[waiting] === undefined) {
+    socket[waiting] = 0;
+    // Whoever reads a body would set it going again.
+    socket.on('resume', () => {
+      if (socket[waiting] !== 0) {
+        socket.pause();
+      }
+    });
+  }
+  socket[waiting] += 1;
+  socket.pause();
+  before.once('close', () => {
+    socket[waiting] = (socket[waiting] ?? 1) - 1;
+    if (socket.destroyed) {
+      return;
+    }
+    if (socket[waiting] === 0) {
+      socket.resume();
+    }
+    next();
+  });
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return refuse('bad_request', 'The headers are too large.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return refuse('payload_too_large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return refuse('bad_request', 'The request took too long to arrive.');
+    case 'HPE_INVALID_EOF_STATE':
+      return part === 'body'
+        ? refuseField('body', 'invalid_body', endedEarly)
+        : refuse('bad_request', 'The request ended early.');
+    default:
+      return refuse('bad_request', 'The request is not well-formed HTTP.');
+  }
+}
+
+interface RawAnswer {
+  readonly refusal: Refusal;
+  readonly log: Log;
+  /** Undefined where the request line is not known. */
+  readonly line: RequestLine | undefined;
+  readonly headersOfUnread: HeadersOfUnread;
+}
+
+function answerRaw(socket: Duplex, { refusal, log, line, headersOfUnread }: RawAnswer): void {
+  if (!socket.writable) {
+    return;
+  }
+  const traceId = newTraceId();
+  const reply = refusalReply(refusal);
+  const headers = {
+    ...reply.headers,
+    ...(line && headersOfUnread(line)),
+    'x-svc-trace-id': traceId,
+    'content-length': String(Buffer.byteLength(reply.body)),
+    connection: 'close',
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const body = line?.method === 'HEAD' ? '' : reply.body;
+  log.info({ traceId, status: reply.status, code: reply.code }, 'a request could not be read');
+  socket.write(`HTTP/1.1 ${reply.status} ${reply.code}\r\n${head.join('')}\r\n${body}`);
+  closeGently(socket);
+}
