@@ -15,9 +15,9 @@ import {
   insertIdentities,
 } from '../src/ledger/postings/ledger-writes.ts';
 import { addToUsage } from '../src/ledger/usage/usage-rollups.ts';
-import { systemClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createIds } from '../src/platform/ids.ts';
+import { systemClock } from '../src/platform/time/clock.ts';
 import { bulkRun } from './bench-org.ts';
 import { keyIdOf, openPlace, type Place, seedOrgs } from './seed.ts';
 

@@ -2,7 +2,7 @@
 import type { Database } from '../src/platform/db/database.ts';
 import { insertMany } from '../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../src/platform/db/migrate.ts';
-import { openDatabase } from '../src/platform/db/open.ts';
+import { openDatabase } from '../src/platform/db/open-database.ts';
 import { generateKey, keyDigest, keyHint } from '../src/platform/http/routes/key-format.ts';
 import { createLog } from '../src/platform/log.ts';
 import { type BenchOrg, plenty, scopes } from './bench-org.ts';

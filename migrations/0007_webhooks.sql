@@ -1,5 +1,5 @@
 -- Webhook subscriptions, their deliveries, and the way from the outbox to them. Each statement may be run twice without harm.
--- Secrets are encrypted, see `src/platform/secrets.ts`.
+-- Secrets are encrypted, see `src/platform/secrets/secrets.ts`.
 
 -- Something known, encrypted with the key that encrypts all secrets: shows at the start whether the key is still the same.
 CREATE TABLE IF NOT EXISTS secrets_key_check (

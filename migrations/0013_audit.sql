@@ -22,7 +22,7 @@ CREATE INDEX IF NOT EXISTS audit_log_trace ON audit_log (tenant_id, trace_id, se
 -- The time of the last entry: a chain's clock never runs backwards, so that its order is that of time too.
 ALTER TABLE audit_chains ADD COLUMN IF NOT EXISTS at timestamptz(3) NOT NULL DEFAULT '1970-01-01T00:00:00Z';
 
--- What signs checkpoints. The private key is encrypted, see `src/platform/secrets.ts`.
+-- What signs checkpoints. The private key is encrypted, see `src/platform/secrets/secrets.ts`.
 CREATE TABLE IF NOT EXISTS audit_signing_keys (
   only_row bool PRIMARY KEY DEFAULT true CHECK (only_row),
   sealed bytea NOT NULL,

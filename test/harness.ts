@@ -5,7 +5,6 @@ import { trace } from '@opentelemetry/api';
 import inject from 'light-my-request';
 import { bootstrapOperator } from '../src/capabilities/access/keys/index.ts';
 import { type Config, loadConfig } from '../src/config/settings.ts';
-import type { SharedClock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
 import { openLane } from '../src/platform/http/fast/fast-path.ts';
@@ -16,8 +15,9 @@ import { buildRouter, type Router } from '../src/platform/http/routes/router.ts'
 import { type Drainable, drainable } from '../src/platform/http/server/drain.ts';
 import { createHttpServer } from '../src/platform/http/server/server.ts';
 import { createIds } from '../src/platform/ids.ts';
-import type { Job } from '../src/platform/jobs.ts';
+import type { Job } from '../src/platform/jobs/jobs.ts';
 import { createLog } from '../src/platform/log.ts';
+import type { SharedClock } from '../src/platform/time/clock.ts';
 import { type App, createApp } from '../src/server/app.ts';
 import { openParts, type Parts } from '../src/server/services.ts';
 import { startOfClock } from './support/clock.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { loadConfig, unknownSettings } from '../config/settings.ts';
 import { pendingMigrations, readMigrations } from '../platform/db/migrate.ts';
-import { openDatabase } from '../platform/db/open.ts';
+import { openDatabase } from '../platform/db/open-database.ts';
 import { createLog } from '../platform/log.ts';
 import { print } from './with-database.ts';
 

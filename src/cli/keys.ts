@@ -14,7 +14,6 @@ import { findOrg } from '../capabilities/access/orgs/index.ts';
 import { type Appending, openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
 import { refuseFields } from '../contract/refusal.ts';
-import { systemClock } from '../platform/clock.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import {
   type Caller,
@@ -28,7 +27,8 @@ import type { Change } from '../platform/http/routes/route.ts';
 import { compileBody } from '../platform/http/routes/validation.ts';
 import { createIds } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
-import { openSecrets } from '../platform/secrets.ts';
+import { openSecrets } from '../platform/secrets/secrets.ts';
+import { systemClock } from '../platform/time/clock.ts';
 import { print, withMigratedDatabase } from './with-database.ts';
 
 export function keysCommand(): Command {

@@ -2,7 +2,7 @@
 import { type Config, loadConfig } from '../config/settings.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate, readMigrations } from '../platform/db/migrate.ts';
-import { openDatabase } from '../platform/db/open.ts';
+import { openDatabase } from '../platform/db/open-database.ts';
 import { createLog } from '../platform/log.ts';
 
 export async function withDatabase<Result>(

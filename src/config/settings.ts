@@ -6,7 +6,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type AddressList, addressList, parseCidr } from '../platform/http/message/address.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
-import { parseSecretsKey } from '../platform/secrets.ts';
+import { parseSecretsKey } from '../platform/secrets/secrets.ts';
 
 interface Setting<Value> {
   readonly name: string;

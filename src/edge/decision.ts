@@ -7,7 +7,7 @@ import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/pri
 import type { Held, HoldRequest } from '../ledger/ledger.ts';
 import { bookable } from '../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
-import { isoInstant } from '../platform/iso-instant.ts';
+import { isoInstant } from '../platform/time/iso-instant.ts';
 import type { AskDecision, Verdict } from './schema.ts';
 
 export interface Price {

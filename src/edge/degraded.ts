@@ -10,7 +10,7 @@ import { keyName } from '../ledger/holds/take-hold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
-import type { Job } from '../platform/jobs.ts';
+import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import { type Asker, type Price, questionOf } from './decision.ts';
 import { type AskDecision, otherGates, type Verdict } from './schema.ts';

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { limitsOf } from '../../test/support/ledger-values.ts';
 import type { HoldResult } from '../ledger/ledger.ts';
-import { systemClock } from '../platform/clock.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
 import { createLog } from '../platform/log.ts';
-import { RouteCounts } from '../platform/request-counts.ts';
+import { RouteCounts } from '../platform/observability/request-counts.ts';
+import { systemClock } from '../platform/time/clock.ts';
 import { createFastPath, type FastPathDependencies } from './fast-path.ts';
 import { edgeRoutes } from './routes.ts';
 

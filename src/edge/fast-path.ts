@@ -9,7 +9,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Held } from '../ledger/ledger.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Exchange } from '../platform/http/fast/fast-connection.ts';
 import type { Shortcut } from '../platform/http/fast/fast-path.ts';
 import type { PlainHead } from '../platform/http/fast/plain-head.ts';
@@ -21,7 +20,8 @@ import { admitCaller, type Caller, type Credential } from '../platform/http/rout
 import type { Route } from '../platform/http/routes/route.ts';
 import { compileBody } from '../platform/http/routes/validation.ts';
 import type { Log } from '../platform/log.ts';
-import type { RouteCounts } from '../platform/request-counts.ts';
+import type { RouteCounts } from '../platform/observability/request-counts.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import { type Question, questionOf, verdictText } from './decision.ts';
 import type { EdgeDependencies } from './routes.ts';
 import type { AskDecision } from './schema.ts';

@@ -1,7 +1,8 @@
 /** What the books do by themselves from time to time. */
-import type { Clock } from '../platform/clock.ts';
+
 import type { Database } from '../platform/db/database.ts';
-import type { Job } from '../platform/jobs.ts';
+import type { Job } from '../platform/jobs/jobs.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Ledger } from './ledger.ts';
 import { ensureMonths } from './partitions.ts';
 import { deleteOldEnds } from './postings/ledger-writes.ts';

@@ -2,8 +2,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../contract/errors.ts';
 import { nanosPerUsd } from '../kernel/money.ts';
-import type { SharedClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { SharedClock } from '../platform/time/clock.ts';
 import type { Ledger } from './ledger.ts';
 
 export type DecisionSurface = 'edge' | 'run' | 'routing';

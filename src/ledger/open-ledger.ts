@@ -1,8 +1,8 @@
 /** Opens the ledger of the engine that the database is. */
 import { join } from 'node:path';
-import type { SharedClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
+import type { SharedClock } from '../platform/time/clock.ts';
 import { EmbeddedLedger } from './embedded/embedded-ledger.ts';
 import type { Ledger } from './ledger.ts';
 import type { OrgLimitsCache } from './limits/org-limits.ts';

@@ -3,7 +3,7 @@
  * They sort by the time they were made, in the database and by eye.
  */
 import { randomFillSync } from 'node:crypto';
-import type { Clock, SharedClock } from './clock.ts';
+import type { Clock, SharedClock } from './time/clock.ts';
 
 export type IdPrefix =
   | 'org'

@@ -4,7 +4,7 @@
  * still buffered is written when the process exits.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { isoInstant } from './iso-instant.ts';
+import { isoInstant } from './time/iso-instant.ts';
 
 export type Log = Logger;
 

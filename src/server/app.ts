@@ -97,7 +97,6 @@ import { ledgerJobs } from '../ledger/jobs.ts';
 import { createExhaustions } from '../ledger/limits/limit-events.ts';
 import { createRequestRate } from '../ledger/limits/request-rates.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
-import type { SharedClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Faults } from '../platform/faults.ts';
 import type { LaneOptions } from '../platform/http/fast/fast-path.ts';
@@ -112,10 +111,11 @@ import type { Route } from '../platform/http/routes/route.ts';
 import { buildRouter } from '../platform/http/routes/router.ts';
 import { healthPages } from '../platform/http/server/health.ts';
 import type { Ids } from '../platform/ids.ts';
-import type { Job } from '../platform/jobs.ts';
+import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
-import { createMetrics } from '../platform/metrics.ts';
+import { createMetrics } from '../platform/observability/metrics.ts';
 import { createOutboundFetch } from '../platform/outbound/fetch.ts';
+import type { SharedClock } from '../platform/time/clock.ts';
 import type { Parts } from './services.ts';
 
 export interface AppDependencies {

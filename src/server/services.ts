@@ -15,14 +15,14 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../ledger/limits/org-limits.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
 import { ensureMonths } from '../ledger/partitions.ts';
-import type { SharedClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
+import { createProcesses, type Processes } from '../platform/jobs/processes.ts';
 import type { Log } from '../platform/log.ts';
-import { createProcesses, type Processes } from '../platform/processes.ts';
-import { openRateLimiter } from '../platform/rates/open.ts';
+import { openRateLimiter } from '../platform/rates/open-rate-limiter.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
-import { openSecrets, type Secrets } from '../platform/secrets.ts';
+import { openSecrets, type Secrets } from '../platform/secrets/secrets.ts';
+import type { SharedClock } from '../platform/time/clock.ts';
 
 export interface PartsDependencies {
   readonly config: Config;

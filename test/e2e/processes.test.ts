@@ -1,9 +1,9 @@
 /** How processes on one database learn how many they are. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/platform/db/database.ts';
-import { startJobs } from '../../src/platform/jobs.ts';
+import { startJobs } from '../../src/platform/jobs/jobs.ts';
+import { createProcesses } from '../../src/platform/jobs/processes.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createProcesses } from '../../src/platform/processes.ts';
 import { engine, makePlace, openPlace, type Place } from '../support/test-database.ts';
 
 let place: Place;

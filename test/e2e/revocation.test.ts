@@ -1,6 +1,6 @@
 /**
  * What was withdrawn stays withdrawn: at once in the process that did it, and in every other from the moment at which it has
- * heard of the change. How long that takes is bounded by src/platform/db/postgres-notices.ts and measured by the bench. The other
+ * heard of the change. How long that takes is bounded by src/platform/db/postgres/change-listener.ts and measured by the bench. The other
  * process has the key in its cache before.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

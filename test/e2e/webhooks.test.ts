@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/platform/http/routes/access.ts';
-import { openSecrets } from '../../src/platform/secrets.ts';
+import { openSecrets } from '../../src/platform/secrets/secrets.ts';
 import { readBooks } from '../support/books.ts';
 import { endAllProcesses, spawnNode } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,15 +4,15 @@ import { createPrices } from '../../src/capabilities/spend/models/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
 import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
 import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createIds } from '../../src/platform/ids.ts';
+import { createProcesses } from '../../src/platform/jobs/processes.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createProcesses } from '../../src/platform/processes.ts';
-import { createMemoryRateLimiter } from '../../src/platform/rates/memory.ts';
-import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets.ts';
+import { createMemoryRateLimiter } from '../../src/platform/rates/in-memory-rate-limiter.ts';
+import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets/secrets.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { type App, createApp } from '../../src/server/app.ts';
 
 /** No handler of these is called. */

@@ -174,7 +174,7 @@ export const randomTests = {
     regressions: [],
   },
   'redis-rates': {
-    file: 'src/platform/rates/redis.test.ts',
+    file: 'src/platform/rates/redis-rate-limiter.test.ts',
     projects: embedded,
     only: 'decides and waits exactly as the kernel does',
     seedsPerTurn: 10,

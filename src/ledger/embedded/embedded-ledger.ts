@@ -9,9 +9,9 @@
  */
 import { admit, meetingOf } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';

@@ -13,7 +13,7 @@ import {
   erasedStatus,
   storedForDays,
 } from '../../platform/http/pipeline/idempotency.ts';
-import { seal, unseal } from '../../platform/sealing.ts';
+import { seal, unseal } from '../../platform/secrets/encryption.ts';
 import type { Hold, HoldKey } from './hold.ts';
 
 /** The key of a request, as the ledger needs it. */

@@ -9,11 +9,11 @@ import type { EventType } from '../../contract/events.ts';
 import { type Denial, inUnit } from '../../kernel/denial.ts';
 import { applicable, counterKey, type Limit, type Scope } from '../../kernel/limits.ts';
 import { fixedWindow, lifetime, type Window } from '../../kernel/windows.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import type { Job } from '../../platform/jobs.ts';
-import { enqueueEvents } from '../../platform/outbox.ts';
+import type { Job } from '../../platform/jobs/jobs.ts';
+import { enqueueEvents } from '../../platform/outbox/outbox.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
 /** As much of a limit as an event tells. */

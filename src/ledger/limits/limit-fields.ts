@@ -15,7 +15,7 @@ import {
   timezone,
   usd,
 } from '../../platform/http/routes/schemas.ts';
-import { checkTimezone } from '../../platform/time-zone.ts';
+import { checkTimezone } from '../../platform/time/time-zone.ts';
 import type { LimitRow } from './limits.ts';
 
 /** For what has to be more than nothing, see `positiveNanosOf`. */

@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { enqueueEvent } from '../../platform/outbox.ts';
+import { enqueueEvent } from '../../platform/outbox/outbox.ts';
 import { type Hold, storedHold } from '../holds/hold.ts';
 import { storeKeys } from '../holds/hold-keys.ts';
 import type { Booked } from '../posting.ts';

@@ -1,5 +1,5 @@
 /** What time it is where processes have to agree: what the database says, or the clock that a test has set. */
-import type { SharedClock } from '../clock.ts';
+import type { SharedClock } from '../time/clock.ts';
 import type { Queryable } from './database.ts';
 
 export async function agreedNow(db: Queryable, clock: SharedClock): Promise<Date> {

@@ -7,8 +7,8 @@
  * bounded time; the engine recovers by itself. Every queue in front of the database is bounded.
  */
 
-import { type ArrayType, binaryArray } from './binary-array.ts';
-import { jsonText, toText } from './values.ts';
+import { type ArrayType, binaryArray } from './wire/binary-array.ts';
+import { jsonText, toText } from './wire/values.ts';
 
 export { jsonText };
 

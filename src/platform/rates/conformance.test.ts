@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
 import { createLog } from '../log.ts';
-import { createMemoryRateLimiter } from './memory.ts';
+import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import type { RateLimiter, RateTake } from './rate-limiter.ts';
-import { createRedisRateLimiter } from './redis.ts';
+import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 
 interface Subject {
   readonly limiter: RateLimiter;

@@ -1,9 +1,9 @@
 /** The first operator key, without which nobody could create anything. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { type Minting, mintKey } from './keys.ts';
 import { minted } from './outcomes.ts';

@@ -1,11 +1,11 @@
 /** Tells, by an event, of keys that expire soon: a week before and a day before, once each. */
 
-import type { SharedClock } from '../../../platform/clock.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { Job } from '../../../platform/jobs.ts';
-import { enqueueEvents } from '../../../platform/outbox.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import { viewKey } from './keys.ts';
 import { markExpiring } from './queries.ts';
 

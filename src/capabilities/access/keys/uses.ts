@@ -2,9 +2,10 @@
  * When keys were last used, to about a minute: noted in memory while requests are answered, written by a job. What a process
  * had not written when it was killed is lost.
  */
-import type { Clock } from '../../../platform/clock.ts';
+
 import type { Database } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { updateLastUse } from './queries.ts';
 
 export interface KeyUses {

@@ -4,7 +4,7 @@
  */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { createTokens, tokenDigest } from '../sessions/index.ts';
 import { changeMember, type MemberChange, type MemberId } from './members.ts';
 import { findByLink, type MemberRow } from './queries.ts';

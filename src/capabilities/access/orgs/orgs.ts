@@ -3,7 +3,7 @@ import { refuse } from '../../../contract/refusal.ts';
 import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { checkTimezone } from '../../../platform/time-zone.ts';
+import { checkTimezone } from '../../../platform/time/time-zone.ts';
 import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
 import { announceOrgChange } from './notices.ts';
 import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';

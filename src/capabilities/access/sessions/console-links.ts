@@ -10,7 +10,7 @@ import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/r
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Appending } from '../../compliance/audit/index.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { openSession, showRefusal } from './pages.ts';

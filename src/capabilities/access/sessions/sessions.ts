@@ -16,7 +16,7 @@ import {
 } from '../../../platform/http/routes/access.ts';
 import { memberScopes } from '../../../platform/http/routes/granting.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { credentialOrg } from '../keys/index.ts';
 import {
   findSessionByDigest,

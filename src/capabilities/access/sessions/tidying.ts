@@ -1,7 +1,8 @@
 /** Sessions that are long over are deleted; until then an admin can see who was signed in. So are links that are over. */
-import type { Clock } from '../../../platform/clock.ts';
+
 import type { Database } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteOldLinks } from './console-links.ts';
 import { deleteOldSessions } from './queries.ts';
 

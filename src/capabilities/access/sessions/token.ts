@@ -4,7 +4,7 @@
  * the SHA-256 of a token is ever stored.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
 const randomBytesPerToken = 24;
 const signatureBytes = 16;

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import type { FieldError } from '../../../contract/errors.ts';
 import { refuseFields } from '../../../contract/refusal.ts';
 import { mayConnect } from '../../../platform/outbound/addresses.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ConnectionRow } from './queries.ts';
 import type { PutSso, SsoKind, SsoView } from './schema.ts';
 

@@ -4,8 +4,8 @@
  * is small.
  */
 import * as oidc from 'openid-client';
-import type { Clock } from '../../../platform/clock.ts';
 import type { OutboundFetch } from '../../../platform/outbound/fetch.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { checkedAnswer } from './provider-answer.ts';
 
 const cachedMs = 60_000;

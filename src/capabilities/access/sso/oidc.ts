@@ -4,7 +4,7 @@
  */
 import * as oidc from 'openid-client';
 import { refuse } from '../../../contract/refusal.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ServiceUrls, secretContext } from './connection.ts';
 import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';
 import { emailOf, nameOf, type Person, textOf, textsOf } from './person.ts';

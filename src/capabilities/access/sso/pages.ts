@@ -1,7 +1,6 @@
 /** The ways into the console by an identity provider. All of them answer pages that a person can read. */
 import { hash } from 'node:crypto';
 import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
@@ -9,7 +8,8 @@ import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../pla
 import type { Log } from '../../../platform/log.ts';
 import type { OutboundFetch } from '../../../platform/outbound/fetch.ts';
 import { SamlThread } from '../../../platform/saml/saml-thread.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, type Attempts, recordChange } from '../../compliance/audit/index.ts';
 import { findMemberOf, type Identity, recognizeMember } from '../members/index.ts';
 import { findOrg, findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';

@@ -4,7 +4,7 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
 import { endFederated, endUnfederated } from '../sessions/index.ts';
 import { connectionFrom, serviceUrls, viewConnection } from './connection.ts';

@@ -4,8 +4,8 @@
  */
 import type { SamlConfig } from '@node-saml/node-saml';
 import { refuse } from '../../../contract/refusal.ts';
-import { systemClock } from '../../../platform/clock.ts';
 import type { SamlThread } from '../../../platform/saml/saml-thread.ts';
+import { systemClock } from '../../../platform/time/clock.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import type { ServiceUrls } from './connection.ts';
 import type { ConnectionRow } from './queries.ts';

@@ -7,7 +7,7 @@ import { refuse } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { createTokens, tokenDigest } from '../sessions/index.ts';
 import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
 import type { SsoKind } from './schema.ts';

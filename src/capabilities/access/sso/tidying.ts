@@ -1,7 +1,8 @@
 /** Sign-ins that were not finished, and assertions that are past their time, are deleted. */
-import type { Clock } from '../../../platform/clock.ts';
+
 import type { Database } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteOver } from './queries.ts';
 
 const batch = 500;

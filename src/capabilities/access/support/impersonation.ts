@@ -3,13 +3,13 @@
  * and each is written to the org's audit log and its log of support access before it is served, or it is not served.
  */
 import { refuse } from '../../../contract/refusal.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Faults } from '../../../platform/faults.ts';
 import type { ImpersonatedRequest } from '../../../platform/http/pipeline/support-session.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, recordAttempt } from '../../compliance/audit/index.ts';
 import { credentialOrg } from '../keys/index.ts';
 import { tokenEnvironment } from './grants.ts';

@@ -7,10 +7,10 @@
  * one more. What finds no room is counted too, and the count becomes an entry.
  */
 import { Counter, type Registry } from 'prom-client';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, appendAudit } from './audit.ts';
 import type { AuditDraft, AuditOutcome } from './chain.ts';
 import type { Actor } from './journal.ts';

@@ -7,9 +7,9 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
 import {
   areHeadsAdopted,

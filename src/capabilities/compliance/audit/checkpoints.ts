@@ -1,12 +1,12 @@
 /** Checkpoints: the end of a chain, signed, for the org to keep. One is made every day in which something happened. */
 import { Refusal, refuse } from '../../../contract/refusal.ts';
-import type { SharedClock } from '../../../platform/clock.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
-import { enqueueEvent } from '../../../platform/outbox.ts';
+import { enqueueEvent } from '../../../platform/outbox/outbox.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import type { Appending } from './audit.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
 import { isIntact } from './chain-check.ts';

@@ -2,7 +2,7 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
-import { enqueueEvent } from '../../../platform/outbox.ts';
+import { enqueueEvent } from '../../../platform/outbox/outbox.ts';
 import { type Appending, appendAudit } from './audit.ts';
 
 export interface Actor {

@@ -3,7 +3,7 @@
  * is signed is looked at first: whoever can write to the database must not have young entries pass for what retention removed.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import { type AuditEntry, chainStart } from './chain.ts';
 import { ChainCheck } from './chain-check.ts';
 import { findHead } from './head-queries.ts';

@@ -3,7 +3,7 @@
  * that a key signed one after it was replaced. From then on no anchor of the old key is believed, and retention builds on none.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import { readAnchors, updateTokens } from './queries.ts';
 import { isGenuineAnchor, type Said, tokenOpener } from './signing.ts';
 import type { PublicKeys, Signer } from './signing-keys.ts';

@@ -8,8 +8,8 @@
  */
 import { refuse } from '../../../contract/refusal.ts';
 import { DatabaseUnavailable, type Queryable, type Transaction } from '../../../platform/db/database.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
 import {
   deleteSigningKeys,

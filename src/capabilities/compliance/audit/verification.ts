@@ -3,7 +3,7 @@ import { refuseField } from '../../../contract/refusal.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { TellProgress } from '../../../platform/http/routes/route.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import type { ChainHeads } from './chain-heads.ts';

@@ -10,9 +10,9 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type Appending, redactEntries, type Signer } from '../audit/index.ts';
 import { findPolicy } from '../retention/index.ts';
 import {

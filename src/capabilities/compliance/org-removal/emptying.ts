@@ -1,7 +1,7 @@
 import { holdSecondsMax } from '../../../ledger/ledger.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteSome, markEmptied, type OrgTable, orgTables, selectToEmpty } from './queries.ts';
 
 /** Small enough that nobody waits behind a batch for long. */

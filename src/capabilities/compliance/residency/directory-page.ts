@@ -1,8 +1,8 @@
 /** Where other regions read what this one tells them: signed both ways, and not there for anyone else. */
 import { refuse } from '../../../contract/refusal.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { type DirectoryQuestion, tellDirectory } from './directory.ts';
 import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 

@@ -6,10 +6,10 @@
  * orgs could not be served anyway.
  */
 import { Gauge, type Registry } from 'prom-client';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import type { DirectoryEntry, DirectoryPart, DirectoryQuestion } from './directory.ts';
 import { askingPurpose, directoryHeader, directoryUrl, tellingPurpose } from './directory-page.ts';
 import {

@@ -14,10 +14,10 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newPair } from '../../../../test/support/certificates.ts';
 import type { Refusal } from '../../../contract/refusal.ts';
-import { systemClock } from '../../../platform/clock.ts';
 import { refusalReply } from '../../../platform/http/message/reply.ts';
 import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
 import { createLog } from '../../../platform/log.ts';
+import { systemClock } from '../../../platform/time/clock.ts';
 import { createForwarding } from './forwarding.ts';
 import { type SendingBounds, usualBounds } from './sending.ts';
 

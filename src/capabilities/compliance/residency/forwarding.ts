@@ -9,11 +9,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
 import { Refusal, refuse } from '../../../contract/refusal.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { StreamedReply } from '../../../platform/http/message/reply.ts';
 import type { RequestHead } from '../../../platform/http/message/request-head.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../../platform/http/pipeline/regions.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { connectionHeaders, createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
 import { type PeerSecrets, type Statement, sha256, sign, verify } from './signatures.ts';
 

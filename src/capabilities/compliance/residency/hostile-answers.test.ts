@@ -13,11 +13,11 @@ import {
   watchUncaughtErrors,
 } from '../../../../test/support/hostile-answers.ts';
 import type { Refusal } from '../../../contract/refusal.ts';
-import { systemClock } from '../../../platform/clock.ts';
 import { refusalReply } from '../../../platform/http/message/reply.ts';
 import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import { createLog } from '../../../platform/log.ts';
+import { systemClock } from '../../../platform/time/clock.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { createForwarding } from './forwarding.ts';
 

@@ -1,12 +1,12 @@
 /** Everything that a process in one of several regions has to do with the others; undefined while residency is off. */
 import type { Registry } from 'prom-client';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Regions } from '../../../platform/http/pipeline/regions.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { createDirectory } from './directory.ts';
 import { directoryPage } from './directory-page.ts';
 import { createDirectorySync } from './directory-sync.ts';

@@ -1,7 +1,7 @@
 /** Where an org is at home, and what becomes of what arrives elsewhere. */
 import { refuse } from '../../../contract/refusal.ts';
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
 import { findOrg, type OrgRow, onOrgChange, type ResidencyMode } from '../../access/orgs/index.ts';
 import type { ResidencyView } from './schema.ts';
 

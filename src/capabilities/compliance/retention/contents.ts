@@ -2,9 +2,10 @@
  * The content of runs, where an org keeps it: encrypted with the key of all secrets, so that a copy of the database does not
  * show what people said. Whether it is kept is remembered until a notice says that the policy changed.
  */
+
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { onPolicyChange } from './notices.ts';
 import { findPolicy } from './queries.ts';
 

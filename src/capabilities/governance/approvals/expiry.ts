@@ -1,9 +1,10 @@
 /** How approvals end by themselves: their time is over, or their rule is another one now. */
-import type { SharedClock } from '../../../platform/clock.ts';
+
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { approvalChange } from './approvals.ts';
 import { type Ended, endOfRule, endOverdue } from './queries.ts';

@@ -3,11 +3,11 @@
  * On the way of a refusal it is a look into memory; the event is written in the background.
  */
 import type { EventType } from '../../../contract/events.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { Job } from '../../../platform/jobs.ts';
-import { enqueueEvents } from '../../../platform/outbox.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 
 export interface Block {
   readonly orgId: string;

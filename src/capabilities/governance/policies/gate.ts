@@ -5,8 +5,8 @@
 import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import { ofRun } from '../../../ledger/denials.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
 import { type Attempt, type Facts, factsOf } from './facts.ts';

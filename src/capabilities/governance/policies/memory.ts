@@ -2,8 +2,9 @@
  * The enabled rules of each org, compiled, remembered until a notice says that they changed. While notices may be missing,
  * nothing that was remembered is believed.
  */
+
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
 import { onPoliciesChange } from './notices.ts';
 import { selectPolicies } from './queries.ts';
 import { type CompiledRule, compileRules } from './rules.ts';

@@ -1,7 +1,7 @@
 /** Replays past runs against a draft of rules, and says what would be different. */
 import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import type { TellProgress } from '../../../platform/http/routes/route.ts';
-import { takingTurns } from '../../../platform/taking-turns.ts';
+import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import { type Attempt, type Facts, factsOf } from './facts.ts';
 import type { CompiledRule } from './rules.ts';
 import type { Simulation } from './schema.ts';

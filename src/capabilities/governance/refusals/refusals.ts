@@ -1,10 +1,10 @@
 /** Notes what the gates refuse: in memory while requests are answered, written by a job. */
 import type { Refusal } from '../../../contract/refusal.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteBeyond, insertRefusals, type RefusalRow } from './queries.ts';
 import { type NotedCode, notedCodes } from './schema.ts';
 

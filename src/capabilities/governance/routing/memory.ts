@@ -1,7 +1,7 @@
 /** How each org routes, remembered until a notice says that it changed: its policy, and the results that count for it. */
 import type { Evaluated } from '../../../kernel/routing.ts';
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
 import { onRoutingChange } from './notices.ts';
 import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries.ts';
 

@@ -2,8 +2,9 @@
  * The gate: what the detectors of an org say about contents. They are compiled once and remembered until a notice says
  * that they changed; while notices may be missing they are read each time.
  */
+
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
 import { findBuiltIn } from './built-in.ts';
 import { type AnyRow, allDetectors } from './detectors.ts';
 import { Breather, type Detector, firingMatch } from './inspection.ts';

@@ -11,12 +11,12 @@ import { forecast } from '../../../kernel/forecast/forecast.ts';
 import { each, type Limit, type OrgLimits } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
-import type { SharedClock } from '../../../platform/clock.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { Job } from '../../../platform/jobs.ts';
-import { enqueueEvents } from '../../../platform/outbox.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import { dayMs, type Today, todayIn } from './calendar.ts';
 import { readHistory, type ScopeFilter, scopeFields } from './history.ts';
 import {

@@ -6,10 +6,10 @@
 
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
-import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { findRecentlyBooked } from './queries.ts';
 import { reconcile } from './reconciliation.ts';
 

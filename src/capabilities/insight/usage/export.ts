@@ -8,7 +8,7 @@
  */
 import { refuse, refuseField } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { Turns } from '../../../platform/db/turns.ts';
+import { Turns } from '../../../platform/db/pglite/fair-mutex.ts';
 import type { StreamAnswer } from '../../../platform/http/routes/route.ts';
 import { jsonLine } from '../../../platform/line-breaks.ts';
 import { Spool } from '../../../platform/spool.ts';

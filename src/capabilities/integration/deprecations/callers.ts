@@ -2,10 +2,11 @@
  * Who calls deprecated routes: counted in memory while requests are answered, written by a job and when the service
  * stops. What could not be written is kept and tried again; what a process had not written when it was killed is lost.
  */
-import type { Clock } from '../../../platform/clock.ts';
+
 import type { Database } from '../../../platform/db/database.ts';
 import { type Credential, platformTenant } from '../../../platform/http/routes/access.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import { addCalls, type Calls } from './queries.ts';
 
 export interface Callers {

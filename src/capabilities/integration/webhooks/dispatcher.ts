@@ -11,12 +11,12 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SharedClock } from '../../../platform/clock.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Faults } from '../../../platform/faults.ts';
 import type { Log } from '../../../platform/log.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import type { Appending } from '../../compliance/audit/index.ts';
 import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts';
 import { disableSubscription } from './disabling.ts';

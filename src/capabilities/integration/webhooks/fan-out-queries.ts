@@ -1,6 +1,6 @@
 /** The statements about events on their way from the outbox to deliveries. */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { enqueueEvent, type OutgoingEvent } from '../../../platform/outbox.ts';
+import { enqueueEvent, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
 
 export interface WaitingEvent {
   readonly tenant_id: string;

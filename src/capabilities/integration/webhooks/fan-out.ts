@@ -2,10 +2,11 @@
  * From the outbox to deliveries: each event becomes a delivery of every subscription that listens to it. A transaction
  * makes a bounded number of deliveries, so that on the embedded engine, where everyone takes turns, nobody waits long.
  */
-import type { SharedClock } from '../../../platform/clock.ts';
+
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import { countWaiting, insertDeliveries, type NewDelivery } from './delivery-queries.ts';
 import { wantsEvent } from './event-patterns.ts';
 import { lockWaitingEvents, markFannedOut, type WaitingEvent } from './fan-out-queries.ts';

@@ -1,6 +1,6 @@
 /** The work that recurs: events become deliveries, deliveries are sent, what is old is removed. */
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
-import type { Job } from '../../../platform/jobs.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import { createDispatcher, type DispatcherDependencies } from './dispatcher.ts';
 import { fanOut } from './fan-out.ts';
 import { freeAllLanes } from './lanes.ts';

@@ -2,9 +2,10 @@
  * What an attempt needs to know of its subscription: where to, whether at all, and the secrets that sign. Remembered
  * until it changes; while notices may be missing nothing that was remembered is believed.
  */
-import type { Clock } from '../../../platform/clock.ts';
+
 import type { Database } from '../../../platform/db/database.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import type { Lane } from './lanes.ts';
 import { onWebhooksChange } from './notices.ts';
 import { findSubscription } from './queries.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { readDeliveries, readDelivery, redeliver, redeliverRange, sendTest } from './deliveries.ts';
 import { findSubscription, listSubscriptions, type SubscriptionRow } from './queries.ts';
 import {

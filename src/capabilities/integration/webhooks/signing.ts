@@ -4,7 +4,7 @@
  */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg } from '../../access/orgs/index.ts';
 import { announceWebhooks } from './notices.ts';
 import {

@@ -2,8 +2,9 @@
  * What models can do, for everyone: how much they take in and give out, where they are served, what they are able to. Unlike
  * a price a fact has no versions: nothing that was booked depends on it.
  */
+
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
 import { announceModelPriceChange, onModelPriceChange } from './notices.ts';
 import { allModelFacts, findModelFacts, type ModelFactsRow, upsertModelFacts } from './queries.ts';
 import type { ModelFactsView, PutModelPrice } from './schema.ts';

@@ -6,8 +6,8 @@
  * nothing that was remembered is believed and each question goes to the database.
  */
 import { discounted, type Rates } from '../../../kernel/prices.ts';
+import { createMemory } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { createMemory } from '../../../platform/memory.ts';
 import { onModelPriceChange, onOrgPriceChange } from './notices.ts';
 import {
   allModelVersions,

@@ -3,7 +3,7 @@
 import type { Booked } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox.ts';
+import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
 import { bookedRow, type RunDraft } from './queries.ts';
 import { viewRun } from './view.ts';
 

@@ -2,8 +2,9 @@
  * How long the runs of an org took, by model: percentiles of its latest successful runs that said so. Read when somebody asks
  * and remembered for half a minute, so that booking a run costs nothing more for it.
  */
-import type { Clock } from '../../../platform/clock.ts';
+
 import type { Queryable } from '../../../platform/db/database.ts';
+import type { Clock } from '../../../platform/time/clock.ts';
 import type { Latency } from '../models/index.ts';
 
 /** What was long ago says little about today. */

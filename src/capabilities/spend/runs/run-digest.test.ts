@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSecrets, secretsKeyBytes } from '../../../platform/secrets.ts';
+import { createSecrets, secretsKeyBytes } from '../../../platform/secrets/secrets.ts';
 import { createRunDigest } from './run-digest.ts';
 import { CreateRun } from './schema.ts';
 

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { parseUsd } from '../../../kernel/money.ts';
 import { defaultHoldSeconds } from '../../../ledger/scope.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { CreateRun } from './schema.ts';
 
 export type RunDigest = (orgId: string, body: CreateRun) => string;

@@ -1,7 +1,7 @@
 /** Runs as their readers see them. */
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
-import { isoInstant } from '../../../platform/iso-instant.ts';
+import { isoInstant } from '../../../platform/time/iso-instant.ts';
 import type { RunRow } from './queries.ts';
 import type { RunView } from './schema.ts';
 

@@ -2,7 +2,7 @@
  * Slows down guessing: an address that presented too many bad tokens in a minute gets 429 instead of 401.
  * Only failures are counted and only failures are refused, so a good key from the same address still works.
  */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { addressBlock } from '../message/address.ts';
 
 const windowMs = 60_000;

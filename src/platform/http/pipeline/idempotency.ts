@@ -14,8 +14,8 @@ import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { type Refusal, refuse, refuseField } from '../../../contract/refusal.ts';
 import { canonicalJson } from '../../canonical-json.ts';
 import type { Queryable } from '../../db/database.ts';
-import type { Job } from '../../jobs.ts';
-import { seal, unseal } from '../../sealing.ts';
+import type { Job } from '../../jobs/jobs.ts';
+import { seal, unseal } from '../../secrets/encryption.ts';
 import type { Caller } from '../routes/access.ts';
 
 /** Unless the org's retention policy says otherwise. */

@@ -3,8 +3,8 @@
  * who may do what, what is valid and what is written to the audit log has one home.
  */
 import { Refusal, refuse } from '../../../contract/refusal.ts';
-import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
+import type { Clock } from '../../time/clock.ts';
 import { parseJsonObject } from '../message/json.ts';
 import { logged, type Reply, refusalReply, type StreamedReply } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';

@@ -4,7 +4,7 @@
  * answered.
  */
 import { refuse } from '../../../contract/refusal.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Credential } from '../routes/access.ts';
 import type { StreamAnswer } from '../routes/route.ts';
 

@@ -1,6 +1,6 @@
 /** `/healthz` says that the process runs, `/readyz` that it can serve, `/metrics` how it fares. */
 import type { Database } from '../../db/database.ts';
-import type { Metrics } from '../../metrics.ts';
+import type { Metrics } from '../../observability/metrics.ts';
 import type { Page, PageAnswer } from '../routes/page.ts';
 
 export function healthPages(db: Database, metrics: Metrics, isDraining: () => boolean): Page[] {

@@ -1,5 +1,5 @@
 /** A fair lock with a bounded queue and a bounded wait, for callers that share something, such as one connection. */
-import { DatabaseUnavailable } from './database.ts';
+import { DatabaseUnavailable } from '../database.ts';
 
 const waitingCallersMax = 1_000;
 

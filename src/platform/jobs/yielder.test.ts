@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takingTurns } from './taking-turns.ts';
+import { takingTurns } from './yielder.ts';
 
 test('work yields to others once it took five milliseconds since they had their last turn', async () => {
   let nowMs = 1_000;

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { makePlace, openPlace, type Place } from '../../test/support/test-database.ts';
-import type { Database } from './db/database.ts';
+import { makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import type { Database } from '../db/database.ts';
 import { openSecrets, parseSecretsKey } from './secrets.ts';
 
 let place: Place;

@@ -3,7 +3,7 @@
  * renews; the embedded engine has one process by its nature, and needs none.
  */
 import { randomUUID } from 'node:crypto';
-import type { Database, Queryable } from './db/database.ts';
+import type { Database, Queryable } from '../db/database.ts';
 import type { Job } from './jobs.ts';
 
 export interface Processes {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createMemory, type Memory } from './memory.ts';
+import { createMemory, type Memory } from './notified-cache.ts';
 
 interface Load {
   readonly key: string;

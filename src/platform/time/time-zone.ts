@@ -1,5 +1,5 @@
 /** Time zones as people name them. */
-import { refuseField } from '../contract/refusal.ts';
+import { refuseField } from '../../contract/refusal.ts';
 
 /** Returns the zone, or refuses it. */
 export function checkTimezone(timezone: string): string {

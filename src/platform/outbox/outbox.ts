@@ -1,6 +1,6 @@
 /** Outgoing events, written in the transaction of the change they tell of and delivered later. */
-import type { EventType } from '../contract/events.ts';
-import { insertMany, type Queryable } from './db/database.ts';
+import type { EventType } from '../../contract/events.ts';
+import { insertMany, type Queryable } from '../db/database.ts';
 
 export interface OutgoingEvent {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { createLog } from '../log.ts';
 import { startJobs } from './jobs.ts';
-import { createLog } from './log.ts';
 
 test('a job that cannot end what it left is told of, and keeps nothing else from stopping', async () => {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 /** Prometheus metrics of the process. Labels are route templates, never paths, so their number is bounded. */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { coalesced } from './coalesce.ts';
-import type { Database } from './db/database.ts';
+import { coalesced } from '../cache/coalesce.ts';
+import type { Database } from '../db/database.ts';
 import { RequestCounts, type RouteCounts } from './request-counts.ts';
 
 export interface RequestMetrics {

@@ -1,6 +1,6 @@
 /** Work that recurs: bounded batches, a jitter so that processes do not act in step, and a stop that waits. */
 import { performance } from 'node:perf_hooks';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 
 export interface Job {
   /** Stable, in kebab-case: it is in logs. */

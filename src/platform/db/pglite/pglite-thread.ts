@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { DatabaseUnavailable, stateMeansUnavailable } from './database.ts';
-import { boundStatement, bringBack } from './frontend-messages.ts';
-import { parserOf } from './values.ts';
+import { DatabaseUnavailable, stateMeansUnavailable } from '../database.ts';
+import { boundStatement, bringBack } from '../wire/frontend-messages.ts';
+import { parserOf } from '../wire/values.ts';
 
 const statementTimeoutMs = 30_000;
 const closeTimeoutMs = 5_000;

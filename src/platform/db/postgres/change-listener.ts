@@ -8,8 +8,8 @@
  */
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
-import type { Log } from '../log.ts';
-import type { NoticeBoard } from './transaction.ts';
+import type { Log } from '../../log.ts';
+import type { NoticeBoard } from '../transaction.ts';
 
 const askEveryMs = 200;
 const answerWithinMs = 400;

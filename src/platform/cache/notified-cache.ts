@@ -2,7 +2,7 @@
  * What was read of the database, remembered until a notice says that it changed. The least recently used is forgotten
  * first. Callers who ask for the same thing at once share one read, but never one that began before a notice.
  */
-import type { Database } from './db/database.ts';
+import type { Database } from '../db/database.ts';
 
 export interface Memory<Value> {
   /** The value itself where it is remembered. Asked only while notices are current. */

@@ -1,6 +1,6 @@
 /** Opens the limiter that the settings name: Redis where there is a URL, else this process's memory. */
 import type { Log } from '../log.ts';
-import { createMemoryRateLimiter } from './memory.ts';
+import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 export interface RateLimiterOptions {
@@ -16,6 +16,6 @@ export async function openRateLimiter({ redisUrl, log, share }: RateLimiterOptio
     return createMemoryRateLimiter({ share });
   }
   // Its client is loaded only where it is used: that takes a tenth of a second of the start.
-  const { createRedisRateLimiter } = await import('./redis.ts');
+  const { createRedisRateLimiter } = await import('./redis-rate-limiter.ts');
   return createRedisRateLimiter({ url: redisUrl, log, share });
 }

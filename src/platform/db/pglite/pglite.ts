@@ -8,18 +8,18 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Log } from '../log.ts';
+import type { Log } from '../../log.ts';
 import {
   type Database,
   DatabaseUnavailable,
   type Queryable,
   retryTransaction,
   type TransactionOptions,
-} from './database.ts';
-import { copiedRows } from './frontend-messages.ts';
+} from '../database.ts';
+import { NoticeBoard, runTransaction } from '../transaction.ts';
+import { copiedRows } from '../wire/frontend-messages.ts';
+import { Turns } from './fair-mutex.ts';
 import { Thread } from './pglite-thread.ts';
-import { NoticeBoard, runTransaction } from './transaction.ts';
-import { Turns } from './turns.ts';
 
 export interface PgliteOptions {
   readonly directory: string;

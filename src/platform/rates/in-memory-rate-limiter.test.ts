@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMemoryRateLimiter } from './memory.ts';
+import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import type { RateTake } from './rate-limiter.ts';
 
 const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({

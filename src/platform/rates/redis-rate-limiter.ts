@@ -5,7 +5,7 @@
  * disk.
  */
 import type { Log } from '../log.ts';
-import { createMemoryRateLimiter } from './memory.ts';
+import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import { allowed, type RateLimiter, type RateTake, type RateVerdict } from './rate-limiter.ts';
 import { openRedis, type RedisConnection } from './redis-connection.ts';
 import { type ScriptCall, scriptCall, verdictOf } from './redis-script.ts';

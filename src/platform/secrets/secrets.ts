@@ -7,8 +7,8 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Queryable } from './db/database.ts';
-import { seal, unseal } from './sealing.ts';
+import type { Queryable } from '../db/database.ts';
+import { seal, unseal } from './encryption.ts';
 
 export interface Secrets {
   /** `context` names whom the secret belongs to, such as a subscription. */

@@ -1,6 +1,6 @@
 /** PostgreSQL 15+ behind a pool: bounded in connections, in callers that wait for one, and in time. */
 import pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../../log.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -8,10 +8,10 @@ import {
   retryTransaction,
   stateMeansUnavailable,
   type TransactionOptions,
-} from './database.ts';
-import { PostgresNotices } from './postgres-notices.ts';
-import { NoticeBoard, runTransaction } from './transaction.ts';
-import { types } from './values.ts';
+} from '../database.ts';
+import { NoticeBoard, runTransaction } from '../transaction.ts';
+import { types } from '../wire/values.ts';
+import { PostgresNotices } from './change-listener.ts';
 
 export interface PostgresOptions {
   readonly url: string;

@@ -12,7 +12,7 @@ import { seedsOf } from '../../../test/support/seeds.ts';
 import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
 import { createLog } from '../log.ts';
 import type { RateTake } from './rate-limiter.ts';
-import { createRedisRateLimiter, type RedisOptions, type RedisRateLimiter } from './redis.ts';
+import { createRedisRateLimiter, type RedisOptions, type RedisRateLimiter } from './redis-rate-limiter.ts';
 import { rateScript, scriptCall, verdictOf } from './redis-script.ts';
 
 const withRedis = describe.runIf(findRedis() !== undefined);

@@ -1,10 +1,10 @@
 /** Caches are believed only while notifications are known to arrive: the bound of one second on a revocation rests on it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventually } from '../../../test/support/eventually.ts';
-import { engine, makePlace, type Place } from '../../../test/support/test-database.ts';
-import { createLog } from '../log.ts';
-import { PostgresNotices } from './postgres-notices.ts';
-import { NoticeBoard } from './transaction.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { engine, makePlace, type Place } from '../../../../test/support/test-database.ts';
+import { createLog } from '../../log.ts';
+import { NoticeBoard } from '../transaction.ts';
+import { PostgresNotices } from './change-listener.ts';
 
 describe.runIf(engine === 'postgres')('the connection that hears notifications', () => {
   let place: Place;

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
-import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
-import { openPglite } from './pglite.ts';
-import { openPostgres } from './postgres.ts';
+import { DirectoryInUse, lockDirectory } from './pglite/directory-lock.ts';
+import { openPglite } from './pglite/pglite.ts';
+import { openPostgres } from './postgres/postgres.ts';
 
 export interface DatabaseSettings {
   readonly databaseUrl: string | undefined;
