@@ -1,15 +1,19 @@
 /**
- * The direction of imports: main → commands → service → app → capabilities | console → platform → contract.
- * `kernel` imports nothing outside itself. Capabilities meet only through each other's index.ts.
+ * The direction of imports:
+ *
+ *   main → cli → server → capabilities, console, edge → ledger → platform → contract, kernel, config
+ *
+ * `kernel` and `contract` import nothing outside themselves. Capabilities import each other only through index.ts. That
+ * folders do not import each other in a circle is checked by scripts/check-layout.ts.
  */
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
 module.exports = {
   forbidden: [
-    forbid('no-circles', 'Nothing depends on itself.', {}, { circular: true }),
+    forbid('no-circles', 'No file imports itself, directly or through others.', {}, { circular: true }),
     forbid(
       'contract-stands-alone',
-      'The frozen promise knows nothing of its implementation.',
+      'The contract imports nothing of its implementation.',
       { path: '^src/contract/' },
       {
         path: '^src/',
@@ -18,7 +22,7 @@ module.exports = {
     ),
     forbid(
       'kernel-is-pure',
-      'The kernel imports nothing outside itself, but for the calendar, which is as pure.',
+      'The kernel imports nothing outside itself, except a pure calendar library.',
       { path: '^src/kernel/', pathNot: '\\.test\\.ts$' },
       {
         pathNot: '^src/kernel/|^node_modules/temporal-polyfill/',
@@ -26,40 +30,50 @@ module.exports = {
     ),
     forbid(
       'platform-knows-no-capability',
-      'The platform serves capabilities and does not know them.',
+      'The platform serves the ledger and the capabilities, and imports neither.',
       { path: '^src/platform/' },
       { path: '^src/', pathNot: '^src/(platform|contract|kernel)/' },
     ),
     forbid(
-      'capabilities-stand-on-the-platform',
-      'A capability knows the platform, the contract and the kernel; not how it is wired.',
-      { path: '^src/capabilities/' },
-      { path: '^src/', pathNot: '^src/(capabilities|platform|contract|kernel)/|^test/' },
+      'ledger-knows-no-capability',
+      'The ledger stands on the platform, and imports no capability.',
+      { path: '^src/ledger/' },
+      { path: '^src/', pathNot: '^src/(ledger|platform|contract|kernel)/|^test/' },
     ),
     forbid(
-      'the-console-is-a-client',
-      'The console asks the API like everybody else; it knows no capability.',
+      'capabilities-know-no-wiring',
+      'A capability imports the ledger, the platform, the contract and the kernel; not the server.',
+      { path: '^src/capabilities/' },
+      { path: '^src/', pathNot: '^src/(capabilities|ledger|platform|contract|kernel)/|^test/' },
+    ),
+    forbid(
+      'edge-knows-no-capability',
+      'The decision endpoint imports no capability.',
+      { path: '^src/edge/' },
+      { path: '^src/', pathNot: '^src/(edge|ledger|platform|contract|kernel)/|^test/' },
+    ),
+    forbid(
+      'console-is-a-client',
+      'The console calls the API like any other client, and imports no capability.',
       { path: '^src/console/' },
       { path: '^src/', pathNot: '^src/(console|platform|contract|kernel)/|^test/' },
     ),
     forbid(
       'capabilities-meet-through-index',
-      'What another capability may call is in its index.ts.',
-      { path: '^src/capabilities/([^/]+)/' },
-      { path: '^src/capabilities/[^/]+/', pathNot: '^src/capabilities/($1/|[^/]+/index\\.ts$)' },
+      'Other capabilities may import only the index.ts of a capability.',
+      { path: '^src/capabilities/([^/]+/[^/]+)/' },
+      { path: '^src/capabilities/', pathNot: '^src/capabilities/($1/|[^/]+/[^/]+/index\\.ts$)' },
     ),
     forbid(
-      'app-is-imported-from-above',
-      'Only the service wires the app.',
-      { path: '^src/', pathNot: '^src/service\\.ts$' },
-      {
-        path: '^src/app\\.ts$',
-      },
+      'server-is-imported-from-above',
+      'Only the command line and the entry point import the server.',
+      { path: '^src/', pathNot: '^src/(main\\.ts|cli/|server/)' },
+      { path: '^src/server/' },
     ),
-    forbid('only-main-runs', 'Nobody imports the entry point.', {}, { path: '^src/main\\.ts$' }),
+    forbid('only-main-runs', 'No file imports the entry point.', {}, { path: '^src/main\\.ts$' }),
     forbid(
       'tests-stay-outside',
-      'The product never imports a test.',
+      'Only tests import tests.',
       { path: '^src/', pathNot: '\\.test\\.ts$' },
       {
         path: '^test/|\\.test\\.ts$',
@@ -67,7 +81,7 @@ module.exports = {
     ),
     forbid(
       'declared-dependencies',
-      'What is imported is declared.',
+      'Every import is a declared dependency.',
       {},
       {
         dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'],
@@ -75,7 +89,7 @@ module.exports = {
     ),
     forbid(
       'no-development-dependencies',
-      'The product runs without them.',
+      'The product runs without development dependencies.',
       { path: '^src/', pathNot: '\\.test\\.ts$' },
       {
         dependencyTypes: ['npm-dev'],

@@ -81,7 +81,7 @@ export default defineConfig({
                 ...common,
                 name: 'postgres',
                 include: [
-                  'src/{capabilities,edge,platform/db,platform/ledger}/**/*.test.ts',
+                  'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
                 exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools],

@@ -17,7 +17,7 @@ const built = join(dist, '.built');
 const means = ['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'];
 
 /** What is started by its path: the command line, the threads, and what a test starts with faults in its hands. */
-const entries = [/^main\.ts$/, /-worker\.js$/, /^(service|config|platform\/log)\.ts$/];
+const entries = [/^main\.ts$/, /-worker\.js$/, /^(server\/service|config\/settings|platform\/log)\.ts$/];
 /** Libraries stay where they were installed, but for this one, which has a file for each of its functions. */
 const libraryInside = /^typebox(\/|$)/;
 

@@ -1,30 +1,42 @@
-/** House rules that no other tool checks: what a capability folder holds, and that tests draw nothing without a fixed seed. */
+/**
+ * Rules that no other tool checks: the shape of a capability folder, that folders do not import each other in a circle, and
+ * that tests draw no random value without a fixed seed.
+ */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { findFolderCycles } from './folder-cycles.ts';
 import { findRandomDraws } from './random-draws.ts';
 
 const problems: string[] = [];
-const root = 'src/capabilities';
+const capabilitiesFolder = 'src/capabilities';
+const folderName = /^[a-z]+(-[a-z]+)*$/;
+const fileName = /^([a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?|README\.md)$/;
 
-for (const name of readdirSync(root)) {
-  const folder = join(root, name);
-  if (!/^[a-z]+(-[a-z]+)*$/.test(name)) {
-    problems.push(`${folder}: a capability's name is lowercase words with hyphens`);
-  }
-  for (const wanted of ['README.md', 'index.ts']) {
-    if (!existsSync(join(folder, wanted))) {
-      problems.push(`${folder}: ${wanted} is missing`);
+const foldersIn = (folder: string) =>
+  readdirSync(folder).map((name) => {
+    if (!folderName.test(name)) {
+      problems.push(`${join(folder, name)}: use lowercase words with hyphens as a folder name`);
+    }
+    return join(folder, name);
+  });
+
+for (const capability of foldersIn(capabilitiesFolder).flatMap(foldersIn)) {
+  for (const required of ['README.md', 'index.ts']) {
+    if (!existsSync(join(capability, required))) {
+      problems.push(`${capability}: ${required} is missing`);
     }
   }
-  for (const file of readdirSync(folder)) {
-    const path = join(folder, file);
+  for (const name of readdirSync(capability)) {
+    const path = join(capability, name);
     if (statSync(path).isDirectory()) {
-      problems.push(`${path}: a capability is one folder, without folders inside`);
-    } else if (!/^([a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?|README\.md)$/.test(file)) {
-      problems.push(`${path}: file names are lowercase words with hyphens`);
+      problems.push(`${path}: a capability has no subfolders`);
+    } else if (!fileName.test(name)) {
+      problems.push(`${path}: use lowercase words with hyphens as a file name`);
     }
   }
 }
+
+problems.push(...findFolderCycles('src', { shelves: [capabilitiesFolder] }));
 
 /** The helper that gives tests their seeds, and the test of the rule, which has to break it. */
 const mayDraw = ['test/support/random-tests.ts', 'test/support/seeds.ts', 'test/random-draws.test.ts'];

@@ -4,7 +4,7 @@ import type { Meeting, Met } from '../kernel/admission.ts';
 import type { LimitKind, OtherGate } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
-import type { Held, HoldRequest } from '../ledger/ledger.ts';
+import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
 import { bookable } from '../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
 import { isoInstant } from '../platform/time/iso-instant.ts';

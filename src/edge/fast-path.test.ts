@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { limitsOf } from '../../test/support/ledger-values.ts';
-import type { HoldResult } from '../ledger/ledger.ts';
+import type { HoldResult } from '../ledger/holds/hold-request.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
 import { createLog } from '../platform/log.ts';

@@ -7,7 +7,7 @@
  * A hold is taken only when an allow follows from it, and the allow is told only once the hold is durable.
  */
 import { performance } from 'node:perf_hooks';
-import type { Held } from '../ledger/ledger.ts';
+import type { Held } from '../ledger/holds/hold-request.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
 import type { Exchange } from '../platform/http/fast/fast-connection.ts';
 import type { Shortcut } from '../platform/http/fast/fast-path.ts';

@@ -2,7 +2,8 @@
 import { refuseFields } from '../contract/refusal.ts';
 import { refuseDenial, replayedAnswer } from '../ledger/denials.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
-import type { HoldResult, Ledger } from '../ledger/ledger.ts';
+import type { HoldResult } from '../ledger/holds/hold-request.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { rateRefusal, takeGateRates } from '../ledger/limits/admission-rates.ts';
 import type { Exhaustions } from '../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../ledger/limits/org-limits.ts';

@@ -1,58 +1,10 @@
-/**
- * The ledger seam: who may spend, and what was spent. Two implementations honour it, held to one conformance suite
- * (`conformance.test.ts`): embedded (memory, holds durable in a log) and PostgreSQL (exact from any number of processes).
- *
- * No admission makes settled + held exceed a limit; all limits of a charge are taken or none. A hold ends once: settled,
- * voided or expired. What cannot be answered now is a `DatabaseUnavailable`, never an allow.
- */
-import type { Meeting, Surface } from '../kernel/admission.ts';
 import type { Denial } from '../kernel/denial.ts';
-import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { Renaming } from './holds/customer-pseudonyms.ts';
 import type { Hold } from './holds/hold.ts';
 import type { Replay, RequestKey } from './holds/hold-keys.ts';
+import type { Held, HoldChange, HoldQuery, HoldRequest, HoldResult, Look } from './holds/hold-request.ts';
 import type { Standing } from './limits/limit-usage.ts';
 import type { BookingGroup, GroupResult } from './posting.ts';
-
-export interface HoldRequest {
-  readonly orgId: string;
-  readonly surface: Exclude<Surface, 'record'>;
-  readonly scope: Scope;
-  readonly amounts: Amounts;
-  readonly holdSeconds: number;
-  readonly priceVersion: string | null;
-  /** Where an `Idempotency-Key` came along. */
-  readonly key?: RequestKey & { answerOf(held: Held): string };
-}
-
-export interface Held {
-  readonly kind: 'held';
-  readonly hold: Hold;
-  readonly meeting: Meeting;
-  /** What is left of each counter that it met, with this hold taken. */
-  readonly left: readonly bigint[];
-  /** The response that the key of the request keeps, where it has one. */
-  readonly answer?: string;
-}
-
-export type HoldResult = Held | { readonly kind: 'denied'; readonly denial: Denial } | Replay;
-
-/** What somebody might ask for: held against the limits, and not taken. */
-export type Look = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'>;
-
-export interface HoldQuery {
-  readonly limit: number;
-  /** The last hold of the page before, in the same order. */
-  readonly after: string | undefined;
-  /** Default: oldest first. */
-  readonly newestFirst?: boolean;
-}
-
-export type HoldChange =
-  | { readonly kind: 'changed'; readonly hold: Hold }
-  | { readonly kind: 'unknown' }
-  /** It ended already, or is just ending. */
-  | { readonly kind: 'ended' };
 
 /** A counter as it stands, to be compared with the books. */
 export interface CounterState {
@@ -118,5 +70,3 @@ export interface Inspection<Result> {
   readonly holds: readonly Hold[];
   readonly result: Result;
 }
-
-export const holdSecondsMax = 86_400;

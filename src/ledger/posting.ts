@@ -4,7 +4,6 @@ import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { Raised } from '../kernel/settlement.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { Hold } from './holds/hold.ts';
-import type { Tags } from './usage/usage-tags.ts';
 
 /** What a run has measured, for its row and for usage. */
 export interface UsageFacts {
@@ -102,3 +101,6 @@ export type Refused =
 export type GroupResult<Run = unknown> =
   | { readonly kind: 'done'; readonly outcomes: readonly Outcome<Run>[] }
   | Refused;
+
+/** The tags of a run: names and values. */
+export type Tags = Readonly<Record<string, string>>;

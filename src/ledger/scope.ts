@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Scope } from '../kernel/limits.ts';
 import { usd } from '../platform/http/routes/schemas.ts';
-import { holdSecondsMax } from './ledger.ts';
+import { holdSecondsMax } from './holds/hold-request.ts';
 
 /** What a limit or a report can be about: short enough to be indexed. */
 export const label = Type.String({ minLength: 1, maxLength: 200 });

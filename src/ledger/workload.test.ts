@@ -19,7 +19,7 @@ import type { Denial } from '../kernel/denial.ts';
 import { type Amounts, each, type Limit, type LimitKind, type Scope } from '../kernel/limits.ts';
 import { parseUsd } from '../kernel/money.ts';
 import type { Hold } from './holds/hold.ts';
-import type { HoldResult } from './ledger.ts';
+import type { HoldResult } from './holds/hold-request.ts';
 import type { Booked, Booking, GroupResult } from './posting.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 

@@ -70,11 +70,11 @@ function tell(report) {
 const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 
 /** @type {typeof import('../../src/config/settings.ts')} */
-const { loadConfig } = await built('config.js');
+const { loadConfig } = await built('config/settings.js');
 /** @type {typeof import('../../src/platform/log.ts')} */
 const { createLog } = await built('platform/log.js');
 /** @type {typeof import('../../src/server/service.ts')} */
-const { startService } = await built('service.js');
+const { startService } = await built('server/service.js');
 
 const config = loadConfig();
 const service = await startService({ config, log: createLog(config.logLevel), faults });

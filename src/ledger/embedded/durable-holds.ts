@@ -1,8 +1,8 @@
 /** Which open holds of the embedded engine are in the log, and where. */
 
 import type { Hold } from '../holds/hold.ts';
-import type { OpenHold } from '../holds/org-ledger-state.ts';
-import type { HoldLog, LogPlace } from './hold-log.ts';
+import type { LogPlace, OpenHold } from '../holds/org-ledger-state.ts';
+import type { HoldLog } from './hold-log.ts';
 
 export class DurableHolds {
   readonly #log: HoldLog;

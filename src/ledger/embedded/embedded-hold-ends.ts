@@ -1,9 +1,9 @@
 /** How holds of the embedded engine end without a run, or later than they would have. */
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
+import type { HoldChange } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { extendedTo } from '../holds/take-hold.ts';
-import type { HoldChange } from '../ledger.ts';
 import { findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import type { DurableHolds } from './durable-holds.ts';
 import type { MemoryBooks } from './ledger-states.ts';

@@ -15,18 +15,10 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
+import type { Held, HoldChange, HoldQuery, HoldRequest, HoldResult, Look } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { adopted, denialFor, holdFor, keyName } from '../holds/take-hold.ts';
-import type {
-  Decided,
-  Held,
-  HoldChange,
-  HoldQuery,
-  HoldRequest,
-  HoldResult,
-  Ledger,
-  Look,
-} from '../ledger.ts';
+import type { Decided, Ledger } from '../ledger.ts';
 import { nobody, ownCounters, type Standing, standingOf } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
 import type { BookingGroup, GroupResult } from '../posting.ts';

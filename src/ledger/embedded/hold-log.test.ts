@@ -9,9 +9,10 @@ import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
 import { engine } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Hold, restoredHold, storedHold } from '../holds/hold.ts';
+import type { LogPlace } from '../holds/org-ledger-state.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { beginGeneration, HoldLogMismatch } from './hold-generation.ts';
-import { DamagedHoldLog, type HoldLog, type HoldLogOptions, type LogPlace, openHoldLog } from './hold-log.ts';
+import { DamagedHoldLog, type HoldLog, type HoldLogOptions, openHoldLog } from './hold-log.ts';
 
 const hourMs = 3_600_000;
 

@@ -23,6 +23,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { type Hold, holdsLine, holdsOfLine } from '../holds/hold.ts';
+import type { LogPlace } from '../holds/org-ledger-state.ts';
 
 /** The disk is full, or gone. Nothing was written, so nothing happened: the outcome is known. */
 export class HoldsNotDurable extends DatabaseUnavailable {
@@ -44,11 +45,6 @@ export interface HoldLog {
   readGeneration(): Generation | undefined;
   writeGeneration(generation: Generation): void;
   close(): void;
-}
-
-/** Where in the log a hold is, for the log alone to read. */
-export interface LogPlace {
-  readonly path: string;
 }
 
 export interface LoggedHold {

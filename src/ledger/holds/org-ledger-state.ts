@@ -4,7 +4,6 @@
  */
 import { type Counter, countsIn, type Met, meetingOf } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
-import type { LogPlace } from '../embedded/hold-log.ts';
 import { countingGap } from '../limits/stale-counters.ts';
 import type { Hold } from './hold.ts';
 
@@ -134,3 +133,8 @@ export function completeFrom(nowMs: number): number {
 const countersMax = 50_000;
 /** Late settles still count in the window before. */
 const keptAfterEndMs = 24 * 3_600_000;
+
+/** Where in the log a hold is, for the log alone to read. */
+export interface LogPlace {
+  readonly path: string;
+}

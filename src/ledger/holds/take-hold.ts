@@ -12,9 +12,9 @@ import {
 import type { Denial } from '../../kernel/denial.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { type Held, type HoldRequest, holdSecondsMax, type Look } from '../ledger.ts';
 import type { Hold } from './hold.ts';
 import { holdKeyOf } from './hold-keys.ts';
+import { type Held, type HoldRequest, holdSecondsMax, type Look } from './hold-request.ts';
 import type { Book, OpenHold } from './org-ledger-state.ts';
 
 export interface Admitted {

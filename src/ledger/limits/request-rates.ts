@@ -1,15 +1,7 @@
-/**
- * How often an org may call: its reads per minute, and those of its rate policies that need not look into the request.
- * Policies that look at a model or a customer, or count tokens or money, stand with the gates.
- *
- * Every request that got this far counts, also one that is refused further on for what it asks; one that is refused here
- * does not. Operators are not limited: they are the ones who set the limits.
- */
-import { refuseWith } from '../../contract/refusal.ts';
 import { each, type Limit, type MatchField, type OrgLimits } from '../../kernel/limits.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
+import type { RoutePlace, TakeRequest } from '../../platform/http/pipeline/request-rate.ts';
 import { type Caller, platformTenant } from '../../platform/http/routes/access.ts';
-import type { Route } from '../../platform/http/routes/route.ts';
 import {
   allowed,
   type RateLimiter,
@@ -22,15 +14,6 @@ import type { OrgLimitsCache } from './org-limits.ts';
 /** What a policy's `route_class` may name. */
 export const routeClasses = ['read', 'write', 'runs', 'edge'] as const;
 export type RouteClass = (typeof routeClasses)[number];
-
-export type RoutePlace = Pick<Route, 'kind' | 'path'>;
-
-/** A value wherever it can be, so that the usual request need not wait. Undefined: there is nothing to ask. */
-export type TakeRequest = (
-  caller: Caller,
-  route: RoutePlace,
-  nowMs: number,
-) => RateVerdict | Promise<RateVerdict> | undefined;
 
 export interface RequestRateDependencies {
   readonly limiter: RateLimiter;
@@ -109,17 +92,6 @@ function whoeverCannotBeAsked(error: unknown): RateVerdict {
     return allowed;
   }
   throw error;
-}
-
-/** Throws what is not allowed. */
-export function checkRequestRate(verdict: RateVerdict | undefined): void {
-  if (verdict?.allowed === false) {
-    throw refuseWith(
-      'rate_limited',
-      { retry_after_seconds: verdict.retryAfterSeconds },
-      'Too many requests; see Retry-After.',
-    );
-  }
 }
 
 export function routeClass({ kind, path }: RoutePlace): RouteClass {

@@ -1,8 +1,8 @@
 /** Open holds as rows of PostgreSQL. A hold is kept as text, which nobody but us has to understand. */
 import { insertMany, type Queryable } from '../../platform/db/database.ts';
 import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
+import type { HoldQuery } from '../holds/hold-request.ts';
 import type { MissingCounter } from '../holds/org-ledger-state.ts';
-import type { HoldQuery } from '../ledger.ts';
 
 interface HoldRow {
   readonly record: string;

@@ -9,16 +9,8 @@ import { DatabaseUnavailable, type Transaction } from '../../platform/db/databas
 import { namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
-import type {
-  HoldChange,
-  HoldQuery,
-  HoldRequest,
-  HoldResult,
-  Inspection,
-  InspectRead,
-  Ledger,
-  Look,
-} from '../ledger.ts';
+import type { HoldChange, HoldQuery, HoldRequest, HoldResult, Look } from '../holds/hold-request.ts';
+import type { Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
 import { nobody, ownCounters, type Standing, standingOf } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';

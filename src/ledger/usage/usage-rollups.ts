@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
 import { jsonText, type Queryable } from '../../platform/db/database.ts';
-import type { Booked } from '../posting.ts';
-import { TagMemory, type Tags } from './usage-tags.ts';
+import type { Booked, Tags } from '../posting.ts';
+import { TagMemory } from './usage-tags.ts';
 
 const rollupDimensions = [
   'key_id',

@@ -1,11 +1,10 @@
 /**
- * Which tags usage is summed by. Every distinct set of tags makes a row of usage of its own, and people put ids of
- * requests into tags; so of each org and day only so many are told apart, and the rest is summed together. The bounds
- * are on what a process has seen since it started: a restart or another process may tell a few more apart. No sum
- * depends on it, only under which value of a tag it stands.
+ * Limits the number of tag sets that usage is summed by. Every distinct set of tags has its own usage rows, and some users
+ * put request ids into tags; beyond a number per org and day, values are summed under "*". The limits apply to the sets
+ * that one process has seen since its start, so a restart or a second process may keep a few more apart. Totals never
+ * depend on them; only the tag value that an amount is listed under does.
  */
-
-export type Tags = Readonly<Record<string, string>>;
+import type { Tags } from '../posting.ts';
 
 /** Stands for every value beyond those that are told apart. */
 export const otherValues = '*';

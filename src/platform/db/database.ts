@@ -8,7 +8,7 @@
  */
 
 import { type ArrayType, binaryArray } from './wire/binary-array.ts';
-import { jsonText, toText } from './wire/values.ts';
+import { type ColumnTypes, jsonText, toText } from './wire/values.ts';
 
 export { jsonText };
 
@@ -135,10 +135,6 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
     }
   }
 }
-
-export type ColumnTypes = Readonly<
-  Record<string, 'text' | 'text[]' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
->;
 
 export type RowOf<Columns extends ColumnTypes> = { readonly [Name in keyof Columns]: unknown };
 

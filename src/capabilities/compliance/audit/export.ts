@@ -5,7 +5,7 @@
  */
 import { refuseField } from '../../../contract/refusal.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
-import type { StreamAnswer } from '../../../platform/http/routes/route.ts';
+import type { StreamAnswer } from '../../../platform/http/message/reply.ts';
 import { cefLine } from './cef.ts';
 import type { AuditEntry } from './chain.ts';
 import type { ChainHeads } from './chain-heads.ts';

@@ -1,4 +1,4 @@
-import { holdSecondsMax } from '../../../ledger/ledger.ts';
+import { holdSecondsMax } from '../../../ledger/holds/hold-request.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';

@@ -15,7 +15,8 @@ import {
 } from '../../../kernel/routing.ts';
 import { refuseDenial, replayedAnswer } from '../../../ledger/denials.ts';
 import { type RequestKey, requestKeyOf, storeAnswer } from '../../../ledger/holds/hold-keys.ts';
-import type { Held, Ledger } from '../../../ledger/ledger.ts';
+import type { Held } from '../../../ledger/holds/hold-request.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
 import { rateRefusal, takeGateRates } from '../../../ledger/limits/admission-rates.ts';
 import type { Exhaustions } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';

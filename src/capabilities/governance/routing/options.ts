@@ -3,7 +3,7 @@ import { refuse, refuseFields } from '../../../contract/refusal.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
 import type { Candidate, Evaluated } from '../../../kernel/routing.ts';
-import type { Look } from '../../../ledger/ledger.ts';
+import type { Look } from '../../../ledger/holds/hold-request.ts';
 import { bookable } from '../../../ledger/postings/amount-range.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';

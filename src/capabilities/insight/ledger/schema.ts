@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limitKinds, units } from '../../../kernel/limits.ts';
-import { holdSecondsMax } from '../../../ledger/ledger.ts';
+import { holdSecondsMax } from '../../../ledger/holds/hold-request.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 

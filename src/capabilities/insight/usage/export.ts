@@ -9,7 +9,7 @@
 import { refuse, refuseField } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { Turns } from '../../../platform/db/pglite/fair-mutex.ts';
-import type { StreamAnswer } from '../../../platform/http/routes/route.ts';
+import type { StreamAnswer } from '../../../platform/http/message/reply.ts';
 import { jsonLine } from '../../../platform/line-breaks.ts';
 import { Spool } from '../../../platform/spool.ts';
 import { groupIn, nothing, readGroups } from './queries.ts';

@@ -1,7 +1,5 @@
-/** What a client sends to PostgreSQL: a statement with its parameters, and rows for `COPY`. Each comes in one piece. */
-
-import type { ColumnTypes } from '../database.ts';
 import { ByteWriter } from './byte-writer.ts';
+import type { ColumnTypes } from './values.ts';
 import { jsonText, toText } from './values.ts';
 
 type Row = Readonly<Record<string, unknown>>;

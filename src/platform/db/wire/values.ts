@@ -49,3 +49,7 @@ export function jsonText(value: unknown): string {
     return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
   }
 }
+
+export type ColumnTypes = Readonly<
+  Record<string, 'text' | 'text[]' | 'int8' | 'int4' | 'bool' | 'timestamptz' | 'jsonb'>
+>;

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { Refusal, refuse } from '../../../contract/refusal.ts';
 import { DatabaseUnavailable } from '../../db/database.ts';
 import type { Log } from '../../log.ts';
-import type { StreamAnswer } from '../routes/route.ts';
 
 export interface Reply {
   readonly status: number;
@@ -82,4 +81,15 @@ export function logged(log: Log, error: unknown, traceId: string): Refusal {
     log.warn({ traceId, reason: String(error) }, 'a dependency is away');
   }
   return refusal;
+}
+
+/** An answer that is too long to be held: it is sent as it is made, and made no sooner than it can be sent. */
+export interface StreamAnswer {
+  readonly contentType: string;
+  /** The first one is made before anything is sent, so that what fails at the start is refused like anything else. */
+  readonly chunks: AsyncIterable<string>;
+}
+
+export function isStream(answer: unknown): answer is StreamAnswer {
+  return typeof answer === 'object' && answer !== null && 'chunks' in answer && 'contentType' in answer;
 }

@@ -1,18 +1,25 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { Refusal, refuseFields } from '../../../contract/refusal.ts';
-import { checkRequestRate, type TakeRequest } from '../../../ledger/limits/request-rates.ts';
 import type { BodyRules } from '../message/body.ts';
 import type { ParsedBody } from '../message/json.ts';
 import { isStorable } from '../message/json-errors.ts';
 import type { JsonList } from '../message/json-survey.ts';
 import { type ParsedQuery, parseQueryString } from '../message/query-string.ts';
-import { jsonReply, type Reply, type StreamedReply, streamReply } from '../message/reply.ts';
+import {
+  isStream,
+  jsonReply,
+  type Reply,
+  type StreamAnswer,
+  type StreamedReply,
+  streamReply,
+} from '../message/reply.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from '../routes/access.ts';
-import { type Call, isStream, type Progress, type Route, type StreamAnswer } from '../routes/route.ts';
+import type { Call, Progress, Route } from '../routes/route.ts';
 import type { Endpoint, Match } from '../routes/router.ts';
 import { onePerField } from '../routes/validation.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
+import { checkRequestRate, type TakeRequest } from './request-rate.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
 
 export interface AnswerRouteDependencies extends WriterDependencies {

@@ -5,8 +5,8 @@
  */
 import { refuse } from '../../../contract/refusal.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { StreamAnswer } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';
-import type { StreamAnswer } from '../routes/route.ts';
 
 /** Looks at the caller again, from time to time; throws where it is let in no more. */
 export type StillAdmitted = () => Promise<void>;

@@ -6,6 +6,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../../contract/errors.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Transaction } from '../../db/database.ts';
+import type { StreamAnswer } from '../message/reply.ts';
 import type { Access, Caller } from './access.ts';
 import type { Rendered } from './rendered.ts';
 
@@ -112,17 +113,6 @@ export interface DecisionAnswer {
   readonly text: string;
   /** It is the response of an earlier request with the same `Idempotency-Key`. */
   readonly replayed: boolean;
-}
-
-/** An answer that is too long to be held: it is sent as it is made, and made no sooner than it can be sent. */
-export interface StreamAnswer {
-  readonly contentType: string;
-  /** The first one is made before anything is sent, so that what fails at the start is refused like anything else. */
-  readonly chunks: AsyncIterable<string>;
-}
-
-export function isStream(answer: unknown): answer is StreamAnswer {
-  return typeof answer === 'object' && answer !== null && 'chunks' in answer && 'contentType' in answer;
 }
 
 /** How large a body may be, in bytes. A route without one of its own has `usual`. */
