@@ -3,14 +3,14 @@
  * the service. The statements are the service's; what it would have decided is prepared outside of the timed part.
  */
 import { performance } from 'node:perf_hooks';
-import { draftRun, isFaulty } from '../src/capabilities/spend/runs/drafts.ts';
+import { draftRun, isInvalid } from '../src/capabilities/spend/runs/drafts.ts';
 import { type RunDraft, writeRuns } from '../src/capabilities/spend/runs/index.ts';
-import { nothingTaken } from '../src/kernel/settlement.ts';
+import { emptyReservation } from '../src/kernel/settlement.ts';
 import { ensureMonths } from '../src/ledger/partitions.ts';
-import type { Booked } from '../src/ledger/posting.ts';
+import type { Posted } from '../src/ledger/posting.ts';
 import {
   advanceClock,
-  findKnown,
+  findExistingRuns,
   insertEntries,
   insertIdentities,
 } from '../src/ledger/postings/ledger-writes.ts';
@@ -33,7 +33,7 @@ export interface Told {
 const ids = createIds(systemClock);
 let batches = 0;
 
-function prepareBatch(orgId: string, runs: number): Booked<RunDraft>[] {
+function prepareBatch(orgId: string, runs: number): Posted<RunDraft>[] {
   batches += 1;
   const now = systemClock.now();
   return Array.from({ length: runs }, (_, index) => {
@@ -48,45 +48,45 @@ function prepareBatch(orgId: string, runs: number): Booked<RunDraft>[] {
       parentOf: () => undefined,
       contentDigest: () => '0123456789abcdefghijkl',
     };
-    const booking = draftRun(body, context, undefined);
-    if (isFaulty(booking)) {
+    const posting = draftRun(body, context, undefined);
+    if (isInvalid(posting)) {
       throw new Error('the run is not as the service would take it');
     }
     return {
-      kind: 'booked',
+      kind: 'posted',
       orgId,
-      booking,
-      scope: booking.scope,
+      posting,
+      scope: posting.scope,
       chargedAtMs: now.getTime(),
-      bookedAtMs: now.getTime(),
+      postedAtMs: now.getTime(),
       marks: [],
       hold: null,
       charged: {
-        taken: nothingTaken,
-        more: [],
-        met: [],
-        amounts: booking.amounts,
+        reservation: emptyReservation,
+        additional: [],
+        windows: [],
+        amounts: posting.amounts,
         burned: [],
         uncovered: 0n,
-        prepaid: booking.amounts.usd,
+        prepaid: posting.amounts.usd,
       },
     };
   });
 }
 
-async function writeBatch(db: Database, orgId: string, booked: readonly Booked<RunDraft>[]): Promise<void> {
+async function writeBatch(db: Database, orgId: string, posted: readonly Posted<RunDraft>[]): Promise<void> {
   await db.transaction(async (tx) => {
-    await findKnown(
+    await findExistingRuns(
       tx,
-      booked.flatMap(({ orgId, booking: { externalId } }) =>
+      posted.flatMap(({ orgId, posting: { externalId } }) =>
         externalId === null ? [] : [{ orgId, externalId }],
       ),
     );
-    await insertIdentities(tx, booked);
-    await writeRuns(tx, booked);
-    await insertEntries(tx, booked);
-    await addToUsage(tx, booked);
-    await advanceClock(tx, [orgId], booked[0]?.bookedAtMs ?? 0);
+    await insertIdentities(tx, posted);
+    await writeRuns(tx, posted);
+    await insertEntries(tx, posted);
+    await addToUsage(tx, posted);
+    await advanceClock(tx, [orgId], posted[0]?.postedAtMs ?? 0);
   });
 }
 

@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { version } from './config/version.ts';
 import type { FieldError } from './contract/errors.ts';
-import { Refusal } from './contract/refusal.ts';
+import { ApiError } from './contract/refusal.ts';
 
 /** In the order in which the help shows them. */
 const commands: Record<string, () => Promise<Command>> = {
@@ -48,7 +48,7 @@ try {
 }
 
 function describe(error: unknown): string {
-  if (error instanceof Refusal && 'fields' in error.details) {
+  if (error instanceof ApiError && 'fields' in error.details) {
     const fields = error.details.fields as FieldError[];
     return fields.map(({ field, message }) => `${field}: ${message}`).join('\n        ');
   }

@@ -7,7 +7,7 @@ import { bootstrapOperator } from '../src/capabilities/access/keys/index.ts';
 import { type Config, loadConfig } from '../src/config/settings.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
-import { openLane } from '../src/platform/http/fast/fast-path.ts';
+import { openFastPath } from '../src/platform/http/fast/fast-path.ts';
 import { type OrgRole, type Scope, scopes } from '../src/platform/http/routes/access.ts';
 import { generateKey } from '../src/platform/http/routes/key-format.ts';
 import type { Route } from '../src/platform/http/routes/route.ts';
@@ -19,7 +19,7 @@ import type { Job } from '../src/platform/jobs/jobs.ts';
 import { createLog } from '../src/platform/log.ts';
 import type { SharedClock } from '../src/platform/time/clock.ts';
 import { type App, createApp } from '../src/server/app.ts';
-import { openParts, type Parts } from '../src/server/services.ts';
+import { openServices, type Services } from '../src/server/services.ts';
 import { startOfClock } from './support/clock.ts';
 import { checkAnswer, checkSignals } from './support/contract-check.ts';
 import { makePlace, openPlace } from './support/test-database.ts';
@@ -77,7 +77,7 @@ export interface TestOrg {
 export interface World {
   readonly app: App;
   readonly db: Database;
-  readonly parts: Parts;
+  readonly services: Services;
   readonly clock: FakeClock;
   readonly operatorKey: string;
   readonly logLines: string[];
@@ -118,11 +118,11 @@ export async function createWorld(
   const log = createLog('trace', { write: (line: string) => void logLines.push(line) });
   const servers: Drainable[] = [];
   let ownUrl: Promise<string> | undefined;
-  const parts = await openParts({ config, db, clock, ids, log });
+  const services = await openServices({ config, db, clock, ids, log });
   await bootstrapOperator({
     db,
     ids,
-    heads: parts.auditHeads,
+    heads: services.auditHeads,
     clock,
     environment: 'test',
     dataDir: place.dataDir,
@@ -130,7 +130,7 @@ export async function createWorld(
   });
   const app = createApp({
     config,
-    parts,
+    services,
     db,
     clock,
     ids,
@@ -149,7 +149,7 @@ export async function createWorld(
   const world: World = {
     app,
     db,
-    parts,
+    services,
     clock,
     operatorKey,
     logLines,
@@ -213,7 +213,7 @@ export async function createWorld(
     },
     async listen() {
       const server = createHttpServer(app.handler, log, app.headersOfUnread);
-      servers.push(drainable(server, openLane(server, app.lane)));
+      servers.push(drainable(server, openFastPath(server, app.fastPath)));
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
@@ -223,7 +223,7 @@ export async function createWorld(
       await Promise.all(servers.map((server) => server.drain(0)));
       // As when the service stops: what one cannot finish keeps nothing else from being closed.
       await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
-      await parts.close();
+      await services.close();
       await db.close();
       await place.remove();
     },

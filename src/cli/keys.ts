@@ -13,7 +13,7 @@ import {
 import { findOrg } from '../capabilities/access/orgs/index.ts';
 import { type Appending, openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
-import { refuseFields } from '../contract/refusal.ts';
+import { invalidFields } from '../contract/refusal.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import {
   type Caller,
@@ -72,9 +72,9 @@ async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOpti
   const body = { name, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
   const inOrg = { ...body, role: role ?? 'owner', scopes: wanted ?? [...scopes] } as const;
   // The same rules as over HTTP, so that the API can always show what was made here.
-  const faults = org === undefined ? compileBody(MintOperatorKey)(body) : compileBody(MintKey)(inOrg);
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  const fieldErrors = org === undefined ? compileBody(MintOperatorKey)(body) : compileBody(MintKey)(inOrg);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
   const secret = await withMigratedDatabase(async (db, config) => {
     await requireOrg(db, org);

@@ -1,11 +1,15 @@
 /** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
 import type { Readable } from 'node:stream';
-import type { Refusal } from '../contract/refusal.ts';
-import type { Ask, Examine, Question } from '../platform/http/pipeline/in-process-client.ts';
+import type { ApiError } from '../contract/refusal.ts';
+import type {
+  CheckAccess,
+  InProcessClient,
+  InProcessRequest,
+} from '../platform/http/pipeline/in-process-client.ts';
 import type { Credential } from '../platform/http/routes/access.ts';
 
 /** An answer that is no success, as the envelope tells it. */
-export class Refused extends Error {
+export class ApiFailure extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -18,25 +22,25 @@ export class Refused extends Error {
   }
 
   /** The offending fields of `validation_failed`; none for other codes. */
-  get fields(): readonly FieldFault[] {
-    return this.code === 'validation_failed' ? (this.details.fields as FieldFault[]) : [];
+  get fields(): readonly FieldError[] {
+    return this.code === 'validation_failed' ? (this.details.fields as FieldError[]) : [];
   }
 
   /** The same for a form that is about a part of the body: without that part's own name. */
-  within(prefix: string): Refused {
-    const fields = this.fields.map((fault) => ({
-      ...fault,
-      field: fault.field.startsWith(prefix) ? fault.field.slice(prefix.length) : fault.field,
+  within(prefix: string): ApiFailure {
+    const fields = this.fields.map((fieldError) => ({
+      ...fieldError,
+      field: fieldError.field.startsWith(prefix) ? fieldError.field.slice(prefix.length) : fieldError.field,
     }));
-    return new Refused(this.status, this.code, this.message, { ...this.details, fields });
+    return new ApiFailure(this.status, this.code, this.message, { ...this.details, fields });
   }
 }
 
-export function refusedAs({ status, code, message, details }: Refusal): Refused {
-  return new Refused(status, code, message, details as Refused['details']);
+export function apiFailure({ status, code, message, details }: ApiError): ApiFailure {
+  return new ApiFailure(status, code, message, details as ApiFailure['details']);
 }
 
-export interface FieldFault {
+export interface FieldError {
   readonly field: string;
   readonly code: string;
   readonly message: string;
@@ -51,18 +55,18 @@ export interface Api {
   /** For what the page cannot do without: a refusal is thrown, and shown as a page of its own. */
   get<Answer>(path: string): Promise<Answer>;
   /** For a part of the page that may be missing. */
-  tryGet<Answer>(path: string): Promise<Answer | Refused>;
+  tryGet<Answer>(path: string): Promise<Answer | ApiFailure>;
   /** `once`: sent as the `Idempotency-Key`, so that a form that is sent again has one effect. */
   send<Answer>(
-    method: Question['method'],
+    method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
-  ): Promise<Answer | Refused>;
+  ): Promise<Answer | ApiFailure>;
   /** Why the visitor may not use a route; undefined: they may. */
-  denied(method: Question['method'], path: string): Refused | undefined;
+  denied(method: InProcessRequest['method'], path: string): ApiFailure | undefined;
   /** For what is too long to be held: it is passed on as it is made. */
-  open(path: string): Promise<Stream | Refused>;
+  open(path: string): Promise<Stream | ApiFailure>;
 }
 
 export interface Stream {
@@ -72,21 +76,21 @@ export interface Stream {
 
 export interface Visitor {
   readonly credential: Credential;
-  readonly foundAt: Question['foundAt'];
-  readonly findAgain: Question['findAgain'];
+  readonly foundAt: InProcessRequest['foundAt'];
+  readonly findAgain: InProcessRequest['findAgain'];
   readonly address: string;
   readonly traceId: string;
   /** Told how far long work is that was asked for. */
-  readonly onProgress: NonNullable<Question['onProgress']>;
+  readonly onProgress: NonNullable<InProcessRequest['onProgress']>;
 }
 
-export function apiFor(ask: Ask, examine: Examine, visitor: Visitor): Api {
+export function apiFor(ask: InProcessClient, examine: CheckAccess, visitor: Visitor): Api {
   async function send<Answer>(
-    method: Question['method'],
+    method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
-  ): Promise<Answer | Refused> {
+  ): Promise<Answer | ApiFailure> {
     const reply = await ask({
       ...visitor,
       method,
@@ -110,13 +114,13 @@ export function apiFor(ask: Ask, examine: Examine, visitor: Visitor): Api {
         : { contentType: String(headers['content-type']), body };
     },
     denied(method, path) {
-      const refusal = examine({ ...visitor, method, path });
-      return refusal && refusedAs(refusal);
+      const error = examine({ ...visitor, method, path });
+      return error && apiFailure(error);
     },
     tryGet: (path) => send('GET', path),
     async get<Answer>(path: string): Promise<Answer> {
       const answer = await send<Answer>('GET', path);
-      if (answer instanceof Refused) {
+      if (answer instanceof ApiFailure) {
         throw answer;
       }
       return answer;
@@ -124,11 +128,11 @@ export function apiFor(ask: Ask, examine: Examine, visitor: Visitor): Api {
   };
 }
 
-function answerOf<Answer>(status: number, body: string): Answer | Refused {
+function answerOf<Answer>(status: number, body: string): Answer | ApiFailure {
   const answer = body === '' ? {} : JSON.parse(body);
   if (status < 400) {
     return answer as Answer;
   }
   const { code, message, details } = answer.error;
-  return new Refused(status, code, message, details);
+  return new ApiFailure(status, code, message, details);
 }

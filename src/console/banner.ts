@@ -1,10 +1,10 @@
 /** What stands above every page of a visit that is not the org's own: who is here, why, and until when. */
 import type { Credential } from '../platform/http/routes/access.ts';
 import { time } from './format.ts';
-import { type Html, html } from './html.ts';
+import { html, type Markup } from './html.ts';
 
 interface Banner {
-  readonly banner?: Html;
+  readonly banner?: Markup;
   readonly signOut?: string;
 }
 

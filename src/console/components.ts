@@ -1,55 +1,55 @@
 /** The parts that pages are made of. */
 import { randomUUID } from 'node:crypto';
-import { type FieldFault, Refused } from './api.ts';
-import { type Html, html, link, type Part } from './html.ts';
+import { ApiFailure, type FieldError } from './api.ts';
+import { html, link, type Markup, type Part } from './html.ts';
 import type { ScreenVisit } from './screen.ts';
 
-export function heading(title: string, actions?: Part, intro?: Part): Html {
+export function heading(title: string, actions?: Part, intro?: Part): Markup {
   return html`<div class="heading"><div><h1>${title}</h1>${intro !== undefined && html`<p class="intro">${intro}</p>`}</div>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>`;
 }
 
-export function card(title: string, body: Part, actions?: Part): Html {
+export function card(title: string, body: Part, actions?: Part): Markup {
   return html`<section class="card"><div class="card-head"><h2>${title}</h2>${actions}</div>${body}</section>`;
 }
 
 /** The same without a name, where the page's own says it all. */
-export function panel(body: Part): Html {
+export function panel(body: Part): Markup {
   return html`<section class="card">${body}</section>`;
 }
 
 /** A part of the page that may be refused: then it says so, and the rest of the page is there all the same. */
 export function cardOf<Answer>(
   title: string,
-  answer: Answer | Refused,
+  answer: Answer | ApiFailure,
   body: (answer: Answer) => Part,
-): Html {
-  return card(title, answer instanceof Refused ? notice(answer) : body(answer));
+): Markup {
+  return card(title, answer instanceof ApiFailure ? notice(answer) : body(answer));
 }
 
-export function notice(refused: Refused): Html {
-  return html`<p class="quiet">${requirement(refused)}</p>`;
+export function notice(failure: ApiFailure): Markup {
+  return html`<p class="quiet">${requirement(failure)}</p>`;
 }
 
 /** Why something is not shown: the scope that is missing, or the API's message. */
-export function requirement(refused: Refused): Html {
-  return refused.code === 'missing_scope'
-    ? html`Requires <code>${String(refused.details.required)}</code>`
-    : html`${refused.message}`;
+export function requirement(failure: ApiFailure): Markup {
+  return failure.code === 'missing_scope'
+    ? html`Requires <code>${String(failure.details.required)}</code>`
+    : html`${failure.message}`;
 }
 
 /** What was not right, read out at once, with the fields that do not stand beside it. */
-export function alert(text: string, faults: readonly FieldFault[] = []): Html {
-  return html`<div class="alert" role="alert"><p>${text}</p>${faults.length > 0 && html`<ul>${faults.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`;
+export function alert(text: string, fieldErrors: readonly FieldError[] = []): Markup {
+  return html`<div class="alert" role="alert"><p>${text}</p>${fieldErrors.length > 0 && html`<ul>${fieldErrors.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`;
 }
 
 /** Said when there is nothing yet: what this is for, and what to do first. */
-export function empty(title: string, text: Part, action?: Part): Html {
+export function empty(title: string, text: Part, action?: Part): Markup {
   return html`<div class="empty"><p class="empty-title">${title}</p><p>${text}</p>${action}</div>`;
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain' | 'info';
 
-export function badge(text: string, tone: Tone = 'plain'): Html {
+export function badge(text: string, tone: Tone = 'plain'): Markup {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
@@ -71,7 +71,7 @@ export interface TableOptions<Row> {
  * On a narrow screen each row is a card, with the column's title beside each value. A table that is laid out so would be
  * none for a screen reader, hence the roles.
  */
-export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>): Html {
+export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>): Markup {
   const row = (one: Row) =>
     html`<tr role="row">${columns.map(({ title, cell, isNumber }) => html`<td role="cell"${isNumber && html` class="number"`}${title !== '' && html` data-title="${title}"`}>${cell(one)}</td>`)}</tr>${below && html`<tr role="row" class="below"><td role="cell" colspan="${columns.length}">${below(one)}</td></tr>`}`;
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${caption}"><table class="stacks" role="table"><caption class="hidden">${caption}</caption>
@@ -80,28 +80,28 @@ export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>)
 }
 
 /** Names and values, one under the other. */
-export function facts(entries: readonly (readonly [string, Part])[]): Html {
+export function definitionList(entries: readonly (readonly [string, Part])[]): Markup {
   return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 /** A figure; a dash where it may not be read. A refused answer must never appear as zero, or as nothing. */
 export function statOf<Answer>(
   label: string,
-  answer: Answer | Refused,
+  answer: Answer | ApiFailure,
   value: (answer: Answer) => Part,
   note?: (answer: Answer) => Part,
-): Html {
-  return answer instanceof Refused
+): Markup {
+  return answer instanceof ApiFailure
     ? stat(label, '–', requirement(answer))
     : stat(label, value(answer), note?.(answer));
 }
 
-export function stat(label: string, value: Part, note?: Part): Html {
+export function stat(label: string, value: Part, note?: Part): Markup {
   return html`<div class="stat"><span class="stat-label">${label}</span><strong class="stat-value">${value}</strong>${note !== undefined && html`<span class="stat-note">${note}</span>`}</div>`;
 }
 
 /** Lists go forward page by page; the browser's own way leads back. */
-export function nextPage(path: string, query: URLSearchParams, cursor: string | null): Html | false {
+export function nextPage(path: string, query: URLSearchParams, cursor: string | null): Markup | false {
   return (
     cursor !== null &&
     html`<nav class="pages" aria-label="Pages"><a class="button" href="${link(path, { ...Object.fromEntries(query), done: undefined, cursor })}" rel="next">Next page</a></nav>`
@@ -117,7 +117,7 @@ export function offered(visitor: Visitor, path: string, part: Part): Part {
 }
 
 /** A link to a form, to those who may use it. */
-export function linkButton(visitor: Visitor, { path, label, tone, about }: Action): Html | false {
+export function linkButton(visitor: Visitor, { path, label, tone, about }: Action): Markup | false {
   return (
     visitor.denied(path) === undefined &&
     html`<a class="button ${tone}" href="${path}">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</a>`
@@ -125,7 +125,7 @@ export function linkButton(visitor: Visitor, { path, label, tone, about }: Actio
 }
 
 /** A card about one action, left out where that is not offered. */
-export function actionCard(title: string, action: Html | false, text?: Part): Html | false {
+export function actionCard(title: string, action: Markup | false, text?: Part): Markup | false {
   return action !== false && card(title, html`${text}<div class="form-end">${action}</div>`);
 }
 
@@ -141,7 +141,7 @@ export interface Action {
 }
 
 /** One button that does something at once. */
-export function actionButton(visitor: Visitor, action: Action): Html | false {
+export function actionButton(visitor: Visitor, action: Action): Markup | false {
   const { path, label, tone, about } = action;
   return (
     visitor.denied(path) === undefined &&
@@ -150,7 +150,7 @@ export function actionButton(visitor: Visitor, action: Action): Html | false {
 }
 
 /** A button that asks first what cannot be undone. It needs no script: the question is folded away. */
-export function askFirst(visitor: Visitor, action: Action, question: Part): Html | false {
+export function askFirst(visitor: Visitor, action: Action, question: Part): Markup | false {
   const { path, label, about } = action;
   return (
     visitor.denied(path) === undefined &&
@@ -162,22 +162,22 @@ export function askFirst(visitor: Visitor, action: Action, question: Part): Html
 export const onceField = 'once';
 
 /** The token of one copy of a form. Browsers that keep what was typed must not put an old one back. */
-export function onceInput(once: string): Html {
+export function onceInput(once: string): Markup {
   return html`<input type="hidden" name="${onceField}" value="${once}" autocomplete="off">`;
 }
 
-function hiddenFields({ fields = {}, once }: Action): Html {
+function hiddenFields({ fields = {}, once }: Action): Markup {
   return html`${once && onceInput(randomUUID())}${Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}`;
 }
 
 /** A secret that is shown this once. */
-export function secretBox(label: string, secret: string): Html {
+export function secretBox(label: string, secret: string): Markup {
   return html`<div class="secret" role="status"><p><strong>${label}</strong> It is shown this once. Copy it now.</p>
 <p class="secret-line"><code id="secret">${secret}</code><button class="button needs-script" type="button" data-copy="secret">Copy</button></p></div>`;
 }
 
-export function code(text: string): Html {
+export function code(text: string): Markup {
   return html`<code>${text}</code>`;
 }

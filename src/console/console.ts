@@ -2,16 +2,16 @@
  * The console: server-rendered pages for those who would rather look than read. It is a client of the API, in this process
  * and as whoever is signed in, so what a person may see and do is decided where it is decided for keys.
  */
-import type { Refusal } from '../contract/refusal.ts';
+import type { ApiError } from '../contract/refusal.ts';
 import { assets } from '../platform/http/html/assets.ts';
 import { themeOf } from '../platform/http/html/theme.ts';
-import type { Ask, Examine } from '../platform/http/pipeline/in-process-client.ts';
+import type { CheckAccess, InProcessClient } from '../platform/http/pipeline/in-process-client.ts';
 import type { Credential } from '../platform/http/routes/access.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/routes/page.ts';
-import { apiFor, Refused, refusedAs } from './api.ts';
+import { ApiFailure, apiFailure, apiFor } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { refusalBody, refusalTitle } from './errors.ts';
-import { type Html, html } from './html.ts';
+import { html, type Markup } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
 import { createDenied } from './operations.ts';
@@ -22,8 +22,8 @@ import { themePage } from './theme.ts';
 import { firstStep, followProgress, untilDone } from './under-way.ts';
 
 export interface ConsoleDependencies {
-  readonly ask: Ask;
-  readonly examine: Examine;
+  readonly ask: InProcessClient;
+  readonly examine: CheckAccess;
   /** Who is signed in, or the way to the sign-in page. */
   visitorOf(visit: Visit): Promise<{ readonly credential: Credential } | PageAnswer>;
   /** Where a form asks to lead back to, if that is a page of the console. */
@@ -50,12 +50,12 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
   }
 
   /** Something that was wrong before it was known who asks, or that nobody expected. */
-  function refused(refusal: Refusal, visit: Pick<Visit, 'headers' | 'traceId'>): PageAnswer {
+  function refused(error: ApiError, visit: Pick<Visit, 'headers' | 'traceId'>): PageAnswer {
     return plainPage({
       theme: themeOf(visit.headers.cookie),
-      title: refusalTitle(refusal.code),
-      status: refusal.status,
-      body: refusalBody(refusedAs(refusal), visit.traceId),
+      title: refusalTitle(error.code),
+      status: error.status,
+      body: refusalBody(apiFailure(error), visit.traceId),
     });
   }
 
@@ -126,7 +126,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
 }
 
 /** A page that has begun cannot lead elsewhere any more: it says where one goes on. */
-function bodyOf(answer: ScreenAnswer): Html {
+function bodyOf(answer: ScreenAnswer): Markup {
   switch (answer.kind) {
     case 'view':
       return answer.body;
@@ -143,11 +143,11 @@ async function answerOf(
 ): Promise<ScreenAnswer> {
   try {
     if (!isFor(audience, visit.credential)) {
-      throw new Refused(404, 'not_found', 'There is no such page.', {});
+      throw new ApiFailure(404, 'not_found', 'There is no such page.', {});
     }
     return await handler(visit);
   } catch (error) {
-    if (!(error instanceof Refused)) {
+    if (!(error instanceof ApiFailure)) {
       throw error;
     }
     return view(refusalTitle(error.code), refusalBody(error, visit.traceId), error.status);

@@ -1,9 +1,9 @@
 /** Pages that change something: forms that are shown and sent at one address, and single actions. */
 import { randomUUID } from 'node:crypto';
-import { Refused } from './api.ts';
+import { ApiFailure } from './api.ts';
 import { heading, onceField, panel, requirement } from './components.ts';
 import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
-import { type Html, html, link, type Part } from './html.ts';
+import { html, link, type Markup, type Part } from './html.ts';
 import { operationOf, pathOf } from './operations.ts';
 import type { Outcome } from './outcomes.ts';
 import {
@@ -37,11 +37,11 @@ export interface FormPage<Answer> {
   /** The part of the body that the fields are about, as `changes.`: the API names it with each of them. */
   readonly within?: string;
   /** What the API would accept, and the form does not. */
-  check?(body: Body): Refused | undefined;
+  check?(body: Body): ApiFailure | undefined;
   /** Above the form. */
   above?(visit: ScreenVisit): Part;
   /** Where one call of the API is not enough. */
-  send?(visit: ScreenVisit, body: Body): Promise<Answer | Refused>;
+  send?(visit: ScreenVisit, body: Body): Promise<Answer | ApiFailure>;
   readonly done?: Outcome;
   /** What is sent may take long, and how far it is is told. */
   readonly longWork?: true;
@@ -53,7 +53,7 @@ export interface FormPage<Answer> {
   readonly attempt?: {
     readonly label: string;
     readonly call: Call;
-    run(visit: ScreenVisit, body: Body): Promise<Html | Refused>;
+    run(visit: ScreenVisit, body: Body): Promise<Markup | ApiFailure>;
   };
   /** At the end, such as how to delete what the form changes. */
   below?(visit: ScreenVisit): Part;
@@ -61,20 +61,20 @@ export interface FormPage<Answer> {
 
 interface Shown {
   readonly values: Values;
-  readonly refused?: Refused;
+  readonly failure?: ApiFailure;
   readonly result?: Part;
 }
 
 export function formScreens<Answer>(page: FormPage<Answer>): readonly Screen[] {
   const { path, audience = 'org', title, intro, submit, back, attempt, call } = page;
   const takesLong = attempt !== undefined || page.longWork === true;
-  async function shown(visit: ScreenVisit, { values, refused, result }: Shown): Promise<ScreenAnswer> {
+  async function shown(visit: ScreenVisit, { values, failure, result }: Shown): Promise<ScreenAnswer> {
     const body = html`${heading(title, undefined, subject(visit, intro))}${page.above?.(visit)}
 ${panel(
   form({
     action: pathOf(path, visit.params),
     fields: await page.fields(visit),
-    state: { values, refused },
+    state: { values, failure },
     once: randomUUID(),
     submit,
     cancel: pathOf(back, visit.params),
@@ -85,10 +85,10 @@ ${panel(
   }),
 )}
 ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?.(visit)}`;
-    return view(title, body, refused?.status ?? 200);
+    return view(title, body, failure?.status ?? 200);
   }
   /** What the fields hold may be looked at by those who may not change it. */
-  async function readOnly(visit: ScreenVisit, denied: Refused): Promise<ScreenAnswer> {
+  async function readOnly(visit: ScreenVisit, denied: ApiFailure): Promise<ScreenAnswer> {
     const values = await page.load?.(visit);
     const fields = await page.fields(visit);
     return view(
@@ -104,16 +104,16 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
     const values = valuesOf(fields, visit.form);
     if (attempt !== undefined && visit.form.has('attempt')) {
       const result = await attempt.run(visit, body);
-      return shown(visit, result instanceof Refused ? { values, refused: result } : { values, result });
+      return shown(visit, result instanceof ApiFailure ? { values, failure: result } : { values, result });
     }
     const mistake = page.check?.(body);
     if (mistake !== undefined) {
-      return shown(visit, { values, refused: mistake });
+      return shown(visit, { values, failure: mistake });
     }
     const answer = await (page.send?.(visit, body) ??
       submitted<Answer>(visit, call, (await page.body?.(body, visit)) ?? body));
-    if (answer instanceof Refused) {
-      return shown(visit, { values, refused: aboutForm(answer.within(page.within ?? '')) });
+    if (answer instanceof ApiFailure) {
+      return shown(visit, { values, failure: aboutForm(answer.within(page.within ?? '')) });
     }
     if (page.result !== undefined) {
       return shown(visit, { values, result: page.result(visit, answer) });
@@ -139,7 +139,7 @@ function submitted<Answer>(
   { api, org, params, form: fields }: ScreenVisit,
   call: Call,
   body?: object,
-): Promise<Answer | Refused> {
+): Promise<Answer | ApiFailure> {
   // What a new thing is called may be a part of its path, and is typed then.
   const typed = Object.fromEntries([...fields].map(([name, value]) => [name, value.trim()]));
   const { method, path } = operationOf(call, org, { ...typed, ...params });
@@ -158,11 +158,11 @@ const onceMessages: Readonly<Record<string, string>> = {
     'This form is already being processed. Check the result before you send it again.',
 };
 
-function aboutForm(refused: Refused): Refused {
-  const message = onceMessages[refused.code];
+function aboutForm(failure: ApiFailure): ApiFailure {
+  const message = onceMessages[failure.code];
   return message === undefined
-    ? refused
-    : new Refused(refused.status, refused.code, message, refused.details);
+    ? failure
+    : new ApiFailure(failure.status, failure.code, message, failure.details);
 }
 
 /** What a form changes stands in its address, and need not be among its fields. */
@@ -194,7 +194,7 @@ export interface ActionPage<Answer> {
   /** The title of what is shown, where that takes long. */
   readonly longWork?: string;
   /** What is shown where it is refused; otherwise a page of its own. */
-  refused?(visit: ScreenVisit, refused: Refused): Promise<ScreenAnswer>;
+  refused?(visit: ScreenVisit, refused: ApiFailure): Promise<ScreenAnswer>;
   show?(visit: ScreenVisit, answer: Answer): Promise<ScreenAnswer>;
 }
 
@@ -208,7 +208,7 @@ export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
     ...(page.longWork !== undefined && { longWork: page.longWork }),
     async handler(visit) {
       const answer = await submitted<Answer>(visit, page.call, page.body?.(visit));
-      if (answer instanceof Refused) {
+      if (answer instanceof ApiFailure) {
         if (page.refused === undefined) {
           throw answer;
         }

@@ -1,6 +1,6 @@
 /** A refusal as a page. */
-import type { Refused } from './api.ts';
-import { type Html, html } from './html.ts';
+import type { ApiFailure } from './api.ts';
+import { html, type Markup } from './html.ts';
 
 const titles: Readonly<Record<string, string>> = {
   not_found: 'There is no such page',
@@ -28,12 +28,12 @@ const everywhere: Readonly<Record<string, string>> = {
   residency_violation: 'Its data are kept there, and only there: sign in to the console of that region.',
 };
 
-export function refusalBody(refused: Refused, traceId: string): Html {
-  const { code, message, details, fields } = refused;
+export function refusalBody(failure: ApiFailure, traceId: string): Markup {
+  const { code, message, details, fields } = failure;
   return html`<div class="heading"><h1>${refusalTitle(code)}</h1></div>
 <section class="card"><p>${message}</p>
 ${details.required !== undefined && html`<p>It needs the scope <code>${String(details.required)}</code>.</p>`}
-${fields.length > 0 && html`<ul>${fields.map((fault) => html`<li><code>${fault.field}</code>: ${fault.message}</li>`)}</ul>`}
+${fields.length > 0 && html`<ul>${fields.map((fieldError) => html`<li><code>${fieldError.field}</code>: ${fieldError.message}</li>`)}</ul>`}
 <p class="quiet">Code <code>${code}</code>, trace <code>${traceId}</code>.</p>
 ${everywhere[code] === undefined ? html`<p><a href="/console">Go to the first page</a></p>` : html`<p>${everywhere[code]}</p><form method="post" action="/console/logout"><button class="button">Sign out</button></form>`}</section>`;
 }

@@ -1,7 +1,7 @@
 /** The filters above a list: a form that is sent as the page's address, so that a filtered list can be kept and shared. */
 import { words } from './format.ts';
 import type { Option } from './forms.ts';
-import { type Html, html } from './html.ts';
+import { html, type Markup } from './html.ts';
 
 export interface Filter {
   /** Of the API's parameter. */
@@ -32,7 +32,7 @@ export function filterBar(
   filters: readonly Filter[],
   query: URLSearchParams,
   own: readonly string[] = [],
-): Html | false {
+): Markup | false {
   const all = [...filters, ...unlisted(filters, query, own)];
   const field = (filter: Filter) =>
     html`<div class="field"><label for="filter-${filter.name}">${filter.label}</label>${control(filter, query.get(filter.name) ?? '')}</div>`;
@@ -46,7 +46,7 @@ ${rare.length > 0 && html`<details class="more-filters"${!isFolded && html` open
   );
 }
 
-function control({ name, options, all = 'All' }: Filter, value: string): Html {
+function control({ name, options, all = 'All' }: Filter, value: string): Markup {
   return options === undefined
     ? html`<input type="text" id="filter-${name}" name="${name}" value="${value}" autocomplete="off">`
     : html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;

@@ -1,5 +1,5 @@
 /** How amounts, counts and times are written for people. Exact values are never rounded where they matter: see `exactUsd`. */
-import { type Html, html } from './html.ts';
+import { html, type Markup } from './html.ts';
 
 const wholeDollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -94,13 +94,13 @@ function dateFormat(timezone: string, style: 'minute' | 'day'): Intl.DateTimeFor
 }
 
 /** An instant in the org's time zone, with the exact one behind it. */
-export function time(instant: string | null | undefined, timezone: string): Html {
+export function time(instant: string | null | undefined, timezone: string): Markup {
   return instant === null || instant === undefined
     ? html`–`
     : html`<time datetime="${instant}" title="${instant}">${dateFormat(timezone, 'minute').format(new Date(instant))}</time>`;
 }
 
-export function day(instant: string | null | undefined, timezone: string): Html {
+export function day(instant: string | null | undefined, timezone: string): Markup {
   return instant === null || instant === undefined
     ? html`–`
     : html`<time datetime="${instant}" title="${instant}">${dateFormat(timezone, 'day').format(new Date(instant))}</time>`;
@@ -114,7 +114,7 @@ const spans = [
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
 /** Such as “3 hours ago”, “in 2 days”. */
-export function ago(instant: string | null | undefined, now: Date): Html {
+export function ago(instant: string | null | undefined, now: Date): Markup {
   if (instant === null || instant === undefined) {
     return html`never`;
   }

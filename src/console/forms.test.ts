@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Refused } from './api.ts';
+import { ApiFailure } from './api.ts';
 import { bodyOf, dotted, type Field, form, valuesOf } from './forms.ts';
 import { render } from './html.ts';
 
@@ -65,7 +65,7 @@ test('what no form of ours sends is left out, however much of it there is', () =
 });
 
 test('what was typed is shown again, with what the API said beside the field of the right line', () => {
-  const refused = new Refused(422, 'validation_failed', 'No.', {
+  const failure = new ApiFailure(422, 'validation_failed', 'No.', {
     fields: [
       { field: 'mix[1].percent', code: 'invalid_type', message: 'No number.' },
       { field: 'mix', code: 'too_many', message: 'Too many.' },
@@ -77,7 +77,7 @@ test('what was typed is shown again, with what the API said beside the field of 
       once: 'token',
       action: '/',
       fields,
-      state: { values: valuesOf(fields, typed), refused },
+      state: { values: valuesOf(fields, typed), failure },
       submit: 'Save',
     }),
   );

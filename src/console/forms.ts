@@ -3,9 +3,9 @@
  * body that the API takes. Nothing is validated here; the API is the one who knows.
  */
 import { Temporal } from 'temporal-polyfill';
-import type { FieldFault, Refused } from './api.ts';
+import type { ApiFailure, FieldError } from './api.ts';
 import { alert, onceInput } from './components.ts';
-import { type Html, html, type Part } from './html.ts';
+import { html, type Markup, type Part } from './html.ts';
 
 export type FieldKind =
   | 'text'
@@ -54,7 +54,7 @@ export type Values = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FormState {
   readonly values: Values;
-  readonly refused?: Refused | undefined;
+  readonly failure?: ApiFailure | undefined;
 }
 
 export interface FormOptions {
@@ -71,41 +71,41 @@ export interface FormOptions {
 
 const emptyLines = 3;
 
-export function form({ action, fields, state, once, submit, cancel, more }: FormOptions): Html {
-  const { refused, values } = state;
-  const faults = refused?.fields ?? [];
-  const others = faults.filter((fault) => !fields.some(({ name }) => isAbout(name, fault)));
+export function form({ action, fields, state, once, submit, cancel, more }: FormOptions): Markup {
+  const { failure, values } = state;
+  const fieldErrors = failure?.fields ?? [];
+  const others = fieldErrors.filter((fieldError) => !fields.some(({ name }) => isAbout(name, fieldError)));
   return html`<form method="post" action="${action}" class="form">${onceInput(once)}
-${refused !== undefined && alert(refused.fields.length > 0 ? 'Some fields are not right yet.' : refused.message, others)}
-${fields.map((field) => fieldOf(field, values, faults))}
+${failure !== undefined && alert(failure.fields.length > 0 ? 'Some fields are not right yet.' : failure.message, others)}
+${fields.map((field) => fieldOf(field, values, fieldErrors))}
 <div class="form-end"><button class="button primary">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
 }
 
 /** The same to look at. */
-export function formAsText(fields: readonly Field[], values: Values): Html {
+export function formAsText(fields: readonly Field[], values: Values): Markup {
   return html`<fieldset class="form as-text" disabled>${fields.map((field) => fieldOf(field, values, []))}</fieldset>`;
 }
 
 /** The API writes `model_mix[0].percent` for what is `model_mix.0.percent` here. */
-function isAbout(name: string, { field }: FieldFault): boolean {
+function isAbout(name: string, { field }: FieldError): boolean {
   const place = field.replaceAll(/\[(\d+)\]/g, '.$1');
   return place === name || place.startsWith(`${name}.`);
 }
 
-function fieldOf(field: Field, values: Values, allFaults: readonly FieldFault[]): Html {
+function fieldOf(field: Field, values: Values, allFaults: readonly FieldError[]): Markup {
   const { name, label, kind, help, required } = field;
   const value = values[name];
   const id = `field-${name.replaceAll('.', '-')}`;
-  const faults = allFaults.filter((fault) => isAbout(name, fault));
+  const fieldErrors = allFaults.filter((fieldError) => isAbout(name, fieldError));
   if (kind === 'group' || kind === 'lines') {
-    return groupOf(field, values, faults);
+    return groupOf(field, values, fieldErrors);
   }
-  const isFaulty = faults.length > 0;
+  const isFaulty = fieldErrors.length > 0;
   const describedBy = [help !== undefined && `${id}-help`, isFaulty && `${id}-fault`]
     .filter(Boolean)
     .join(' ');
   const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isFaulty && html` aria-invalid="true"`}${required && html` required`}`;
-  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isFaulty && html`<p class="fault" id="${id}-fault">${[...new Set(faults.map(({ message }) => message))].join(' ')}</p>`}`;
+  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isFaulty && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map(({ message }) => message))].join(' ')}</p>`}`;
   if (kind === 'checkbox') {
     return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
   }
@@ -120,13 +120,15 @@ function fieldOf(field: Field, values: Values, allFaults: readonly FieldFault[])
 function groupOf(
   { name, label, kind, help, parts = [] }: Field,
   values: Values,
-  faults: readonly FieldFault[],
-): Html {
+  fieldErrors: readonly FieldError[],
+): Markup {
   const lines = kind === 'group' ? [name] : linesShown(name, values);
   const names = lines.map((line) => parts.map((part) => ({ ...part, name: `${line}.${part.name}` })));
-  const rest = faults.filter((fault) => !names.flat().some((part) => isAbout(part.name, fault)));
+  const rest = fieldErrors.filter(
+    (fieldError) => !names.flat().some((part) => isAbout(part.name, fieldError)),
+  );
   return html`<fieldset class="field lines"><legend>${label} <span class="optional">optional</span></legend>${help !== undefined && html`<p class="help">${help}</p>`}
-${names.map((line) => html`<div class="line">${line.map((part) => fieldOf(part, values, faults))}</div>`)}
+${names.map((line) => html`<div class="line">${line.map((part) => fieldOf(part, values, fieldErrors))}</div>`)}
 ${rest.map(({ message }) => html`<p class="fault">${message}</p>`)}</fieldset>`;
 }
 
@@ -138,7 +140,7 @@ function linesShown(name: string, values: Values): string[] {
   return Array.from({ length: last + emptyLines }, (_, index) => `${name}.${index}`);
 }
 
-function control({ kind, options = [], placeholder }: Field, common: Html, value: string): Html {
+function control({ kind, options = [], placeholder }: Field, common: Markup, value: string): Markup {
   const hint = placeholder !== undefined && html` placeholder="${placeholder}"`;
   switch (kind) {
     case 'select':

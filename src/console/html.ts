@@ -16,7 +16,7 @@ class Markup {
   }
 }
 
-export type { Markup as Html };
+export type { Markup };
 
 /** Nothing, false and true leave nothing behind, so that a template may say `condition && html…`. */
 export type Part = Markup | string | number | bigint | boolean | null | undefined | readonly Part[];

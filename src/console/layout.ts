@@ -3,19 +3,19 @@ import { Readable } from 'node:stream';
 import { assets } from '../platform/http/html/assets.ts';
 import { type Theme, themes } from '../platform/http/html/theme.ts';
 import type { PageAnswer } from '../platform/http/routes/page.ts';
-import { type Html, html, link, type Part, render } from './html.ts';
+import { html, link, type Markup, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup } from './navigation.ts';
 
 export interface Frame {
   readonly theme: Theme;
   readonly title: string;
-  readonly body: Html;
+  readonly body: Markup;
   readonly status: number;
 }
 
 export interface SignedInFrame extends Omit<Frame, 'body'> {
   /** Piece by piece where it is shown before all of it is known. */
-  readonly body: Html | AsyncIterable<Html>;
+  readonly body: Markup | AsyncIterable<Markup>;
   readonly menu: readonly MenuGroup[];
   /** Of the page, with its query. */
   readonly url: string;
@@ -67,7 +67,7 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
-<main id="main" tabindex="-1"${goesOn && html` data-refresh="${refreshSeconds}"`}>${goesOn && underWay(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
+<main id="main" tabindex="-1"${goesOn && html` data-refresh="${refreshSeconds}"`}>${goesOn && autoRefresh(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
   const closing = html`</main></div>${htmlClosing}`;
   return htmlPage(
     frame.status,
@@ -78,7 +78,11 @@ ${banner}
   );
 }
 
-async function* piecesOf(opening: Html, body: AsyncIterable<Html>, closing: Html): AsyncGenerator<string> {
+async function* piecesOf(
+  opening: Markup,
+  body: AsyncIterable<Markup>,
+  closing: Markup,
+): AsyncGenerator<string> {
   yield render(opening);
   for await (const piece of body) {
     yield render(piece);
@@ -88,9 +92,9 @@ async function* piecesOf(opening: Html, body: AsyncIterable<Html>, closing: Html
 
 const refreshSeconds = 4;
 
-function underWay(url: string): Html {
+function autoRefresh(url: string): Markup {
   const still = link(url.replace(/([?&])done=\w+&?/, '$1').replace(/[?&]$/, ''), { still: 'yes' });
-  return html`<p class="note under-way"><span class="pulse" aria-hidden="true"></span> Still under way: this page renews itself. <a href="${still}">Keep it as it is</a></p>`;
+  return html`<p class="note under-way"><span class="pulse" aria-hidden="true"></span> Still under way: this page renews itself. <a href="${still}">Keep it is</a></p>`;
 }
 
 /** For those who are not signed in. Signing in may lead to an identity provider, and browsers hold that against the form. */
@@ -99,7 +103,7 @@ export function plainPage(frame: Frame): PageAnswer {
   return htmlPage(frame.status, render(body), "form-action 'self' https: http:");
 }
 
-function htmlOpening({ theme, title }: Pick<Frame, 'theme' | 'title'>, head: Part = false): Html {
+function htmlOpening({ theme, title }: Pick<Frame, 'theme' | 'title'>, head: Part = false): Markup {
   return html`<!doctype html>
 <html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${title} · Purser</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
@@ -121,6 +125,6 @@ function htmlPage(status: number, body: PageAnswer['body'], formAction: string):
 
 const themeNames: Readonly<Record<Theme, string>> = { auto: 'System', light: 'Light', dark: 'Dark' };
 
-function themeSwitch(theme: Theme, back: string): Html {
+function themeSwitch(theme: Theme, back: string): Markup {
   return html`<form method="post" action="/console/theme" class="themes" aria-label="Colors"><input type="hidden" name="back" value="${back}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
 }

@@ -1,7 +1,7 @@
 /** What a limit is called, and where it stands, in words that are the same on every page. */
 import { meter } from './charts/meter.ts';
 import { capitalized, inUnit, words } from './format.ts';
-import { type Html, html, type Part, path } from './html.ts';
+import { html, type Markup, type Part, path } from './html.ts';
 import type { LimitView, StandingView } from './views.ts';
 
 const kindNames: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ export function scopeName(match: LimitView['match']): string {
     .join(', ');
 }
 
-export function standingMeter(limit: LimitView, standing: StandingView): Html {
+export function usageMeter(limit: LimitView, standing: StandingView): Markup {
   return meter({
     label: limitName(limit),
     settled: Number(standing.settled),
@@ -57,7 +57,7 @@ export function standingMeter(limit: LimitView, standing: StandingView): Html {
   });
 }
 
-export function leftOf(limit: LimitView, standing: StandingView): Html {
+export function leftOf(limit: LimitView, standing: StandingView): Markup {
   const held = Number(standing.held);
   const whole = inUnit(limit.unit, limit.limit);
   return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `left of ${whole}`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;

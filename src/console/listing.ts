@@ -2,7 +2,7 @@
 import type { Listed } from './api.ts';
 import { empty, nextPage, type TableOptions, table } from './components.ts';
 import { isFiltered } from './filters.ts';
-import { type Html, html, type Part } from './html.ts';
+import { html, type Markup, type Part } from './html.ts';
 
 export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
   readonly listed: Listed<Item>;
@@ -13,7 +13,7 @@ export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
   readonly none: Part;
 }
 
-export function listing<Item>({ listed, path, query, none, ...options }: Listing<Item>): Html {
+export function listing<Item>({ listed, path, query, none, ...options }: Listing<Item>): Markup {
   const { data, next_cursor } = listed;
   if (data.length > 0) {
     return html`${table({ ...options, rows: data })}${nextPage(path, query, next_cursor)}`;

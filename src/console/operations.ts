@@ -1,10 +1,10 @@
 /** The operations of the API that pages stand for: where each is found, and which of them a visitor may use. */
-import type { Question } from '../platform/http/pipeline/in-process-client.ts';
+import type { InProcessRequest } from '../platform/http/pipeline/in-process-client.ts';
 import type { Api } from './api.ts';
 import type { Call, Denied, Screen, VisitedOrg } from './screen.ts';
 
 export interface Operation {
-  readonly method: Question['method'];
+  readonly method: InProcessRequest['method'];
   readonly path: string;
 }
 
@@ -13,7 +13,7 @@ export function operationOf(
   org: VisitedOrg,
   params: Readonly<Record<string, string>>,
 ): Operation {
-  const [method, template = ''] = call.split(' ') as [Question['method'], string?];
+  const [method, template = ''] = call.split(' ') as [InProcessRequest['method'], string?];
   const ofOrg = '{org}';
   const path = template.startsWith(ofOrg)
     ? org.path + pathOf(template.slice(ofOrg.length), params)

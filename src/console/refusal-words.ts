@@ -1,6 +1,6 @@
 /** Why something was refused, in a line. */
 import { usd, words } from './format.ts';
-import { type Html, html } from './html.ts';
+import { html, type Markup } from './html.ts';
 import type { RefusalView } from './views.ts';
 
 const titles: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ export function refusalTitle(code: string): string {
   return titles[code] ?? words(code);
 }
 
-export function refusalReason({ code, details, message }: RefusalView): Html {
+export function refusalReason({ code, details, message }: RefusalView): Markup {
   const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
   const money = (name: string) => usd(text(name));
   switch (code) {

@@ -1,8 +1,8 @@
 /** What a page of the console is, and what it may ask for and answer. */
 import type { Credential } from '../platform/http/routes/access.ts';
 import type { Progress } from '../platform/http/routes/route.ts';
-import type { Api, Refused, Stream } from './api.ts';
-import type { Html } from './html.ts';
+import type { Api, ApiFailure, Stream } from './api.ts';
+import type { Markup } from './html.ts';
 
 export interface Screen {
   /** GET unless it says so. */
@@ -38,7 +38,7 @@ export interface ScreenVisit {
   readonly org: VisitedOrg;
 }
 
-export type Denied = (path: string) => Refused | undefined;
+export type Denied = (path: string) => ApiFailure | undefined;
 
 export interface VisitedOrg {
   readonly id: string;
@@ -54,7 +54,7 @@ export interface View {
   readonly kind: 'view';
   readonly status: number;
   readonly title: string;
-  readonly body: Html;
+  readonly body: Markup;
   /** What it shows is still under way: it is shown anew every few seconds until it is not. */
   readonly goesOn?: boolean;
 }
@@ -70,7 +70,7 @@ export interface Download extends Stream {
   readonly fileName: string;
 }
 
-export function view(title: string, body: Html, status = 200): View {
+export function view(title: string, body: Markup, status = 200): View {
   return { kind: 'view', status, title, body };
 }
 

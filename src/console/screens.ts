@@ -1,5 +1,5 @@
 /** Every page of the console. */
-import { Refused } from './api.ts';
+import { ApiFailure } from './api.ts';
 import { approvalScreens } from './pages/approvals.ts';
 import { auditScreens } from './pages/audit.ts';
 import { benchmarkScreens } from './pages/benchmarks.ts';
@@ -38,7 +38,7 @@ const noSuchPage: Screen = {
   path: '/console/*',
   audience: 'everyone',
   handler: async () => {
-    throw new Refused(404, 'not_found', 'There is no such page.', {});
+    throw new ApiFailure(404, 'not_found', 'There is no such page.', {});
   },
 };
 

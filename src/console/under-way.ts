@@ -2,10 +2,10 @@
  * A page whose answer takes long to find is begun before that is there: how far the work is follows step by step, and the
  * answer at the end. It needs no script, and nothing is kept of the work, which lives and ends with the page that shows it.
  */
-import { refuse } from '../contract/refusal.ts';
+import { apiError } from '../contract/refusal.ts';
 import type { Progress } from '../platform/http/routes/route.ts';
 import { count } from './format.ts';
-import { type Html, html } from './html.ts';
+import { html, type Markup } from './html.ts';
 
 /** What is done sooner nobody has looked for: its page comes whole, with a status of its own. */
 const patienceMs = 400;
@@ -39,7 +39,7 @@ export function followProgress(): Following {
   return {
     tell(progress) {
       if (isLeft) {
-        throw refuse('service_unavailable', 'Nobody waits for this any more.');
+        throw apiError('service_unavailable', 'Nobody waits for this any more.');
       }
       latest = progress;
       wake();
@@ -82,11 +82,11 @@ export interface LongWork<Answer> {
   readonly first: Progress;
   readonly following: Following;
   readonly answer: Promise<Answer>;
-  shown(answer: Answer): Html;
+  shown(answer: Answer): Markup;
 }
 
 /** Each step takes the place of the one before, and the answer that of all steps: by the stylesheet alone. */
-export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator<Html> {
+export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator<Markup> {
   const { title, first, following, answer, shown } = work;
   let afterMs = stepMs;
   try {
@@ -103,7 +103,7 @@ export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator
   }
 }
 
-function progressStep({ done, of, unit }: Progress): Html {
+function progressStep({ done, of, unit }: Progress): Markup {
   const far =
     of === undefined
       ? html`${count(done)} ${unit} so far <progress></progress>`

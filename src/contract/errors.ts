@@ -288,7 +288,7 @@ export type ErrorDetails<Code extends ErrorCode> = Static<(typeof errorCatalog)[
 export const errorCodes = Object.keys(errorCatalog) as ErrorCode[];
 
 /** What the gates refuse with, in their order: of several that refuse, the first is told. */
-export const gateCodes = [
+export const admissionErrorCodes = [
   'rate_limited',
   'policy_blocked',
   'policy_approval_required',

@@ -398,7 +398,7 @@ export const eventCatalog = {
     },
   ),
   'run.finished': kind(
-    'A run has ended and is booked. Not sent for history that is recorded past the gates.',
+    'A run has ended and is posted. Not sent for history that is recorded past the gates.',
     Run,
     {
       id: 'run_01hzy4t0000000000000000000',

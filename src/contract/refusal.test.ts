@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { refuse, refuseFields, refuseWith } from './refusal.ts';
+import { apiError, apiErrorWithDetails, invalidFields } from './refusal.ts';
 
 test('a refusal is the envelope, with details also where there are none', () => {
-  expect(refuse('not_found').envelope).toEqual({
+  expect(apiError('not_found').envelope).toEqual({
     error: { code: 'not_found', message: expect.any(String), details: {} },
   });
-  const limited = refuseWith('rate_limited', { retry_after_seconds: 3 });
+  const limited = apiErrorWithDetails('rate_limited', { retry_after_seconds: 3 });
   expect([limited.status, limited.details]).toEqual([429, { retry_after_seconds: 3 }]);
 });
 
 test('the message of a failed validation names the first fields', () => {
   const field = (name: string) => ({ field: name, code: 'required', message: 'x' }) as const;
-  expect(refuseFields(['a', 'b', 'c', 'd', 'e'].map(field)).message).toBe(
+  expect(invalidFields(['a', 'b', 'c', 'd', 'e'].map(field)).message).toBe(
     'The request is invalid: see a, b, c and 2 more.',
   );
 });

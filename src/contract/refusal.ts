@@ -8,14 +8,14 @@ export interface Envelope {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly details: object };
 }
 
-export class Refusal extends Error {
+export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: object;
 
   constructor(code: ErrorCode, status: number, message: string, details: object) {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'ApiError';
     this.code = code;
     this.status = status;
     this.details = details;
@@ -33,49 +33,51 @@ type CodeWithoutDetails = {
 type CodeWithDetails = Exclude<ErrorCode, CodeWithoutDetails | 'chain_budget_exceeded' | 'quota_exhausted'>;
 
 /** Builds a refusal without details; `message` may say more than the catalog does. */
-export function refuse(code: CodeWithoutDetails, message?: string): Refusal {
+export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
   const { statuses, meaning } = errorCatalog[code];
-  return new Refusal(code, statuses[0], message ?? meaning, {});
+  return new ApiError(code, statuses[0], message ?? meaning, {});
 }
 
-export function refuseWith<Code extends CodeWithDetails>(
+export function apiErrorWithDetails<Code extends CodeWithDetails>(
   code: Code,
   details: ErrorDetails<Code>,
   message?: string,
-): Refusal {
+): ApiError {
   const { statuses, meaning } = errorCatalog[code];
-  return new Refusal(code, statuses[0], message ?? meaning, details);
+  return new ApiError(code, statuses[0], message ?? meaning, details);
 }
 
 /** The two codes with two statuses: whoever refuses knows which layer it speaks for. */
-export function refuseAs<Code extends 'chain_budget_exceeded' | 'quota_exhausted'>(
+export function apiErrorWithStatus<Code extends 'chain_budget_exceeded' | 'quota_exhausted'>(
   code: Code,
   status: (typeof errorCatalog)[Code]['statuses'][number],
   details: ErrorDetails<Code>,
   message: string = errorCatalog[code].meaning,
-): Refusal {
-  return new Refusal(code, status, message, details);
+): ApiError {
+  return new ApiError(code, status, message, details);
 }
 
 /** Whoever sends a field that there is not may call it anything, at any length; nobody needs all of that back. */
 const fieldNameMax = 300;
 
-function shortened(fault: FieldError): FieldError {
-  const { field } = fault;
-  return field.length <= fieldNameMax ? fault : { ...fault, field: `${field.slice(0, fieldNameMax)}…` };
+function shortened(fieldError: FieldError): FieldError {
+  const { field } = fieldError;
+  return field.length <= fieldNameMax
+    ? fieldError
+    : { ...fieldError, field: `${field.slice(0, fieldNameMax)}…` };
 }
 
-export function refuseFields(faults: readonly FieldError[]): Refusal {
-  const fields = faults.map(shortened);
+export function invalidFields(fieldErrors: readonly FieldError[]): ApiError {
+  const fields = fieldErrors.map(shortened);
   const names = fields.slice(0, 3).map((f) => f.field);
   const rest = fields.length > names.length ? ` and ${fields.length - names.length} more` : '';
-  return refuseWith(
+  return apiErrorWithDetails(
     'validation_failed',
     { fields },
     `The request is invalid: see ${names.join(', ')}${rest}.`,
   );
 }
 
-export function refuseField(field: string, code: FieldError['code'], message: string): Refusal {
-  return refuseFields([{ field, code, message }]);
+export function invalidField(field: string, code: FieldError['code'], message: string): ApiError {
+  return invalidFields([{ field, code, message }]);
 }

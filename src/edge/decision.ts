@@ -1,11 +1,11 @@
 /** From a question to a hold, and from a hold to the verdict: pure, so that the hot path is nothing but calls. */
 import type { FieldError } from '../contract/errors.ts';
-import type { Meeting, Met } from '../kernel/admission.ts';
-import type { LimitKind, OtherGate } from '../kernel/limits.ts';
+import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
+import type { LimitKind, RunOnlyCheck } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
-import { bookable } from '../ledger/postings/amount-range.ts';
+import { postableAmount } from '../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
 import { isoInstant } from '../platform/time/iso-instant.ts';
 import type { AskDecision, Verdict } from './schema.ts';
@@ -15,12 +15,12 @@ export interface Price {
   readonly rates: Rates;
 }
 
-export interface Asker {
+export interface DecisionCaller {
   readonly orgId: string;
   readonly keyId: string;
 }
 
-export interface Question {
+export interface DecisionRequest {
   readonly request: HoldRequest;
   /** For the clamp; undefined where the model has no price. */
   readonly price: Price | undefined;
@@ -29,11 +29,11 @@ export interface Question {
   readonly maxOutputTokens: number | undefined;
 }
 
-export function questionOf(
+export function decisionRequestOf(
   body: AskDecision,
-  { orgId, keyId }: Asker,
+  { orgId, keyId }: DecisionCaller,
   price: Price | undefined,
-): Question | FieldError {
+): DecisionRequest | FieldError {
   const inputTokens = BigInt(body.input_tokens ?? 0);
   const images = BigInt(body.images ?? 0);
   const usd = estimateOf(body, images, price);
@@ -73,7 +73,7 @@ function estimateOf(body: AskDecision, images: bigint, price: Price | undefined)
         code: 'invalid_value',
         message: 'This model has no price: give the cost as `estimated_cost_usd`.',
       }
-    : bookable(
+    : postableAmount(
         worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), images),
         body.model,
         'max_output_tokens',
@@ -81,7 +81,7 @@ function estimateOf(body: AskDecision, images: bigint, price: Price | undefined)
 }
 
 /** The most output whose worst case stays within what is held, and never more than was asked for. */
-function clampOf({ price, inputTokens, images, maxOutputTokens, request }: Question): number | null {
+function clampOf({ price, inputTokens, images, maxOutputTokens, request }: DecisionRequest): number | null {
   if (price === undefined) {
     return maxOutputTokens ?? null;
   }
@@ -89,7 +89,7 @@ function clampOf({ price, inputTokens, images, maxOutputTokens, request }: Quest
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 
-const gateOf: Partial<Record<OtherGate | LimitKind, Verdict['not_checked'][number]>> = {
+const gateOf: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][number]>> = {
   safety: 'safety',
   plan_runs: 'plan',
   plan_tokens: 'plan',
@@ -103,8 +103,12 @@ const gateOf: Partial<Record<OtherGate | LimitKind, Verdict['not_checked'][numbe
  * The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping.
  * `isGoverned`: the org has policies, which nobody has asked here.
  */
-export function verdictText(question: Question, { hold, meeting, left }: Held, isGoverned: boolean): string {
-  const { frames, notChecked, notCheckedGoverned } = textsOf(meeting);
+export function verdictText(
+  request: DecisionRequest,
+  { hold, applicable, left }: Held,
+  hasPolicies: boolean,
+): string {
+  const { frames, notChecked, notCheckedGoverned } = textsOf(applicable);
   let limits = '';
   for (let i = 0; i < frames.length; i += 1) {
     const { before, isMoney, after } = frames[i] as Frame;
@@ -113,8 +117,8 @@ export function verdictText(question: Question, { hold, meeting, left }: Held, i
   }
   return (
     `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
-    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(question)},` +
-    `"limits":[${limits}],"not_checked":${isGoverned ? notCheckedGoverned : notChecked}}`
+    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(request)},` +
+    `"limits":[${limits}],"not_checked":${hasPolicies ? notCheckedGoverned : notChecked}}`
   );
 }
 
@@ -125,7 +129,7 @@ interface Frame {
   readonly after: string;
 }
 
-interface MeetingTexts {
+interface LimitTexts {
   readonly frames: readonly Frame[];
   readonly notChecked: string;
   /** The same for an org that has policies. */
@@ -133,24 +137,24 @@ interface MeetingTexts {
 }
 
 /** All verdicts of a meeting have them in common. Those of orgs that ask once in a while are not worth their memory. */
-const texts = new WeakMap<Meeting, MeetingTexts | 'met once'>();
+const texts = new WeakMap<ApplicableCounters, LimitTexts | 'met once'>();
 
-function textsOf(meeting: Meeting): MeetingTexts {
-  const known = texts.get(meeting);
+function textsOf(applicable: ApplicableCounters): LimitTexts {
+  const known = texts.get(applicable);
   if (known !== undefined && known !== 'met once') {
     return known;
   }
-  const gates = new Set(meeting.leftOut.flatMap((kind) => gateOf[kind] ?? []));
+  const gates = new Set(applicable.notChecked.flatMap((kind) => gateOf[kind] ?? []));
   const made = {
-    frames: meeting.counters.map(frameOf),
+    frames: applicable.counters.map(frameOf),
     notChecked: JSON.stringify([...gates]),
     notCheckedGoverned: JSON.stringify(['policies', ...gates]),
   };
-  texts.set(meeting, known === undefined ? 'met once' : made);
+  texts.set(applicable, known === undefined ? 'met once' : made);
   return made;
 }
 
-function frameOf({ limit, window }: Met, index: number): Frame {
+function frameOf({ limit, window }: LimitWindow, index: number): Frame {
   const isMoney = limit.unit === 'usd';
   const resetsAt = limit.span.kind === 'lifetime' ? 'null' : `"${new Date(window.endMs).toISOString()}"`;
   return {

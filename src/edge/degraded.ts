@@ -12,22 +12,22 @@ import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
-import { type Asker, type Price, questionOf } from './decision.ts';
-import { type AskDecision, otherGates, type Verdict } from './schema.ts';
+import { type DecisionCaller, decisionRequestOf, type Price } from './decision.ts';
+import { type AskDecision, runOnlyChecks, type Verdict } from './schema.ts';
 
-export interface DegradedDependencies {
+export interface FailOpenDependencies {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly log: Log;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
 }
 
-export interface Degraded {
+export interface FailOpenDecisions {
   /** The response to a key that such a decision was given under, until the ledger knows it. */
   replay(orgId: string, key: RequestKey): Replay | undefined;
-  allow(body: AskDecision, asker: Asker, now: Date, key: RequestKey | undefined): string;
+  allow(body: AskDecision, asker: DecisionCaller, now: Date, key: RequestKey | undefined): string;
   /** Before a run settles such a decision, it has to be in the books. */
-  land(decisionId: string): Promise<void>;
+  importIntoLedger(decisionId: string): Promise<void>;
   readonly job: Job;
 }
 
@@ -36,18 +36,23 @@ const pendingMax = 100_000;
 
 interface Pending {
   readonly body: AskDecision;
-  readonly asker: Asker;
+  readonly asker: DecisionCaller;
   readonly id: string;
   readonly atMs: number;
   readonly key: HoldKey | null;
 }
 
-export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependencies): Degraded {
+export function createFailOpenDecisions({
+  ids,
+  ledger,
+  log,
+  findPrice,
+}: FailOpenDependencies): FailOpenDecisions {
   const pending = new Map<string, Pending>();
   const keys = new Map<string, HoldKey>();
 
   async function land(one: Pending): Promise<void> {
-    await ledger.adopt(await holdOf(one));
+    await ledger.importHold(await holdOf(one));
     pending.delete(one.id);
     if (one.key !== null) {
       keys.delete(keyName(one.asker.orgId, one.key.digest));
@@ -56,7 +61,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
 
   async function holdOf({ body, asker, id, atMs, key }: Pending): Promise<Hold> {
     const price = await findPrice(asker.orgId, body.model, atMs);
-    const question = questionOf(body, asker, price);
+    const question = decisionRequestOf(body, asker, price);
     // What it may cost is not known without a price; what it did cost its run will say.
     const request = 'code' in question ? unpriced(body, asker) : question.request;
     return {
@@ -76,12 +81,12 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
     };
   }
 
-  function unpriced(body: AskDecision, asker: Asker) {
-    const question = questionOf({ ...body, estimated_cost_usd: '0' }, asker, undefined);
-    if ('code' in question) {
+  function unpriced(body: AskDecision, asker: DecisionCaller) {
+    const request = decisionRequestOf({ ...body, estimated_cost_usd: '0' }, asker, undefined);
+    if ('code' in request) {
       throw new Error('a decision with an estimate is always a question');
     }
-    return question.request;
+    return request.request;
   }
 
   return {
@@ -92,7 +97,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
       }
       const id = ids.next('dec');
       const atMs = now.getTime();
-      const question = questionOf(body, asker, undefined);
+      const question = decisionRequestOf(body, asker, undefined);
       const request = 'code' in question ? unpriced(body, asker) : question.request;
       const verdict: Verdict = {
         decision: 'allow',
@@ -102,7 +107,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
         max_output_tokens: body.max_output_tokens ?? null,
         limits: [],
         // Which of them the org has cannot be asked either.
-        not_checked: [...otherGates],
+        not_checked: [...runOnlyChecks],
         degraded: true,
       };
       const text = JSON.stringify(verdict);
@@ -113,7 +118,7 @@ export function createDegraded({ ids, ledger, log, findPrice }: DegradedDependen
       }
       return text;
     },
-    async land(decisionId) {
+    async importIntoLedger(decisionId) {
       const one = pending.get(decisionId);
       if (one !== undefined) {
         await land(one);

@@ -7,7 +7,7 @@ import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
 import { createLog } from '../platform/log.ts';
 import { RouteCounts } from '../platform/observability/request-counts.ts';
 import { systemClock } from '../platform/time/clock.ts';
-import { createFastPath, type FastPathDependencies } from './fast-path.ts';
+import { createDecisionFastPath, type DecisionFastPathDependencies } from './fast-path.ts';
 import { edgeRoutes } from './routes.ts';
 
 const denial = { code: 'spend_cap_exceeded', details: {} };
@@ -25,10 +25,10 @@ async function decide(answer: () => Promise<HoldResult>) {
     },
     orgLimits: { peek: () => limitsOf([]) },
     findPrice: () => undefined,
-    isGoverned: () => false,
-  } as unknown as FastPathDependencies;
+    hasPolicies: () => false,
+  } as unknown as DecisionFastPathDependencies;
   const [route] = edgeRoutes(parts);
-  const fastPath = createFastPath({
+  const fastPath = createDecisionFastPath({
     ...parts,
     route: route as NonNullable<typeof route>,
     clock: systemClock,
@@ -60,8 +60,8 @@ async function decide(answer: () => Promise<HoldResult>) {
   return new Promise<{ asked: number; went: string; outcome: Promise<unknown> | undefined }>((resolve) => {
     fastPath.take(usual, body, {
       socket: {} as Socket,
-      allow: () => resolve({ asked, went: 'fast', outcome: undefined }),
-      goCommonWay: (outcome) => resolve({ asked, went: 'common', outcome }),
+      sendOk: () => resolve({ asked, went: 'fast', outcome: undefined }),
+      fallBackToPipeline: (outcome) => resolve({ asked, went: 'common', outcome }),
     });
   });
 }

@@ -9,8 +9,8 @@
 import { performance } from 'node:perf_hooks';
 import type { Held } from '../ledger/holds/hold-request.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
-import type { Exchange } from '../platform/http/fast/fast-connection.ts';
-import type { Shortcut } from '../platform/http/fast/fast-path.ts';
+import type { FastResponder } from '../platform/http/fast/fast-connection.ts';
+import type { FastHandler } from '../platform/http/fast/fast-path.ts';
 import type { PlainHead } from '../platform/http/fast/plain-head.ts';
 import { type AddressList, clientAddress } from '../platform/http/message/address.ts';
 import { parsePlainObject } from '../platform/http/message/json.ts';
@@ -22,11 +22,11 @@ import { compileBody } from '../platform/http/routes/validation.ts';
 import type { Log } from '../platform/log.ts';
 import type { RouteCounts } from '../platform/observability/request-counts.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { type Question, questionOf, verdictText } from './decision.ts';
+import { type DecisionRequest, decisionRequestOf, verdictText } from './decision.ts';
 import type { EdgeDependencies } from './routes.ts';
 import type { AskDecision } from './schema.ts';
 
-export interface FastPathDependencies extends EdgeDependencies {
+export interface DecisionFastPathDependencies extends EdgeDependencies {
   readonly route: Route;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,17 +48,17 @@ interface UsualHead {
   readonly token: string;
 }
 
-export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> {
+export function createDecisionFastPath(deps: DecisionFastPathDependencies): FastHandler<UsualHead> {
   const { route, clock, ledger, orgLimits, findPrice, counts, trustedProxies } = deps;
   const { access, path } = route;
   if (access.kind === 'public' || route.body === undefined) {
     throw new Error('the fast path is for a route with a key and a body');
   }
   const checkBody = compileBody(route.body);
-  const told = new ToldAllows(deps.log);
+  const told = new DecisionLogBatcher(deps.log);
   const bytesMax = Math.min(usualBytesMax, deps.bodyLimitBytes);
 
-  function identify({ token, head }: UsualHead, { socket }: Exchange, now: Date): Caller | undefined {
+  function identify({ token, head }: UsualHead, { socket }: FastResponder, now: Date): Caller | undefined {
     const credential = deps.peekCredential(token);
     // What a support session asks has to be put on record first.
     if (credential === undefined || credential.support !== undefined || access.kind === 'public') {
@@ -76,17 +76,17 @@ export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> 
 
   /** Undefined: it has to be read first, which is not the usual case. */
   function knownGoverned(orgId: string): boolean | undefined {
-    const isGoverned = deps.isGoverned(orgId);
-    if (isGoverned instanceof Promise) {
+    const hasPolicies = deps.hasPolicies(orgId);
+    if (hasPolicies instanceof Promise) {
       // The common way asks again and hears what is wrong; unheard here it would end the process.
-      isGoverned.catch(() => undefined);
+      hasPolicies.catch(() => undefined);
       return undefined;
     }
-    return isGoverned;
+    return hasPolicies;
   }
 
   /** Undefined: not the usual question. */
-  function understand(bytes: Buffer, caller: Caller, nowMs: number): Question | undefined {
+  function understand(bytes: Buffer, caller: Caller, nowMs: number): DecisionRequest | undefined {
     const limits = orgLimits.peek(caller.tenantId);
     if (limits === undefined || limits.hasRates) {
       return undefined;
@@ -101,12 +101,12 @@ export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> 
       price.catch(() => undefined);
       return undefined;
     }
-    const question = questionOf(body, { orgId: caller.tenantId, keyId: caller.keyId }, price);
-    return 'code' in question ? undefined : question;
+    const request = decisionRequestOf(body, { orgId: caller.tenantId, keyId: caller.keyId }, price);
+    return 'code' in request ? undefined : request;
   }
 
   /** Undefined: ask the books, and wait. */
-  function decide({ request }: Question): ReturnType<typeof ledger.decide> {
+  function decide({ request }: DecisionRequest): ReturnType<typeof ledger.decide> {
     try {
       return ledger.decide(request);
     } catch {
@@ -114,43 +114,43 @@ export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> 
     }
   }
 
-  function answer(usual: UsualHead, bytes: Buffer, exchange: Exchange): void {
+  function answer(usual: UsualHead, bytes: Buffer, responder: FastResponder): void {
     const startedMs = performance.now();
     const now = clock.now();
-    const caller = deps.isDeprecated() ? undefined : identify(usual, exchange, now);
-    const question = caller && understand(bytes, caller, now.getTime());
-    const isGoverned = caller && knownGoverned(caller.tenantId);
-    if (caller === undefined || question === undefined || isGoverned === undefined) {
-      exchange.goCommonWay();
+    const caller = deps.isDeprecated() ? undefined : identify(usual, responder, now);
+    const request = caller && understand(bytes, caller, now.getTime());
+    const hasPolicies = caller && knownGoverned(caller.tenantId);
+    if (caller === undefined || request === undefined || hasPolicies === undefined) {
+      responder.fallBackToPipeline();
       return;
     }
     const allow = (held: Held) => {
       const traceId = newTraceId();
-      exchange.allow(
+      responder.sendOk(
         'content-type: application/json; charset=utf-8\r\ncache-control: no-store\r\n' +
           `x-svc-trace-id: ${traceId}\r\nx-content-type-options: nosniff\r\n`,
-        verdictText(question, held, isGoverned),
+        verdictText(request, held, hasPolicies),
       );
       counts.answered('POST', 200, (performance.now() - startedMs) / 1_000);
       decisionCounts.count('edge', 'allow', '');
       told.add(traceId, held.hold.id, caller);
     };
-    const decided = decide(question);
+    const decided = decide(request);
     if (decided === undefined) {
-      const asked = ledger.hold(question.request);
+      const asked = ledger.hold(request.request);
       asked.then(
         // What was asked of the books is not asked again: the answer may be lost, and the hold there.
-        (result) => (result.kind === 'held' ? allow(result) : exchange.goCommonWay(asked)),
-        () => exchange.goCommonWay(asked),
+        (result) => (result.kind === 'held' ? allow(result) : responder.fallBackToPipeline(asked)),
+        () => responder.fallBackToPipeline(asked),
       );
     } else if ('held' in decided) {
       decided.durable.then(
         () => allow(decided.held),
         // The hold is given back already.
-        () => exchange.goCommonWay(),
+        () => responder.fallBackToPipeline(),
       );
     } else {
-      exchange.goCommonWay();
+      responder.fallBackToPipeline();
     }
   }
 
@@ -161,12 +161,12 @@ export function createFastPath(deps: FastPathDependencies): Shortcut<UsualHead> 
         ? { head, token }
         : undefined;
     },
-    take(usual, bytes, exchange) {
+    take(usual, bytes, responder) {
       try {
-        answer(usual, bytes, exchange);
+        answer(usual, bytes, responder);
       } catch {
         // Here it would end the process; there it is answered.
-        exchange.goCommonWay();
+        responder.fallBackToPipeline();
       }
     },
   };
@@ -190,16 +190,16 @@ function bearerToken(authorization: string | undefined): string | undefined {
   return authorization?.startsWith(scheme) === true ? authorization.slice(scheme.length) : undefined;
 }
 
-interface Told {
+interface LoggedDecision {
   readonly tenant: string;
   readonly key: string;
   allows: string;
 }
 
 /** A key's allows of one turn of the event loop share a line in the log: each trace id is in it, at a fraction of the cost. */
-class ToldAllows {
+class DecisionLogBatcher {
   readonly #log: Log;
-  #byKey = new Map<string, Told>();
+  #byKey = new Map<string, LoggedDecision>();
 
   constructor(log: Log) {
     this.#log = log;

@@ -1,3 +1,3 @@
-export { createDegraded } from './degraded.ts';
-export { createFastPath } from './fast-path.ts';
+export { createFailOpenDecisions } from './degraded.ts';
+export { createDecisionFastPath } from './fast-path.ts';
 export { edgeRoutes } from './routes.ts';

@@ -1,32 +1,32 @@
 /** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
-import { refuseFields } from '../contract/refusal.ts';
-import { refuseDenial, replayedAnswer } from '../ledger/denials.ts';
+import { invalidFields } from '../contract/refusal.ts';
+import { denialError, replayedResponse } from '../ledger/denials.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { HoldResult } from '../ledger/holds/hold-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { rateRefusal, takeGateRates } from '../ledger/limits/admission-rates.ts';
-import type { Exhaustions } from '../ledger/limits/limit-events.ts';
+import { rateDenial, takeAdmissionRates } from '../ledger/limits/admission-rates.ts';
+import type { LimitEvents } from '../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../ledger/limits/org-limits.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { CustomerDigest } from '../platform/http/pipeline/idempotency.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
-import { type DecisionAnswer, decision, type Route } from '../platform/http/routes/route.ts';
+import { type DecisionResponse, decision, type Route } from '../platform/http/routes/route.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
-import { type Price, questionOf, verdictText } from './decision.ts';
-import type { Degraded } from './degraded.ts';
+import { decisionRequestOf, type Price, verdictText } from './decision.ts';
+import type { FailOpenDecisions } from './degraded.ts';
 import { AskDecision, Verdict } from './schema.ts';
 
 export interface EdgeDependencies {
   readonly ledger: Ledger;
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
-  readonly exhaustions: Exhaustions;
+  readonly limitEvents: LimitEvents;
   /** What to do while the books cannot be asked; undefined: refuse. */
-  readonly degraded?: Degraded | undefined;
+  readonly failOpen?: FailOpenDecisions | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
   /** Whether the org has policies. They are not asked here, only named. */
-  isGoverned(orgId: string): boolean | Promise<boolean>;
+  hasPolicies(orgId: string): boolean | Promise<boolean>;
   readonly customerDigest: CustomerDigest;
 }
 
@@ -47,29 +47,29 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
       async handler({ body, caller, now, outcome }, idempotencyKey) {
-        const { customerDigest, degraded } = deps;
+        const { customerDigest, failOpen } = deps;
         const asker = { orgId: caller.tenantId, keyId: caller.keyId };
         const key =
           idempotencyKey === undefined
             ? undefined
             : requestKeyOf({ route: 'edge', ...asker, idempotencyKey, body }, customerDigest);
-        const earlier = key && degraded?.replay(asker.orgId, key);
+        const earlier = key && failOpen?.replay(asker.orgId, key);
         if (earlier !== undefined) {
-          return replayedAnswer(earlier);
+          return replayedResponse(earlier);
         }
         try {
-          return await decide(deps, { body, caller, now, key, outcome: outcome as Outcome });
+          return await decide(deps, { body, caller, now, key, outcome: outcome as PendingHold });
         } catch (error) {
-          if (degraded === undefined || !(error instanceof DatabaseUnavailable)) {
+          if (failOpen === undefined || !(error instanceof DatabaseUnavailable)) {
             throw error;
           }
           // Another request with the same key may have been allowed meanwhile.
-          const given = key && degraded.replay(asker.orgId, key);
+          const given = key && failOpen.replay(asker.orgId, key);
           if (given !== undefined) {
-            return replayedAnswer(given);
+            return replayedResponse(given);
           }
           decisionCounts.count('edge', 'allow', '');
-          return { text: degraded.allow(body, asker, now, key), replayed: false };
+          return { text: failOpen.allow(body, asker, now, key), replayed: false };
         }
       },
     }),
@@ -77,63 +77,62 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
 }
 
 /** What the books have answered already, on the fast path. */
-type Outcome = Promise<HoldResult> | undefined;
+type PendingHold = Promise<HoldResult> | undefined;
 
-interface Asked {
+interface DecisionInput {
   readonly body: AskDecision;
   readonly caller: Caller;
   readonly now: Date;
   readonly key: RequestKey | undefined;
-  readonly outcome: Outcome;
+  readonly outcome: PendingHold;
 }
 
 async function decide(
   deps: EdgeDependencies,
-  { body, caller, now, key, outcome }: Asked,
-): Promise<DecisionAnswer> {
-  const { ledger, orgLimits, rates, findPrice, exhaustions } = deps;
+  { body, caller, now, key, outcome }: DecisionInput,
+): Promise<DecisionResponse> {
+  const { ledger, orgLimits, rates, findPrice, limitEvents } = deps;
   const orgId = caller.tenantId;
   const price = await findPrice(orgId, body.model, now.getTime());
-  const question = questionOf(body, { orgId, keyId: caller.keyId }, price);
+  const request = decisionRequestOf(body, { orgId, keyId: caller.keyId }, price);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   // A retry is answered before a rate, or a price that is gone since, could refuse it.
-  const earlier =
-    key && ('code' in question || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
+  const earlier = key && ('code' in request || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
   if (earlier !== undefined) {
-    return replayedAnswer(earlier);
+    return replayedResponse(earlier);
   }
-  if ('code' in question) {
-    throw refuseFields([question]);
+  if ('code' in request) {
+    throw invalidFields([request]);
   }
-  const isGoverned = await deps.isGoverned(orgId);
-  const taken = takeGateRates(rates, limits, [question.request], now.getTime());
-  if (taken !== undefined) {
-    const refused = rateRefusal(taken, await taken.verdict, 'edge');
+  const hasPolicies = await deps.hasPolicies(orgId);
+  const reservation = takeAdmissionRates(rates, limits, [request.request], now.getTime());
+  if (reservation !== undefined) {
+    const refused = rateDenial(reservation, await reservation.verdict, 'edge');
     if (refused !== undefined) {
-      decisionCounts.count('edge', 'deny', refused.refusal.code);
-      refused.tell(exhaustions, orgId, question.request.scope);
-      throw refused.refusal;
+      decisionCounts.count('edge', 'deny', refused.error.code);
+      refused.enqueueEvent(limitEvents, orgId, request.request.scope);
+      throw refused.error;
     }
   }
-  const giveBack = () => taken && rates.giveBack(taken.takes, now.getTime());
+  const giveBack = () => reservation && rates.giveBack(reservation.debits, now.getTime());
   try {
     const result = await (outcome ??
       ledger.hold({
-        ...question.request,
+        ...request.request,
         ...(key !== undefined && {
-          key: { ...key, answerOf: (held) => verdictText(question, held, isGoverned) },
+          key: { ...key, answerOf: (held) => verdictText(request, held, hasPolicies) },
         }),
       }));
     switch (result.kind) {
       case 'held':
         decisionCounts.count('edge', 'allow', '');
-        return { text: result.answer ?? verdictText(question, result, isGoverned), replayed: false };
+        return { text: result.response ?? verdictText(request, result, hasPolicies), replayed: false };
       case 'denied':
         decisionCounts.count('edge', 'deny', result.denial.code);
-        exhaustions.refused(orgId, question.request.scope, result.denial);
-        throw refuseDenial(result.denial, 'edge');
+        limitEvents.limitDenied(orgId, request.request.scope, result.denial);
+        throw denialError(result.denial, 'edge');
       default: {
-        const answer = replayedAnswer(result);
+        const answer = replayedResponse(result);
         giveBack();
         return answer;
       }

@@ -12,7 +12,7 @@ export const AskDecision = closed({
 export type AskDecision = Static<typeof AskDecision>;
 
 /** What a decision on the edge does not ask. */
-export const otherGates = ['policies', 'safety', 'plan', 'chain', 'credits'] as const;
+export const runOnlyChecks = ['policies', 'safety', 'plan', 'chain', 'credits'] as const;
 
 export const Verdict = closed({
   decision: choice(['allow']),
@@ -35,7 +35,7 @@ export const Verdict = closed({
     }),
     { description: 'What remains of each limit that applies, with this decision held.' },
   ),
-  not_checked: Type.Array(choice(otherGates), {
+  not_checked: Type.Array(choice(runOnlyChecks), {
     description:
       'Gates of the org that apply to this request and were not asked. `POST /v1/runs` asks them all. With `degraded` every ' +
       'one that there may be.',

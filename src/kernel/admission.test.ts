@@ -3,20 +3,20 @@ import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../test/support/l
 import {
   type Admission,
   admit,
+  applicableCounters,
   type Charge,
   type Counter,
   countsIn,
+  debitsOf,
   livePacks,
-  meetingOf,
-  release,
-  releaseAll,
+  type Reservation,
+  releaseDebits,
+  releaseReservation,
+  reserve,
+  reserveDebits,
   type Surface,
-  type Taken,
-  take,
-  takeAll,
-  takesOf,
 } from './admission.ts';
-import { each, type Limit, limitKinds, type Scope } from './limits.ts';
+import { type Limit, limitKinds, type Scope, WILDCARD } from './limits.ts';
 
 const atMs = Date.parse('2026-11-15T12:00:00Z');
 const dayStart = Date.parse('2026-11-15T00:00:00Z');
@@ -36,14 +36,14 @@ class Desk {
 
   ask(fields: Partial<Charge> = {}, surface: Surface = 'run', preFlight = false): Admission {
     const charge: Charge = { scope: scopeOf(), amounts: amountsOf('1'), depth: null, atMs, ...fields };
-    const { counters: met } = meetingOf(this.#limits, charge.scope, charge.atMs, surface);
-    for (const { key, limit, window } of met) {
+    const { counters: windows } = applicableCounters(this.#limits, charge.scope, charge.atMs, surface);
+    for (const { key, limit, window } of windows) {
       if (!this.counters.has(key)) {
         const { settled = 0n, held = 0n } = this.spent[limit.id] ?? {};
         this.counters.set(key, { settled, held, alerted: 0, endMs: window.endMs });
       }
     }
-    return admit(this.counters, { limits: this.#limits, charge, met, preFlight });
+    return admit(this.counters, { limits: this.#limits, charge, windows, preFlight });
   }
 }
 
@@ -100,10 +100,10 @@ describe('a limit', () => {
     desk.ask();
     const key = `cap_1@${dayStart}`;
     expect(desk.counters.get(key)?.held).toBe(0n);
-    const takes = takesOf({ shares: [{ key, unit: 'usd' }], amounts: amountsOf('1'), packs: [] });
-    take(desk.counters, takes);
+    const debits = debitsOf({ shares: [{ key, unit: 'usd' }], amounts: amountsOf('1'), packs: [] });
+    reserveDebits(desk.counters, debits);
     expect(desk.counters.get(key)?.held).toBe(usd('1'));
-    release(desk.counters, [...takes, { key: 'gone@0', amount: 5n }]);
+    releaseDebits(desk.counters, [...debits, { key: 'gone@0', amount: 5n }]);
     expect(desk.counters.get(key)?.held).toBe(0n);
   });
 
@@ -111,16 +111,19 @@ describe('a limit', () => {
     const desk = new Desk([cap('10')]);
     desk.ask();
     const key = `cap_1@${dayStart}`;
-    const taken: Taken = {
+    const reservation: Reservation = {
       shares: [{ key, unit: 'usd' }],
       amounts: amountsOf('1'),
       packs: [{ key, amount: 5n }],
     };
-    takeAll(desk.counters, taken);
+    reserve(desk.counters, reservation);
     expect(desk.counters.get(key)?.held).toBe(usd('1') + 5n);
-    releaseAll(desk.counters, { ...taken, shares: [...taken.shares, { key: 'gone@0', unit: 'usd' }] });
+    releaseReservation(desk.counters, {
+      ...reservation,
+      shares: [...reservation.shares, { key: 'gone@0', unit: 'usd' }],
+    });
     expect(desk.counters.get(key)?.held).toBe(0n);
-    expect(() => takeAll(new Map(), taken)).toThrow(key);
+    expect(() => reserve(new Map(), reservation)).toThrow(key);
   });
 
   test('takes its unit of a charge, where that is anything, and of credits nothing by itself', () => {
@@ -131,9 +134,9 @@ describe('a limit', () => {
       limitOf({ id: 'r', kind: 'quota', unit: 'requests', capacity: 9n, span }),
       limitOf({ id: 'crp', kind: 'credits', match: { customer_id: 'c' }, capacity: 1n }),
     ]);
-    const { shares, counters } = meetingOf(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
+    const { shares, counters } = applicableCounters(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
     expect(counters).toHaveLength(4);
-    expect(takesOf({ shares, amounts: amountsOf('2', 7n, 0n), packs: [] })).toEqual([
+    expect(debitsOf({ shares, amounts: amountsOf('2', 7n, 0n), packs: [] })).toEqual([
       { key: `q@${atMs}`, amount: 7n },
       { key: `cap_1@${dayStart}`, amount: usd('2') },
     ]);
@@ -142,9 +145,9 @@ describe('a limit', () => {
   test('whose counter nobody made is a fault, not an allow', () => {
     const limits = limitsOf([cap('10')]);
     const charge = { scope: scopeOf(), amounts: amountsOf('1'), depth: null, atMs };
-    const { counters: met } = meetingOf(limits, charge.scope, atMs, 'run');
-    expect(() => admit(new Map(), { limits, charge, met, preFlight: false })).toThrow('cap_1@');
-    expect(() => take(new Map(), [{ key: 'x@0', amount: 1n }])).toThrow('x@0');
+    const { counters: windows } = applicableCounters(limits, charge.scope, atMs, 'run');
+    expect(() => admit(new Map(), { limits, charge, windows, preFlight: false })).toThrow('cap_1@');
+    expect(() => reserveDebits(new Map(), [{ key: 'x@0', amount: 1n }])).toThrow('x@0');
   });
 });
 
@@ -210,7 +213,7 @@ describe('the details of a refusal', () => {
     const limit = limitOf({
       id: 'clm_1',
       kind: 'customer',
-      match: { customer_id: each },
+      match: { customer_id: WILDCARD },
       capacity: usd('10'),
     });
     const denial = denialOf(
@@ -286,7 +289,7 @@ describe('the details of a refusal', () => {
       id: kind,
       kind,
       unit: kind === 'chain_cost' ? 'usd' : 'tokens',
-      match: { chain_id: each },
+      match: { chain_id: WILDCARD },
       capacity,
       span: { kind: 'lifetime' },
     });
@@ -414,12 +417,12 @@ test('gates are asked in order: as each is opened, the next one refuses', () => 
       { scope_kind: 'customer' },
     ],
     [
-      limitOf({ id: 'm2', kind: 'chain_cost', match: { chain_id: each }, capacity: 0n, span: lifetime }),
+      limitOf({ id: 'm2', kind: 'chain_cost', match: { chain_id: WILDCARD }, capacity: 0n, span: lifetime }),
       'chain_budget_exceeded',
       { reason: 'cost' },
     ],
     [
-      limitOf({ id: 'm3', kind: 'chain_depth', match: { chain_id: each }, capacity: 0n, span: lifetime }),
+      limitOf({ id: 'm3', kind: 'chain_depth', match: { chain_id: WILDCARD }, capacity: 0n, span: lifetime }),
       'chain_budget_exceeded',
       { reason: 'depth' },
     ],
@@ -428,7 +431,7 @@ test('gates are asked in order: as each is opened, the next one refuses', () => 
         id: 'm4',
         kind: 'chain_tokens',
         unit: 'tokens',
-        match: { chain_id: each },
+        match: { chain_id: WILDCARD },
         capacity: 0n,
         span: lifetime,
       }),
@@ -464,12 +467,12 @@ describe('a surface', () => {
       cap('1'),
       limitOf({ id: 'r', kind: 'rate', capacity: 1n }),
       limitOf({ id: 'p', kind: 'plan_runs', unit: 'requests', capacity: 1n }),
-      limitOf({ id: 'd', kind: 'chain_depth', match: { chain_id: each }, capacity: 1n }),
+      limitOf({ id: 'd', kind: 'chain_depth', match: { chain_id: WILDCARD }, capacity: 1n }),
       limitOf({ id: 'c1', kind: 'credits', match: { customer_id: 'c' }, capacity: 1n }),
       limitOf({ id: 'c2', kind: 'credits', match: { customer_id: 'c' }, capacity: 1n }),
       limitOf({ id: 'c3', kind: 'credits', match: { customer_id: 'other' }, capacity: 1n }),
     ]);
-    const leftOut = (scope: Scope) => meetingOf(limits, scope, atMs, 'edge').leftOut;
+    const leftOut = (scope: Scope) => applicableCounters(limits, scope, atMs, 'edge').notChecked;
     expect(leftOut(scopeOf({ customer_id: 'c', chain_id: 'x' }))).toEqual([
       'plan_runs',
       'chain_depth',
@@ -490,7 +493,7 @@ test('live packs come in burn order with what is left, never below nothing', () 
       expiresAtMs,
     });
   const limits = limitsOf([pack('a', null), pack('b', atMs + 2), pack('c', atMs + 1), pack('d', atMs)]);
-  const { counters: met } = meetingOf(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
+  const { counters: windows } = applicableCounters(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
   const counter = (settled: bigint, held: bigint): Counter => ({ settled, held, alerted: 0, endMs: 0 });
   const counters = new Map([
     ['a@0', counter(1n, 2n)],
@@ -498,7 +501,7 @@ test('live packs come in burn order with what is left, never below nothing', () 
     ['c@0', counter(0n, 0n)],
     ['d@0', counter(0n, 0n)],
   ]);
-  expect(livePacks(counters, met, atMs).map(({ key, left }) => [key, left])).toEqual([
+  expect(livePacks(counters, windows, atMs).map(({ key, left }) => [key, left])).toEqual([
     ['c@0', 10n],
     ['b@0', 0n],
     ['a@0', 7n],

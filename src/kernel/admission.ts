@@ -2,7 +2,7 @@
  * Admission: every limit that a charge falls under is taken, or none is. The counters are given, the verdict is a
  * value; where they live and how they become durable is for others to know.
  */
-import { burn, inBurnOrder, isLive, type Pack, type Take } from './credits.ts';
+import { burn, type Debit, inBurnOrder, isLive, type Pack } from './credits.ts';
 import { creditsDenial, type Denial, denialOf, depthDenial } from './denial.ts';
 import {
   type Amounts,
@@ -11,7 +11,7 @@ import {
   type Limit,
   type LimitKind,
   type OrgLimits,
-  type OtherGate,
+  type RunOnlyCheck,
   type Scope,
   type Unit,
   windowOf,
@@ -40,38 +40,38 @@ export interface Charge {
 }
 
 /** A limit in one of its windows, and the counter of both. */
-export interface Met {
+export interface LimitWindow {
   readonly limit: Limit;
   readonly window: Window;
   readonly key: string;
 }
 
 /** A counter of which a charge takes its amount in this unit. Charges that meet the same limits have them in common. */
-export interface Share {
+export interface ReservedCounter {
   readonly key: string;
   readonly unit: Unit;
 }
 
 /** What is set aside: of the counter of every share the amount in its unit, and of credit packs what is named. */
-export interface Taken {
-  readonly shares: readonly Share[];
+export interface Reservation {
+  readonly shares: readonly ReservedCounter[];
   readonly amounts: Amounts;
-  readonly packs: readonly Take[];
+  readonly packs: readonly Debit[];
 }
 
 /** The same, counter by counter. */
-export function takesOf({ shares, amounts, packs }: Taken): Take[] {
-  const takes: Take[] = [];
+export function debitsOf({ shares, amounts, packs }: Reservation): Debit[] {
+  const debits: Debit[] = [];
   for (const { key, unit } of shares) {
     if (amounts[unit] > 0n) {
-      takes.push({ key, amount: amounts[unit] });
+      debits.push({ key, amount: amounts[unit] });
     }
   }
-  takes.push(...packs);
-  return takes;
+  debits.push(...packs);
+  return debits;
 }
 
-/** Which gates a hold was taken through, or a booking counts in. */
+/** Which gates a hold was taken through, or a posting counts in. */
 export type Surface = 'edge' | 'run' | 'record';
 
 const edgeKinds: ReadonlySet<LimitKind> = new Set(['prepaid', 'quota', 'spend_cap', 'budget', 'customer']);
@@ -86,68 +86,80 @@ export function countsIn(surface: Surface, kind: LimitKind): boolean {
 }
 
 /** Which counters charges of one scope meet while their windows last. */
-export interface Meeting {
+export interface ApplicableCounters {
   /** In the order of their gates. */
-  readonly counters: readonly Met[];
+  readonly counters: readonly LimitWindow[];
   /** Of all of them but credit packs, which are burned in an order of their own. */
-  readonly shares: readonly Share[];
+  readonly shares: readonly ReservedCounter[];
   /** What applies and is not looked at on this surface, for the caller to know. */
-  readonly leftOut: readonly (OtherGate | LimitKind)[];
+  readonly notChecked: readonly (RunOnlyCheck | LimitKind)[];
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
 /** Most charges are like others shortly before. Belongs to one version of the limits, and goes with it. */
-interface Meetings {
-  readonly byName: Map<string, Meeting>;
+interface ApplicableCountersCache {
+  readonly byName: Map<string, ApplicableCounters>;
   /** The last one that was asked for: often the next charge has the very same scope, and needs no name. */
-  last: { readonly scope: Scope; readonly surface: Surface; readonly meeting: Meeting } | undefined;
+  last:
+    | { readonly scope: Scope; readonly surface: Surface; readonly applicable: ApplicableCounters }
+    | undefined;
 }
 
-const meetings = new WeakMap<OrgLimits, Meetings>();
-const meetingsMax = 2_000;
+const caches = new WeakMap<OrgLimits, ApplicableCountersCache>();
+const cachedScopesMax = 2_000;
 
-export function meetingOf(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): Meeting {
-  let known = meetings.get(limits);
-  if (known === undefined) {
-    known = { byName: new Map(), last: undefined };
-    meetings.set(limits, known);
-  }
-  const { last } = known;
-  if (last !== undefined && last.scope === scope && last.surface === surface && lasts(last.meeting, atMs)) {
-    return last.meeting;
-  }
-  const meeting = meetingByName(known.byName, limits, scope, atMs, surface);
-  known.last = { scope, surface, meeting };
-  return meeting;
-}
-
-function lasts({ fromMs, untilMs }: Meeting, atMs: number): boolean {
-  return fromMs <= atMs && atMs < untilMs;
-}
-
-function meetingByName(
-  byName: Map<string, Meeting>,
+export function applicableCounters(
   limits: OrgLimits,
   scope: Scope,
   atMs: number,
   surface: Surface,
-): Meeting {
-  const name = nameOf(limits, scope, surface);
+): ApplicableCounters {
+  let known = caches.get(limits);
+  if (known === undefined) {
+    known = { byName: new Map(), last: undefined };
+    caches.set(limits, known);
+  }
+  const { last } = known;
+  if (
+    last !== undefined &&
+    last.scope === scope &&
+    last.surface === surface &&
+    isCurrent(last.applicable, atMs)
+  ) {
+    return last.applicable;
+  }
+  const applicable = cachedByScope(known.byName, limits, scope, atMs, surface);
+  known.last = { scope, surface, applicable };
+  return applicable;
+}
+
+function isCurrent({ fromMs, untilMs }: ApplicableCounters, atMs: number): boolean {
+  return fromMs <= atMs && atMs < untilMs;
+}
+
+function cachedByScope(
+  byName: Map<string, ApplicableCounters>,
+  limits: OrgLimits,
+  scope: Scope,
+  atMs: number,
+  surface: Surface,
+): ApplicableCounters {
+  const name = scopeCacheKey(limits, scope, surface);
   const there = byName.get(name);
-  if (there !== undefined && lasts(there, atMs)) {
+  if (there !== undefined && isCurrent(there, atMs)) {
     return there;
   }
-  if (byName.size >= meetingsMax) {
+  if (byName.size >= cachedScopesMax) {
     byName.clear();
   }
-  const meeting = meet(limits, scope, atMs, surface);
-  byName.set(name, meeting);
-  return meeting;
+  const applicable = findApplicableCounters(limits, scope, atMs, surface);
+  byName.set(name, applicable);
+  return applicable;
 }
 
 /** Unlikely to be shared by two that differ, and harmless only if it never is: hence the lengths. */
-function nameOf({ index }: OrgLimits, scope: Scope, surface: Surface): string {
+function scopeCacheKey({ index }: OrgLimits, scope: Scope, surface: Surface): string {
   let name: string = surface;
   for (const field of index.fields) {
     const value = scope[field];
@@ -156,7 +168,12 @@ function nameOf({ index }: OrgLimits, scope: Scope, surface: Surface): string {
   return name;
 }
 
-function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): Meeting {
+function findApplicableCounters(
+  limits: OrgLimits,
+  scope: Scope,
+  atMs: number,
+  surface: Surface,
+): ApplicableCounters {
   const all = applicable(limits, scope);
   const counters = all
     .filter(({ kind }) => countsIn(surface, kind))
@@ -170,7 +187,10 @@ function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): 
     shares: counters
       .filter(({ limit }) => limit.kind !== 'credits')
       .map(({ key, limit }) => ({ key, unit: limit.unit })),
-    leftOut: [...(surface === 'edge' ? limits.otherGates : []), ...new Set(others.map(({ kind }) => kind))],
+    notChecked: [
+      ...(surface === 'edge' ? limits.runOnlyChecks : []),
+      ...new Set(others.map(({ kind }) => kind)),
+    ],
     fromMs: Math.max(Number.NEGATIVE_INFINITY, ...counters.map(({ window }) => window.startMs)),
     untilMs: Math.min(Number.POSITIVE_INFINITY, ...counters.map(({ window }) => window.endMs)),
   };
@@ -178,13 +198,13 @@ function meet(limits: OrgLimits, scope: Scope, atMs: number, surface: Surface): 
 
 export type Admission =
   /** Of credit packs it names how much is to be taken; of everything else that is the charge's to say. */
-  | { readonly kind: 'allowed'; readonly packs: readonly Take[] }
+  | { readonly kind: 'allowed'; readonly packs: readonly Debit[] }
   | { readonly kind: 'denied'; readonly denial: Denial };
 
 export interface AdmissionRequest {
   readonly limits: OrgLimits;
   readonly charge: Charge;
-  readonly met: readonly Met[];
+  readonly windows: readonly LimitWindow[];
   readonly preFlight: boolean;
 }
 
@@ -192,12 +212,12 @@ const allowed: Admission = { kind: 'allowed', packs: [] };
 
 /** Looks at every gate in order, and takes nothing. Every counter must exist. */
 export function admit(counters: Counters, request: AdmissionRequest): Admission {
-  const { limits, charge, met, preFlight } = request;
-  let packs: Met[] | undefined;
+  const { limits, charge, windows, preFlight } = request;
+  let packs: LimitWindow[] | undefined;
   let depthIsChecked = charge.depth === null || !limits.hasDepths;
-  for (const one of met) {
+  for (const one of windows) {
     const { limit, window, key } = one;
-    if (!depthIsChecked && isBehindDepth(limit)) {
+    if (!depthIsChecked && isCheckedAfterDepth(limit)) {
       depthIsChecked = true;
       const denial = deniedDepth(limits, charge);
       if (denial !== undefined) {
@@ -237,7 +257,7 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
       denial: creditsDenial(charge.amounts.usd - burned.rest, charge.amounts.usd),
     };
   }
-  return { kind: 'allowed', packs: burned.takes };
+  return { kind: 'allowed', packs: burned.debits };
 }
 
 /** Equality passes; a charge of nothing passes everywhere. */
@@ -249,7 +269,7 @@ function overruns({ enforcement, capacity }: Limit, amount: bigint, { settled, h
 const counterMax = 2n ** 63n - 1n;
 
 /** Depth has no counter, so its gate has to be found among those that have. */
-function isBehindDepth({ kind }: Limit): boolean {
+function isCheckedAfterDepth({ kind }: Limit): boolean {
   return kind === 'chain_tokens' || kind === 'credits';
 }
 
@@ -261,8 +281,8 @@ function deniedDepth(limits: OrgLimits, { scope, depth }: Charge): Denial | unde
 }
 
 /** The live packs among these, in burn order, with what is left of each. */
-export function livePacks(counters: Counters, met: readonly Met[], atMs: number): Pack[] {
-  return met
+export function livePacks(counters: Counters, windows: readonly LimitWindow[], atMs: number): Pack[] {
+  return windows
     .filter(({ limit }) => limit.kind === 'credits' && isLive(limit, atMs))
     .sort((a, b) => inBurnOrder(a.limit, b.limit))
     .map(({ limit, key }) => {
@@ -272,32 +292,32 @@ export function livePacks(counters: Counters, met: readonly Met[], atMs: number)
     });
 }
 
-export function take(counters: Counters, takes: readonly Take[]): void {
-  for (const { key, amount } of takes) {
+export function reserveDebits(counters: Counters, debits: readonly Debit[]): void {
+  for (const { key, amount } of debits) {
     counterOf(counters, key).held += amount;
   }
 }
 
-export function takeAll(counters: Counters, { shares, amounts, packs }: Taken): void {
+export function reserve(counters: Counters, { shares, amounts, packs }: Reservation): void {
   for (const { key, unit } of shares) {
     counterOf(counters, key).held += amounts[unit];
   }
-  take(counters, packs);
+  reserveDebits(counters, packs);
 }
 
-export function releaseAll(counters: Counters, { shares, amounts, packs }: Taken): void {
+export function releaseReservation(counters: Counters, { shares, amounts, packs }: Reservation): void {
   for (const { key, unit } of shares) {
     const counter = counters.get(key);
     if (counter !== undefined) {
       counter.held -= amounts[unit];
     }
   }
-  release(counters, packs);
+  releaseDebits(counters, packs);
 }
 
 /** A counter may be gone by now, with its limit. */
-export function release(counters: Counters, takes: readonly Take[]): void {
-  for (const { key, amount } of takes) {
+export function releaseDebits(counters: Counters, debits: readonly Debit[]): void {
+  for (const { key, amount } of debits) {
     const counter = counters.get(key);
     if (counter !== undefined) {
       counter.held -= amount;

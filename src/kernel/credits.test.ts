@@ -39,18 +39,18 @@ describe('a pack', () => {
 describe('burning', () => {
   test('empties one pack after the other', () => {
     const packs = [left('a', 3n), left('b', 0n), left('c', 5n), left('d', 9n)];
-    expect(burn(packs, 7n)).toEqual({ takes: [take('a', 3n), take('c', 4n)], rest: 0n });
-    expect(burn(packs, 3n)).toEqual({ takes: [take('a', 3n)], rest: 0n });
-    expect(burn(packs, 17n)).toEqual({ takes: [take('a', 3n), take('c', 5n), take('d', 9n)], rest: 0n });
+    expect(burn(packs, 7n)).toEqual({ debits: [take('a', 3n), take('c', 4n)], rest: 0n });
+    expect(burn(packs, 3n)).toEqual({ debits: [take('a', 3n)], rest: 0n });
+    expect(burn(packs, 17n)).toEqual({ debits: [take('a', 3n), take('c', 5n), take('d', 9n)], rest: 0n });
   });
 
   test('tells what nobody covers', () => {
-    expect(burn([left('a', 3n)], 4n)).toEqual({ takes: [take('a', 3n)], rest: 1n });
-    expect(burn([], 4n)).toEqual({ takes: [], rest: 4n });
+    expect(burn([left('a', 3n)], 4n)).toEqual({ debits: [take('a', 3n)], rest: 1n });
+    expect(burn([], 4n)).toEqual({ debits: [], rest: 4n });
   });
 
   test('of nothing takes nothing', () => {
-    expect(burn([left('a', 3n)], 0n)).toEqual({ takes: [], rest: 0n });
+    expect(burn([left('a', 3n)], 0n)).toEqual({ debits: [], rest: 0n });
   });
 });
 

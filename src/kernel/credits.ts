@@ -2,7 +2,7 @@
 import type { Limit } from './limits.ts';
 
 /** What is taken of one counter. */
-export interface Take {
+export interface Debit {
   readonly key: string;
   readonly amount: bigint;
 }
@@ -29,28 +29,28 @@ export function inBurnOrder(a: Limit, b: Limit): number {
 export function burn(
   packs: readonly Pack[],
   amount: bigint,
-): { readonly takes: Take[]; readonly rest: bigint } {
-  const takes: Take[] = [];
+): { readonly debits: Debit[]; readonly rest: bigint } {
+  const debits: Debit[] = [];
   let rest = amount;
   for (const { key, left } of packs) {
     const taken = left < rest ? left : rest;
     if (taken > 0n) {
-      takes.push({ key, amount: taken });
+      debits.push({ key, amount: taken });
       rest -= taken;
     }
   }
-  return { takes, rest };
+  return { debits, rest };
 }
 
 /** Takes `amount` back out of takes, the last one first; what is left of them. */
-export function unburn(takes: readonly Take[], amount: bigint): Take[] {
+export function unburn(debits: readonly Debit[], amount: bigint): Debit[] {
   let back = amount;
-  const kept: Take[] = [];
-  for (const take of [...takes].reverse()) {
-    const returned = take.amount < back ? take.amount : back;
+  const kept: Debit[] = [];
+  for (const debit of [...debits].reverse()) {
+    const returned = debit.amount < back ? debit.amount : back;
     back -= returned;
-    if (take.amount > returned) {
-      kept.unshift({ key: take.key, amount: take.amount - returned });
+    if (debit.amount > returned) {
+      kept.unshift({ key: debit.key, amount: debit.amount - returned });
     }
   }
   return kept;

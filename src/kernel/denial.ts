@@ -4,7 +4,7 @@ import { formatUsd } from './money.ts';
 import { formatInstant, lifetime, type Window } from './windows.ts';
 
 /** For whoever tells others of it. */
-export interface RefusedBy {
+export interface DenyingLimit {
   readonly limit: Limit;
   readonly window: Window;
   /** Settled and held; of a chain's depth, how deep it is. */
@@ -12,9 +12,9 @@ export interface RefusedBy {
 }
 
 /** Null where several limits together could not cover it: credits. */
-export type Denial = Refused & { readonly by: RefusedBy | null };
+export type Denial = DeniedDetails & { readonly by: DenyingLimit | null };
 
-type Refused =
+type DeniedDetails =
   | {
       readonly code: 'plan_limit_exceeded';
       readonly details: {
@@ -87,10 +87,10 @@ type CountedKind = Exclude<Limit['kind'], 'rate' | 'credits' | 'chain_depth'>;
 
 export function denialOf(overrun: Overrun): Denial {
   const { limit, window, settled, held } = overrun;
-  return { ...refusedOf(overrun), by: { limit, window, used: settled + held } };
+  return { ...deniedOf(overrun), by: { limit, window, used: settled + held } };
 }
 
-function refusedOf(overrun: Overrun): Refused {
+function deniedOf(overrun: Overrun): DeniedDetails {
   const { limit, window, settled, held, attempted, timezone } = overrun;
   const spent = settled + held;
   const start = formatInstant(window.startMs, timezone);

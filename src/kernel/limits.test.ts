@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { limitOf, limitsOf, scopeOf } from '../../test/support/ledger-values.ts';
-import { applicable, counterKey, each, type Limit, type LimitKind, type Match, windowOf } from './limits.ts';
+import {
+  applicable,
+  counterKey,
+  type Limit,
+  type LimitKind,
+  type Match,
+  WILDCARD,
+  windowOf,
+} from './limits.ts';
 
 const idsFor = (all: readonly Limit[], scope = scopeOf()) =>
   applicable(limitsOf(all), scope).map(({ id }) => id);
@@ -40,9 +48,9 @@ describe('the limits that a charge falls under', () => {
       one('r-workflow', 'budget', { workflow: 'w' }),
       one('q-deployment', 'budget', { deployment: 'x' }),
       one('p-customer', 'customer', { customer_id: 'c' }),
-      one('o-chain-cost', 'chain_cost', { chain_id: each }),
-      one('n-chain-depth', 'chain_depth', { chain_id: each }),
-      one('m-chain-tokens', 'chain_tokens', { chain_id: each }),
+      one('o-chain-cost', 'chain_cost', { chain_id: WILDCARD }),
+      one('n-chain-depth', 'chain_depth', { chain_id: WILDCARD }),
+      one('m-chain-tokens', 'chain_tokens', { chain_id: WILDCARD }),
       one('l-credits', 'credits', { customer_id: 'c' }),
     ];
     const scope = scopeOf({
@@ -63,7 +71,7 @@ describe('the limits that a charge falls under', () => {
 
   test('are, for a customer without a row, the one for every other', () => {
     const all = [
-      one('each', 'customer', { customer_id: each }),
+      one('each', 'customer', { customer_id: WILDCARD }),
       one('own', 'customer', { customer_id: 'big' }),
       one('pack', 'credits', { customer_id: 'small' }),
     ];
@@ -76,9 +84,9 @@ describe('the limits that a charge falls under', () => {
 
   test('are each met once, also by a customer or chain that is called like the wildcard', () => {
     const all = [
-      one('each', 'customer', { customer_id: each }),
-      one('cost', 'chain_cost', { chain_id: each }),
-      one('depth', 'chain_depth', { chain_id: each }),
+      one('each', 'customer', { customer_id: WILDCARD }),
+      one('cost', 'chain_cost', { chain_id: WILDCARD }),
+      one('depth', 'chain_depth', { chain_id: WILDCARD }),
     ];
     expect(idsFor(all, scopeOf({ customer_id: '*', chain_id: '*' }))).toEqual(['each', 'cost', 'depth']);
   });
@@ -139,10 +147,10 @@ describe('a counter', () => {
 
   test('is one for each customer and chain where the limit says so', () => {
     const start = Date.parse('2026-11-15T00:00:00Z');
-    const customer = one('clm', 'customer', { customer_id: each });
+    const customer = one('clm', 'customer', { customer_id: WILDCARD });
     expect(keyOf(customer, scopeOf({ customer_id: 'a' }))).toBe(`clm@${start}:a`);
     expect(keyOf(customer, scopeOf({ customer_id: 'b' }))).toBe(`clm@${start}:b`);
-    const chain: Limit = { ...one('chn', 'chain_cost', { chain_id: each }), span: { kind: 'lifetime' } };
+    const chain: Limit = { ...one('chn', 'chain_cost', { chain_id: WILDCARD }), span: { kind: 'lifetime' } };
     expect(keyOf(chain, scopeOf({ chain_id: 'x' }))).toBe('chn@0:x');
     expect(keyOf(one('clm', 'customer', { customer_id: 'a' }), scopeOf({ customer_id: 'a' }))).toBe(
       `clm@${start}`,

@@ -53,7 +53,7 @@ export type MatchField = (typeof matchFields)[number];
 export type Match = Readonly<Partial<Record<MatchField, string>>>;
 
 /** In a match: each value by itself, with a counter of its own. */
-export const each = '*';
+export const WILDCARD = '*';
 
 export type Span =
   | { readonly kind: 'calendar'; readonly period: Period; readonly timezone: string | null }
@@ -82,8 +82,8 @@ export interface Limit {
 export type Amounts = Readonly<Record<Unit, bigint>>;
 
 /** Gates that count nothing. They are none of the kernel's; it only knows that they are there. */
-export const otherGates = ['safety'] as const;
-export type OtherGate = (typeof otherGates)[number];
+export const runOnlyChecks = ['safety'] as const;
+export type RunOnlyCheck = (typeof runOnlyChecks)[number];
 
 export interface OrgLimits {
   readonly orgId: string;
@@ -94,7 +94,7 @@ export interface OrgLimits {
   readonly readRpm: number | null;
   readonly all: readonly Limit[];
   /** Those that the org has besides its limits. */
-  readonly otherGates: readonly OtherGate[];
+  readonly runOnlyChecks: readonly RunOnlyCheck[];
   /** Some of them are rates, which are counted elsewhere. */
   readonly hasRates: boolean;
   /** Some of them are depths of chains, which have no counter. */
@@ -111,8 +111,8 @@ interface LimitIndex {
 }
 
 export function orgLimits(
-  of: Omit<OrgLimits, 'index' | 'hasRates' | 'hasDepths' | 'otherGates'> &
-    Partial<Pick<OrgLimits, 'otherGates'>>,
+  of: Omit<OrgLimits, 'index' | 'hasRates' | 'hasDepths' | 'runOnlyChecks'> &
+    Partial<Pick<OrgLimits, 'runOnlyChecks'>>,
 ): OrgLimits {
   const everyone: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
@@ -138,7 +138,7 @@ export function orgLimits(
   );
   const has = (wanted: LimitKind) => of.all.some(({ kind }) => kind === wanted);
   return {
-    otherGates: [],
+    runOnlyChecks: [],
     ...of,
     hasRates: has('rate'),
     hasDepths: has('chain_depth'),
@@ -170,11 +170,11 @@ export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[]
       continue;
     }
     // A customer or chain may be called like the wildcard; its limits are not to be met twice.
-    const named = value === each ? undefined : values.get(value);
+    const named = value === WILDCARD ? undefined : values.get(value);
     if (named !== undefined) {
       found.push(...named.filter((limit) => matches(limit, scope)));
     }
-    const forEach = values.get(each);
+    const forEach = values.get(WILDCARD);
     if (forEach !== undefined) {
       // A customer with a limit of its own is not held to the one for all others.
       const displaced = named?.some(({ kind }) => kind === 'customer') === true;
@@ -194,7 +194,7 @@ function matches({ match }: Limit, scope: Scope): boolean {
       continue;
     }
     const value = field === 'route_class' ? null : scope[field];
-    if (value === null || (wanted !== each && wanted !== value)) {
+    if (value === null || (wanted !== WILDCARD && wanted !== value)) {
       return false;
     }
   }
@@ -215,7 +215,7 @@ export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Wi
 /** Names the counter of a limit in a window; where it counts each value by itself, of that value. */
 export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Scope): string {
   const values = matchFields.flatMap((field) =>
-    match[field] === each && field !== 'route_class' ? [scope[field]] : [],
+    match[field] === WILDCARD && field !== 'route_class' ? [scope[field]] : [],
   );
   const key = `${id}@${startMs}`;
   // Two values must not look like two others, whatever is in them.

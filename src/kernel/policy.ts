@@ -84,7 +84,7 @@ export function inOrder<Facts, Kind extends Rule<Facts>>(rules: readonly Kind[])
 /** What a rule says about a request: it decides, or why it does not. */
 export type RuleOutcome = 'decided' | 'model' | 'action' | 'expression' | ConditionFault;
 
-export function lookAt<Facts>(rule: Rule<Facts>, subject: Subject, facts: () => Facts): RuleOutcome {
+export function evaluateRule<Facts>(rule: Rule<Facts>, subject: Subject, facts: () => Facts): RuleOutcome {
   if (!matchesAny(rule.models, subject.model)) {
     return 'model';
   }
@@ -111,7 +111,7 @@ export function verdictOf<Facts, Kind extends Rule<Facts>>(
   facts: () => Facts,
 ): Verdict<Kind> {
   for (const rule of rules) {
-    const outcome = lookAt(rule, subject, facts);
+    const outcome = evaluateRule(rule, subject, facts);
     if (outcome === 'decided') {
       return { kind: rule.effect, rule };
     }

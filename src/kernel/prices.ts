@@ -9,7 +9,7 @@
 
 /**
  * Null where a model has no such unit. Tokens without a rate of their own are charged as what they are a part of:
- * cached, cache-write and audio input as input, audio output as output. Images, output and requests without a rate cost
+ * cached, cache-write and audio input, audio output. Images, output and requests without a rate cost
  * nothing.
  */
 export interface Rates {

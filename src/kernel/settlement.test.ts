@@ -1,15 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
-import { admit, type Charge, type Counter, meetingOf, type Taken, takeAll } from './admission.ts';
+import {
+  admit,
+  applicableCounters,
+  type Charge,
+  type Counter,
+  type Reservation,
+  reserve,
+} from './admission.ts';
 import type { Limit } from './limits.ts';
 import {
   alertsDue,
-  conclude,
+  commitSettlement,
   correct,
-  lower,
   markAlerted,
-  nothingTaken as nothing,
-  raise,
+  emptyReservation as nothing,
+  prepareSettlement,
+  rollBackSettlement,
 } from './settlement.ts';
 
 const atMs = Date.parse('2026-11-15T12:00:00Z');
@@ -49,34 +56,39 @@ class Desk {
       depth: null,
       atMs: at,
     };
-    const { counters: met, shares } = meetingOf(limitsOf(this.limits), charge.scope, at, 'run');
-    for (const { key, window } of met) {
+    const { counters: windows, shares } = applicableCounters(limitsOf(this.limits), charge.scope, at, 'run');
+    for (const { key, window } of windows) {
       if (!this.counters.has(key)) {
         this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
       }
     }
-    return { charge, met, shares };
+    return { charge, met: windows, shares };
   }
 
-  hold(dollars: string, tokens = 0n): Taken {
-    const { charge, met, shares } = this.meet(dollars, tokens);
+  hold(dollars: string, tokens = 0n): Reservation {
+    const { charge, met: windows, shares } = this.meet(dollars, tokens);
     const admission = admit(this.counters, {
       limits: limitsOf(this.limits),
       charge,
-      met,
+      windows,
       preFlight: true,
     });
     if (admission.kind === 'denied') {
       throw new Error(admission.denial.code);
     }
     const taken = { shares, amounts: charge.amounts, packs: admission.packs };
-    takeAll(this.counters, taken);
+    reserve(this.counters, taken);
     return taken;
   }
 
-  raise(hold: Taken, dollars: string, tokens = 0n, at = atMs) {
-    const { charge, met } = this.meet(dollars, tokens, at);
-    return raise(this.counters, { taken: hold, met, amounts: charge.amounts, atMs: at });
+  raise(hold: Reservation, dollars: string, tokens = 0n, at = atMs) {
+    const { charge, met: windows } = this.meet(dollars, tokens, at);
+    return prepareSettlement(this.counters, {
+      reservation: hold,
+      windows,
+      amounts: charge.amounts,
+      atMs: at,
+    });
   }
 
   state(): Record<string, string> {
@@ -95,14 +107,14 @@ describe('a settle', () => {
     ['above', '7', '7'],
     ['far above the limit', '50', '50'],
     ['of nothing', '0', '4'],
-  ])('%s its hold is booked whole; meanwhile the larger of both is held', (_, cost, meanwhile) => {
+  ])('%s its hold is posted whole; meanwhile the larger of both is held', (_, cost, meanwhile) => {
     const desk = new Desk([cap, prepaid]);
     const hold = desk.hold('4');
     expect(desk.state()).toEqual({ cap_1: at('0', '4'), ppd_1: at('0', '4') });
-    const raised = desk.raise(hold, cost);
+    const settlement = desk.raise(hold, cost);
     expect(desk.state()).toEqual({ cap_1: at('0', meanwhile), ppd_1: at('0', meanwhile) });
-    expect(raised.prepaid).toBe(usd(cost));
-    conclude(desk.counters, raised);
+    expect(settlement.prepaid).toBe(usd(cost));
+    commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ cap_1: at(cost), ppd_1: at(cost) });
   });
 
@@ -110,26 +122,26 @@ describe('a settle', () => {
     const desk = new Desk([cap, pack('p1', '3'), pack('p2', '9')]);
     const hold = desk.hold('4');
     const before = desk.state();
-    const raised = desk.raise(hold, '8');
+    const settlement = desk.raise(hold, '8');
     expect(desk.state()).not.toEqual(before);
-    lower(desk.counters, raised, hold);
+    rollBackSettlement(desk.counters, settlement, hold);
     expect(desk.state()).toEqual(before);
   });
 
   test('without a hold leaves nothing behind when it comes to nothing', () => {
     const desk = new Desk([cap, pack('p1', '3')]);
-    const raised = desk.raise(nothing, '2');
+    const settlement = desk.raise(nothing, '2');
     expect(desk.state()).toEqual({ cap_1: at('0', '2'), p1: at('0', '2') });
-    lower(desk.counters, raised, nothing);
+    rollBackSettlement(desk.counters, settlement, nothing);
     expect(desk.state()).toEqual({ cap_1: at('0'), p1: at('0') });
   });
 
   test('counts each unit by itself', () => {
     const desk = new Desk([cap, quota]);
     const hold = desk.hold('4', 100n);
-    const raised = desk.raise(hold, '1', 250n);
+    const settlement = desk.raise(hold, '1', 250n);
     expect(desk.state()).toEqual({ cap_1: at('0', '4'), rlp_1: '0+250' });
-    conclude(desk.counters, raised);
+    commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ cap_1: at('1'), rlp_1: '250+0' });
   });
 
@@ -137,8 +149,8 @@ describe('a settle', () => {
     const desk = new Desk([cap]);
     const hold = desk.hold('4');
     desk.change([quota, prepaid]);
-    const raised = desk.raise(hold, '3', 7n);
-    conclude(desk.counters, raised);
+    const settlement = desk.raise(hold, '3', 7n);
+    commitSettlement(desk.counters, settlement);
     // The cap's counter is still there and is left without a hold; nobody looks at it any more.
     expect(desk.state()).toEqual({ cap_1: at('0'), rlp_1: '7+0', ppd_1: at('3') });
   });
@@ -146,11 +158,16 @@ describe('a settle', () => {
   test('goes past counters that were forgotten', () => {
     const desk = new Desk([cap]);
     const hold = desk.hold('4');
-    const { met } = desk.meet('5');
+    const { met: windows } = desk.meet('5');
     desk.counters.clear();
-    const raised = raise(desk.counters, { taken: hold, met, amounts: amountsOf('5'), atMs });
-    expect(() => conclude(desk.counters, raised)).not.toThrow();
-    expect(() => lower(desk.counters, raised, hold)).not.toThrow();
+    const settlement = prepareSettlement(desk.counters, {
+      reservation: hold,
+      windows,
+      amounts: amountsOf('5'),
+      atMs,
+    });
+    expect(() => commitSettlement(desk.counters, settlement)).not.toThrow();
+    expect(() => rollBackSettlement(desk.counters, settlement, hold)).not.toThrow();
     expect(desk.state()).toEqual({});
   });
 });
@@ -160,24 +177,24 @@ describe('credits', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '9')]);
     const hold = desk.hold('5');
     expect(desk.state()).toEqual({ p1: at('0', '3'), p2: at('0', '2') });
-    const raised = desk.raise(hold, '4');
-    expect(raised).toMatchObject({
+    const settlement = desk.raise(hold, '4');
+    expect(settlement).toMatchObject({
       burned: [
         { key: 'p1@0', amount: usd('3') },
         { key: 'p2@0', amount: usd('1') },
       ],
       uncovered: 0n,
     });
-    conclude(desk.counters, raised);
+    commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ p1: at('3'), p2: at('1') });
   });
 
   test('that were held pay even if they expired since; their unused part lapses with them', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10)]);
     const hold = desk.hold('3');
-    const raised = desk.raise(hold, '2', 0n, atMs + 20);
-    expect(raised).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('2') }], uncovered: 0n });
-    conclude(desk.counters, raised);
+    const settlement = desk.raise(hold, '2', 0n, atMs + 20);
+    expect(settlement).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('2') }], uncovered: 0n });
+    commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ p1: at('2') });
     // Not live any more: with no live pack at all, nobody asks for credits.
     expect(desk.raise(nothing, '1', 0n, atMs + 20)).toMatchObject({ burned: [], uncovered: 0n });
@@ -186,8 +203,8 @@ describe('credits', () => {
   test('beyond the hold come from other live packs, then from nobody', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '4')]);
     const hold = desk.hold('2');
-    const raised = desk.raise(hold, '9');
-    expect(raised).toMatchObject({
+    const settlement = desk.raise(hold, '9');
+    expect(settlement).toMatchObject({
       burned: [
         { key: 'p1@0', amount: usd('3') },
         { key: 'p2@0', amount: usd('4') },
@@ -195,7 +212,7 @@ describe('credits', () => {
       uncovered: usd('2'),
     });
     expect(desk.state()).toEqual({ p1: at('0', '3'), p2: at('0', '4') });
-    conclude(desk.counters, raised);
+    commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ p1: at('3'), p2: at('4') });
   });
 
@@ -212,8 +229,8 @@ describe('credits', () => {
     const desk = new Desk([pack('p1', '3')]);
     const hold = desk.hold('3');
     desk.change([]);
-    const raised = desk.raise(hold, '4');
-    expect(raised).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('3') }], uncovered: usd('1') });
+    const settlement = desk.raise(hold, '4');
+    expect(settlement).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('3') }], uncovered: usd('1') });
   });
 
   test('that are held by one are not free for another', () => {
@@ -236,7 +253,7 @@ describe('a correction', () => {
     prepaid: usd('6'),
   };
 
-  function booked(): Desk {
+  function posted(): Desk {
     const desk = new Desk([cap, prepaid, pack('p1', '3'), pack('p2', '9')]);
     desk.meet('0');
     for (const [key, settled] of [
@@ -251,17 +268,17 @@ describe('a correction', () => {
   }
 
   function corrected(delta: string) {
-    const desk = booked();
-    const { met, charge } = desk.meet(delta);
-    const raised = correct(desk.counters, { met, amounts: charge.amounts, atMs, ...paid });
+    const desk = posted();
+    const { met: windows, charge } = desk.meet(delta);
+    const settlement = correct(desk.counters, { windows, amounts: charge.amounts, atMs, ...paid });
     const meanwhile = desk.state();
-    conclude(desk.counters, raised);
-    return { raised, meanwhile, after: desk.state() };
+    commitSettlement(desk.counters, settlement);
+    return { raised: settlement, meanwhile, after: desk.state() };
   }
 
   test('up is burned like a cost beyond its hold', () => {
-    const { raised, after } = corrected('1.5');
-    expect(raised).toMatchObject({
+    const { raised: settlement, after } = corrected('1.5');
+    expect(settlement).toMatchObject({
       burned: [{ key: 'p2@0', amount: usd('1.5') }],
       uncovered: 0n,
       prepaid: usd('1.5'),
@@ -278,27 +295,33 @@ describe('a correction', () => {
   ])(
     'of %s forgives what is uncovered, then gives back to the last pack',
     (delta, spent, p1, p2, forgiven) => {
-      const { raised, meanwhile, after } = corrected(delta);
+      const { raised: settlement, meanwhile, after } = corrected(delta);
       // Nothing is free before it is a fact.
-      expect(meanwhile).toEqual(booked().state());
-      expect(raised.uncovered).toBe(usd(forgiven));
-      expect(raised.prepaid).toBe(usd(delta));
+      expect(meanwhile).toEqual(posted().state());
+      expect(settlement.uncovered).toBe(usd(forgiven));
+      expect(settlement.prepaid).toBe(usd(delta));
       expect(after).toEqual({ cap_1: at(spent), ppd_1: at(spent), p1: at(p1), p2: at(p2) });
     },
   );
 
   test('of nothing changes nothing', () => {
-    const { raised, after } = corrected('0');
-    expect(raised).toMatchObject({ burned: [], uncovered: 0n, prepaid: 0n });
-    expect(after).toEqual(booked().state());
+    const { raised: settlement, after } = corrected('0');
+    expect(settlement).toMatchObject({ burned: [], uncovered: 0n, prepaid: 0n });
+    expect(after).toEqual(posted().state());
   });
 
   test('gives the prepaid balance back what that has paid, and no more', () => {
-    const desk = booked();
-    const { met, charge } = desk.meet('-5');
-    const raised = correct(desk.counters, { met, amounts: charge.amounts, atMs, ...paid, prepaid: usd('2') });
-    conclude(desk.counters, raised);
-    expect(raised.prepaid).toBe(usd('-2'));
+    const desk = posted();
+    const { met: windows, charge } = desk.meet('-5');
+    const settlement = correct(desk.counters, {
+      windows,
+      amounts: charge.amounts,
+      atMs,
+      ...paid,
+      prepaid: usd('2'),
+    });
+    commitSettlement(desk.counters, settlement);
+    expect(settlement.prepaid).toBe(usd('-2'));
     expect(desk.state()).toMatchObject({ cap_1: at('1'), ppd_1: at('4') });
   });
 });
@@ -306,11 +329,11 @@ describe('a correction', () => {
 describe('alerts', () => {
   const alerting = { ...cap, thresholds: [50, 80, 100] };
   const percents = (desk: Desk, ...costs: string[]) => {
-    const raised = costs.map((cost) => desk.raise(nothing, cost));
-    const alerts = alertsDue(desk.counters, raised);
+    const settlements = costs.map((cost) => desk.raise(nothing, cost));
+    const alerts = alertsDue(desk.counters, settlements);
     markAlerted(desk.counters, alerts);
-    for (const one of raised) {
-      conclude(desk.counters, one);
+    for (const one of settlements) {
+      commitSettlement(desk.counters, one);
     }
     return alerts.map(({ percent }) => percent);
   };
@@ -324,7 +347,7 @@ describe('alerts', () => {
     expect(percents(desk, '20')).toEqual([]);
   });
 
-  test('of several bookings at once are those of their sum', () => {
+  test('of several postings at once are those of their sum', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '2', '2', '4')).toEqual([50, 80]);
   });
@@ -332,11 +355,11 @@ describe('alerts', () => {
   test('are not due again after a correction went below and back', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '6')).toEqual([50]);
-    const { met, charge } = desk.meet('-3');
+    const { met: windows, charge } = desk.meet('-3');
     const paid = { burned: [], uncovered: 0n, prepaid: 0n };
-    const back = correct(desk.counters, { met, amounts: charge.amounts, atMs, ...paid });
+    const back = correct(desk.counters, { windows, amounts: charge.amounts, atMs, ...paid });
     expect(alertsDue(desk.counters, [back])).toEqual([]);
-    conclude(desk.counters, back);
+    commitSettlement(desk.counters, back);
     expect(percents(desk, '3')).toEqual([]);
   });
 
@@ -351,9 +374,13 @@ describe('alerts', () => {
       { ...pack('p1', '3', atMs + 10), thresholds: [100] },
       { ...pack('p2', '10'), thresholds: [50] },
     ]);
-    const raised = [desk.raise(nothing, '7')];
+    const settlements = [desk.raise(nothing, '7')];
     expect(
-      alertsDue(desk.counters, raised).map(({ met, percent, settled }) => [met.key, percent, settled]),
+      alertsDue(desk.counters, settlements).map(({ limitWindow, percent, settled }) => [
+        limitWindow.key,
+        percent,
+        settled,
+      ]),
     ).toEqual([['p1@0', 100, usd('3')]]);
   });
 

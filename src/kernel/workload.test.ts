@@ -7,9 +7,24 @@ import { Model, type ModelHold, type Surface } from '../../test/support/ledger-m
 import { limitOf, limitsOf, Random, scopeOf, usd } from '../../test/support/ledger-values.ts';
 import { rounds } from '../../test/support/rounds.ts';
 import { seedsOf } from '../../test/support/seeds.ts';
-import { admit, type Counter, type Met, meetingOf, releaseAll, type Taken, takeAll } from './admission.ts';
-import { type Amounts, each, type Limit, type OrgLimits, type Scope } from './limits.ts';
-import { conclude, correct, lower, nothingTaken, type Raised, raise } from './settlement.ts';
+import {
+  admit,
+  applicableCounters,
+  type Counter,
+  type LimitWindow,
+  type Reservation,
+  releaseReservation,
+  reserve,
+} from './admission.ts';
+import { type Amounts, type Limit, type OrgLimits, type Scope, WILDCARD } from './limits.ts';
+import {
+  commitSettlement,
+  correct,
+  emptyReservation,
+  type PendingSettlement,
+  prepareSettlement,
+  rollBackSettlement,
+} from './settlement.ts';
 
 const { seeds } = seedsOf('kernel-workload');
 const workloads = rounds(8, 40);
@@ -25,8 +40,8 @@ interface Booked {
 }
 
 interface UnderWay {
-  readonly raised: Raised;
-  readonly before: Taken;
+  readonly settlement: PendingSettlement;
+  readonly before: Reservation;
   finish(): void;
   undo(): void;
 }
@@ -35,7 +50,7 @@ class Workload {
   readonly random: Random;
   readonly model = new Model();
   readonly counters = new Map<string, Counter>();
-  readonly takesOf = new Map<string, Taken>();
+  readonly takesOf = new Map<string, Reservation>();
   readonly runs: Booked[] = [];
   readonly limits: OrgLimits;
   /** Settles between the first step and the second. */
@@ -66,21 +81,27 @@ class Workload {
         span: { kind: 'fixed', seconds: random.of([60, 3_600, 86_400]) },
       }),
       limitOf({ id: 'pln', kind: 'plan_runs', unit: 'requests', capacity: BigInt(10 + random.int(60)) }),
-      limitOf({ id: 'all', kind: 'customer', match: { customer_id: each }, capacity: dollars() }),
+      limitOf({ id: 'all', kind: 'customer', match: { customer_id: WILDCARD }, capacity: dollars() }),
       limitOf({ id: 'own', kind: 'customer', match: { customer_id: 'a' }, capacity: dollars() }),
       limitOf({
         id: 'chc',
         kind: 'chain_cost',
-        match: { chain_id: each },
+        match: { chain_id: WILDCARD },
         capacity: dollars(),
         span: lifetime,
       }),
-      limitOf({ id: 'chd', kind: 'chain_depth', match: { chain_id: each }, capacity: 3n, span: lifetime }),
+      limitOf({
+        id: 'chd',
+        kind: 'chain_depth',
+        match: { chain_id: WILDCARD },
+        capacity: 3n,
+        span: lifetime,
+      }),
       limitOf({
         id: 'cht',
         kind: 'chain_tokens',
         unit: 'tokens',
-        match: { chain_id: each },
+        match: { chain_id: WILDCARD },
         capacity: 300n,
         span: lifetime,
       }),
@@ -128,8 +149,8 @@ class Workload {
       department: maybe('d', 'e'),
       workflow: maybe('w'),
       deployment: maybe('x'),
-      customer_id: maybe('a', 'b', 'b', 'c', 'c', 'z', each),
-      chain_id: maybe('1', '2', each),
+      customer_id: maybe('a', 'b', 'b', 'c', 'c', 'z', WILDCARD),
+      chain_id: maybe('1', '2', WILDCARD),
     });
   }
 
@@ -145,24 +166,24 @@ class Workload {
   }
 
   /** Every limit is there from the start, so a window that nobody met yet is empty. */
-  #meet(surface: Surface, scope: Scope, atMs: number): readonly Met[] {
-    const { counters: met } = meetingOf(this.limits, scope, atMs, surface);
-    for (const { key, window } of met) {
+  #meet(surface: Surface, scope: Scope, atMs: number): readonly LimitWindow[] {
+    const { counters: windows } = applicableCounters(this.limits, scope, atMs, surface);
+    for (const { key, window } of windows) {
       if (!this.counters.has(key)) {
         this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
       }
     }
-    return met;
+    return windows;
   }
 
   /** Nothing is under way while answers are compared with the model, which knows no in between. */
   #land(): void {
     for (const one of this.underWay.splice(0)) {
       if (this.random.chance(75)) {
-        conclude(this.counters, one.raised);
+        commitSettlement(this.counters, one.settlement);
         one.finish();
       } else {
-        lower(this.counters, one.raised, one.before);
+        rollBackSettlement(this.counters, one.settlement, one.before);
         one.undo();
       }
     }
@@ -181,11 +202,16 @@ class Workload {
     ])();
   }
 
-  #decide(surface: 'edge' | 'run', scope: Scope, amounts: Amounts): { taken?: Taken; said: string } {
+  #decide(surface: 'edge' | 'run', scope: Scope, amounts: Amounts): { taken?: Reservation; said: string } {
     const depth = surface === 'run' ? 1 + this.random.int(4) : null;
     const charge = { scope, amounts, depth, atMs: this.nowMs };
-    const met = this.#meet(surface, scope, this.nowMs);
-    const admission = admit(this.counters, { limits: this.limits, charge, met, preFlight: true });
+    const windows = this.#meet(surface, scope, this.nowMs);
+    const admission = admit(this.counters, {
+      limits: this.limits,
+      charge,
+      windows,
+      preFlight: true,
+    });
     const expected = this.model.decide(surface, scope, amounts, depth, this.nowMs);
     if (admission.kind === 'denied') {
       expect(expected).toMatchObject({ allowed: false, code: admission.denial.code });
@@ -195,10 +221,10 @@ class Workload {
       allowed: true,
       packs: admission.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
     });
-    const { shares } = meetingOf(this.limits, scope, this.nowMs, surface);
+    const { shares } = applicableCounters(this.limits, scope, this.nowMs, surface);
     const taken = { shares, amounts, packs: admission.packs };
-    takeAll(this.counters, taken);
-    for (const { limit, key } of met) {
+    reserve(this.counters, taken);
+    for (const { limit, key } of windows) {
       const { settled, held } = this.counters.get(key) as Counter;
       if (limit.enforcement === 'block' && limit.kind !== 'credits' && amounts[limit.unit] > 0n) {
         expect(settled + held, `${key} after an admission`).toBeLessThanOrEqual(limit.capacity);
@@ -234,13 +260,18 @@ class Workload {
     const [scope, amounts] = [this.#scope(), this.#amounts()];
     const { taken, said } = this.#decide('run', scope, amounts);
     if (taken !== undefined) {
-      const met = this.#meet('run', scope, this.nowMs);
-      const raised = raise(this.counters, { taken, met, amounts, atMs: this.nowMs });
+      const windows = this.#meet('run', scope, this.nowMs);
+      const settlement = prepareSettlement(this.counters, {
+        reservation: taken,
+        windows,
+        amounts,
+        atMs: this.nowMs,
+      });
       const runId = this.#run(scope, this.nowMs, amounts.usd);
       // What was just admitted is not among the model's holds: all of it is paid by live packs, as the admission said.
       const entry = this.model.entryFor('run', { runId, atMs: this.nowMs, scope, amounts }, []);
-      this.#expectPaid(raised, entry);
-      conclude(this.counters, raised);
+      this.#expectPaid(settlement, entry);
+      commitSettlement(this.counters, settlement);
       this.model.book([{ entry, surface: 'run' }], this.nowMs);
     }
     return `charge ${amounts.usd}: ${said}`;
@@ -253,12 +284,12 @@ class Workload {
     return runId;
   }
 
-  #expectPaid(raised: Raised, entry: ReturnType<Model['entryFor']>): void {
-    expect(raised.burned.map(({ key, amount }) => [key.slice(0, -2), amount]).sort()).toEqual(
+  #expectPaid(settlement: PendingSettlement, entry: ReturnType<Model['entryFor']>): void {
+    expect(settlement.burned.map(({ key, amount }) => [key.slice(0, -2), amount]).sort()).toEqual(
       [...entry.packs].sort(),
     );
-    expect(raised.uncovered).toBe(entry.uncovered);
-    expect(raised.prepaid).toBe(entry.prepaid?.[1] ?? 0n);
+    expect(settlement.uncovered).toBe(entry.uncovered);
+    expect(settlement.prepaid).toBe(entry.prepaid?.[1] ?? 0n);
   }
 
   #costOf({ amounts }: ModelHold): Amounts {
@@ -271,12 +302,17 @@ class Workload {
     return { ...this.#amounts(), usd: dollars };
   }
 
-  #begin(hold: ModelHold): { raised: Raised; amounts: Amounts } {
+  #begin(hold: ModelHold): { settlement: PendingSettlement; amounts: Amounts } {
     const amounts = this.#costOf(hold);
-    const taken = this.takesOf.get(hold.id) as Taken;
-    const met = this.#meet('run', hold.scope, hold.atMs);
-    const raised = raise(this.counters, { taken, met, amounts, atMs: hold.atMs });
-    return { raised, amounts };
+    const reservation = this.takesOf.get(hold.id) as Reservation;
+    const windows = this.#meet('run', hold.scope, hold.atMs);
+    const settlement = prepareSettlement(this.counters, {
+      reservation,
+      windows,
+      amounts,
+      atMs: hold.atMs,
+    });
+    return { settlement, amounts };
   }
 
   #settle(): string {
@@ -285,15 +321,15 @@ class Workload {
       return 'nothing to settle';
     }
     const hold = this.random.of(open);
-    const { raised, amounts } = this.#begin(hold);
+    const { settlement, amounts } = this.#begin(hold);
     const runId = this.#run(hold.scope, hold.atMs, amounts.usd);
     const entry = this.model.entryFor(
       'run',
       { runId, atMs: hold.atMs, scope: hold.scope, amounts },
       hold.packs,
     );
-    this.#expectPaid(raised, entry);
-    conclude(this.counters, raised);
+    this.#expectPaid(settlement, entry);
+    commitSettlement(this.counters, settlement);
     hold.endedAs = 'settled';
     this.model.book([{ entry, surface: 'run' }], this.nowMs);
     return `settle ${hold.id} of ${hold.amounts.usd} at ${amounts.usd}`;
@@ -305,7 +341,7 @@ class Workload {
       return 'nothing to end';
     }
     const hold = this.random.of(open);
-    releaseAll(this.counters, this.takesOf.get(hold.id) as Taken);
+    releaseReservation(this.counters, this.takesOf.get(hold.id) as Reservation);
     hold.endedAs = 'voided';
     return `void ${hold.id}`;
   }
@@ -313,11 +349,16 @@ class Workload {
   #record(): string {
     const [scope, amounts] = [this.#scope(), this.#amounts()];
     const atMs = this.nowMs - this.random.int(60 * 86_400_000);
-    const met = this.#meet('record', scope, atMs);
-    const raised = raise(this.counters, { taken: nothingTaken, met, amounts, atMs });
+    const windows = this.#meet('record', scope, atMs);
+    const settlement = prepareSettlement(this.counters, {
+      reservation: emptyReservation,
+      windows,
+      amounts,
+      atMs,
+    });
     const entry = this.model.entryFor('record', { runId: 'record', atMs, scope, amounts }, []);
-    this.#expectPaid(raised, entry);
-    conclude(this.counters, raised);
+    this.#expectPaid(settlement, entry);
+    commitSettlement(this.counters, settlement);
     this.model.book([{ entry, surface: 'record' }], this.nowMs);
     return `record ${amounts.usd} at ${new Date(atMs).toISOString()}`;
   }
@@ -336,16 +377,16 @@ class Workload {
     for (const [id, amount] of earlier.flatMap(({ packs }) => packs)) {
       burned.set(`${id}@0`, (burned.get(`${id}@0`) ?? 0n) + amount);
     }
-    const raised = correct(this.counters, {
-      met: this.#meet('run', run.scope, run.atMs),
+    const settlement = correct(this.counters, {
+      windows: this.#meet('run', run.scope, run.atMs),
       amounts: { usd: delta, tokens: 0n, requests: 0n },
       atMs: run.atMs,
       burned: [...burned].map(([key, amount]) => ({ key, amount })).filter(({ amount }) => amount > 0n),
       uncovered: earlier.reduce((total, { uncovered }) => total + uncovered, 0n),
       prepaid: earlier.reduce((total, { prepaid }) => total + (prepaid?.[1] ?? 0n), 0n),
     });
-    this.#expectPaid(raised, entry);
-    conclude(this.counters, raised);
+    this.#expectPaid(settlement, entry);
+    commitSettlement(this.counters, settlement);
     this.model.book([{ entry, surface: 'run' }], this.nowMs);
     run.cost += delta;
     return `adjust ${run.runId} by ${delta}`;
@@ -369,16 +410,16 @@ class Workload {
       (index) => open[index] ?? [],
     );
     for (const hold of chosen) {
-      const before = this.takesOf.get(hold.id) as Taken;
-      const { raised, amounts } = this.#begin(hold);
+      const before = this.takesOf.get(hold.id) as Reservation;
+      const { settlement, amounts } = this.#begin(hold);
       this.underWay.push({
-        raised,
+        settlement,
         before,
         finish: () => {
           hold.endedAs = 'settled';
           const runId = this.#run(hold.scope, hold.atMs, amounts.usd);
           // What it pays was decided when it began.
-          const packs = raised.burned.map(({ key, amount }) => [key.slice(0, -2), amount] as const);
+          const packs = settlement.burned.map(({ key, amount }) => [key.slice(0, -2), amount] as const);
           const ppd = this.model.limits.find(({ kind }) => kind === 'prepaid');
           const entry = {
             runId,
@@ -386,7 +427,7 @@ class Workload {
             scope: hold.scope,
             amounts,
             packs,
-            uncovered: raised.uncovered,
+            uncovered: settlement.uncovered,
             prepaid: ppd && ([ppd.id, amounts.usd] as const),
           };
           this.model.book([{ entry, surface: 'run' as const }], this.nowMs);
@@ -398,8 +439,13 @@ class Workload {
     for (let i = 0; i < 3; i += 1) {
       const [scope, amounts] = [this.#scope(), this.#amounts()];
       const charge = { scope, amounts, depth: null, atMs: this.nowMs };
-      const met = this.#meet('run', scope, this.nowMs);
-      const admission = admit(this.counters, { limits: this.limits, charge, met, preFlight: true });
+      const windows = this.#meet('run', scope, this.nowMs);
+      const admission = admit(this.counters, {
+        limits: this.limits,
+        charge,
+        windows,
+        preFlight: true,
+      });
       if (admission.kind === 'allowed') {
         expect(this.model.decide('run', scope, amounts, null, this.nowMs).allowed).toBe(true);
       }

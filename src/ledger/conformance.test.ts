@@ -7,13 +7,13 @@ import { eventually } from '../../test/support/eventually.ts';
 import { amountsOf, limitOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
 import { bookedOf, heldOf, LedgerWorld, openLedgerOn, verdictOf } from '../../test/support/ledger-world.ts';
 import { engine, openPlace } from '../../test/support/test-database.ts';
-import { each, type Limit } from '../kernel/limits.ts';
+import { type Limit, WILDCARD } from '../kernel/limits.ts';
 import type { Hold } from './holds/hold.ts';
 import { holdKeyOf, type RequestKey } from './holds/hold-keys.ts';
 import type { HoldResult } from './holds/hold-request.ts';
 import type { Ledger } from './ledger.ts';
-import { announceLimits } from './limits/change-notifications.ts';
-import type { Booking, GroupResult } from './posting.ts';
+import { notifyLimitsChanged } from './limits/change-notifications.ts';
+import type { GroupResult, Posting } from './posting.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 
 let world: LedgerWorld;
@@ -73,7 +73,7 @@ async function entriesOf(orgId: string) {
 
 describe('a look', () => {
   const lookAt = (orgId: string, ...dollars: string[]) =>
-    world.ledger.look(
+    world.ledger.previewDenials(
       orgId,
       dollars.map((amount) => world.requestOf(orgId, amount, { surface: 'run' })),
     );
@@ -98,7 +98,7 @@ describe('a look', () => {
     const orgId = await world.orgWith(pack('crp', '1'));
     const scope = scopeOf({ customer_id: 'c' });
     const asked = world.requestOf(orgId, '2', { scope });
-    const [edge, run] = await world.ledger.look(orgId, [asked, { ...asked, surface: 'run' }]);
+    const [edge, run] = await world.ledger.previewDenials(orgId, [asked, { ...asked, surface: 'run' }]);
     expect([edge?.code, run?.code]).toEqual([undefined, 'credits_exhausted']);
     await world.insertLimit(orgId, cap('1'));
     expect((await lookAt(orgId, '2'))[0]?.code).toBe('spend_cap_exceeded');
@@ -120,11 +120,11 @@ describe('a replay', () => {
     const key = requestKey('f', 'd');
     expect(await world.ledger.replay(orgId, key)).toBeUndefined();
     const hold = await world.held(orgId, '1', { key: { ...key, answerOf: () => 'answer' } });
-    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
+    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', response: 'answer' });
     expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
     expect(await world.ledger.replay(await world.orgWith(), key)).toBeUndefined();
     await world.ledger.void(orgId, hold.id);
-    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', answer: 'answer' });
+    expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', response: 'answer' });
     expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
   });
 });
@@ -147,7 +147,7 @@ describe('a limit under parallel decisions', () => {
     });
   });
 
-  test.each([1, 7, 150])('counts bookings like holds: %d of 200 pass', async (fits) => {
+  test.each([1, 7, 150])('counts postings like holds: %d of 200 pass', async (fits) => {
     const orgId = await world.orgWith(cap(String(fits)));
     const results = await times<Answer>(200, (index) =>
       index % 2 === 0 ? world.hold(orgId, '1') : world.book(orgId, '1'),
@@ -174,7 +174,7 @@ describe('a limit under parallel decisions', () => {
           match: { department: 'd' },
           span: { kind: 'calendar', period: 'month', timezone: 'Asia/Tokyo' },
         }),
-        limitOf({ id: 'clm', kind: 'customer', match: { customer_id: each }, capacity: usd('100') }),
+        limitOf({ id: 'clm', kind: 'customer', match: { customer_id: WILDCARD }, capacity: usd('100') }),
       ].map((limit, index) =>
         index === tight ? { ...limit, capacity: limit.unit === 'usd' ? usd('7') : 7n } : limit,
       );
@@ -214,7 +214,7 @@ describe('a limit under parallel decisions', () => {
 
   test('lets equality pass and refuses one nanodollar more, whichever came before', async () => {
     const orgId = await world.orgWith(cap('10'));
-    await world.booked(orgId, '4');
+    await world.posted(orgId, '4');
     await world.held(orgId, '3');
     expect(verdictOf(await world.hold(orgId, '3.000000001'))).toBe('spend_cap_exceeded');
     expect(verdictOf(await world.hold(orgId, '3'))).toBe('held');
@@ -225,7 +225,7 @@ describe('a limit under parallel decisions', () => {
   test('that only alerts refuses nothing and is counted', async () => {
     const orgId = await world.orgWith(cap('1', { enforcement: 'alert' }));
     await world.held(orgId, '5');
-    await world.booked(orgId, '5');
+    await world.posted(orgId, '5');
     expect(await counterOf(orgId, 'cap')).toBe(at('5', '5'));
   });
 
@@ -249,10 +249,10 @@ describe('a hold', () => {
       pack('crp', '2'),
     );
     const held = heldOf(await world.hold(orgId, '4', { scope: scopeOf({ customer_id: 'c' }) }));
-    expect(held.meeting.counters.map(({ limit }, i) => [limit.id, held.left[i]])).toEqual([
+    expect(held.applicable.counters.map(({ limit }, i) => [limit.id, held.left[i]])).toEqual([
       ['cap', usd('6')],
     ]);
-    expect(held.meeting.leftOut).toEqual(['plan_runs', 'credits']);
+    expect(held.applicable.notChecked).toEqual(['plan_runs', 'credits']);
     expect(held.hold).toMatchObject({
       orgId,
       runId: null,
@@ -292,8 +292,8 @@ describe('a hold', () => {
   ])('that is settled %s counts what it came to', async (_, cost, marks) => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
-    const booked = await world.booked(orgId, cost, { decisionId: hold.id });
-    expect(booked.marks).toEqual(marks);
+    const posted = await world.posted(orgId, cost, { decisionId: hold.id });
+    expect(posted.marks).toEqual(marks);
     expect(await counterOf(orgId, 'cap')).toBe(at(cost));
     expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
     const [entry] = await entriesOf(orgId);
@@ -303,15 +303,15 @@ describe('a hold', () => {
 
   test('of a run goes from open to complete', async () => {
     const orgId = await world.orgWith(cap('10'));
-    const opened = await world.booked(orgId, '4', { kind: 'open' });
-    expect(opened).toMatchObject({ charged: null, hold: { runId: opened.booking.runId } });
+    const opened = await world.posted(orgId, '4', { kind: 'open' });
+    expect(opened).toMatchObject({ charged: null, hold: { runId: opened.posting.runId } });
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
     expect(await entriesOf(orgId)).toEqual([]);
-    const { runId } = opened.booking;
+    const { runId } = opened.posting;
     const holdId = opened.hold?.id ?? '';
     // Nobody else's run may settle it.
     expect(verdictOf(await world.book(orgId, '1', { decisionId: holdId }))).toBe('settled_already');
-    await world.booked(orgId, '3', { kind: 'complete', runId, decisionId: holdId });
+    await world.posted(orgId, '3', { kind: 'complete', runId, decisionId: holdId });
     expect(await counterOf(orgId, 'cap')).toBe(at('3'));
     expect(verdictOf(await world.book(orgId, '3', { kind: 'complete', runId, decisionId: holdId }))).toBe(
       'settled_already',
@@ -321,13 +321,13 @@ describe('a hold', () => {
 
   test('of a run that has expired is still for that run to settle, late', async () => {
     const orgId = await world.orgWith(cap('10'));
-    const opened = await world.booked(orgId, '4', { kind: 'open', holdSeconds: 60 });
-    const { runId } = opened.booking;
+    const opened = await world.posted(orgId, '4', { kind: 'open', holdSeconds: 60 });
+    const { runId } = opened.posting;
     const decisionId = opened.hold?.id ?? '';
     world.clock.advanceSeconds(60);
     await world.expireAll();
     expect(verdictOf(await world.book(orgId, '1', { decisionId }))).toBe('settled_already');
-    expect(await world.booked(orgId, '3', { kind: 'complete', runId, decisionId })).toMatchObject({
+    expect(await world.posted(orgId, '3', { kind: 'complete', runId, decisionId })).toMatchObject({
       marks: ['late'],
       chargedAtMs: opened.chargedAtMs,
     });
@@ -337,11 +337,11 @@ describe('a hold', () => {
   test('of a decision can be adopted by a run that goes on', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
-    const adopted = await world.booked(orgId, '0', { kind: 'adopt', decisionId: hold.id });
+    const adopted = await world.posted(orgId, '0', { kind: 'adopt', decisionId: hold.id });
     expect(adopted).toMatchObject({ charged: null, hold: { id: hold.id } });
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
-    const { runId } = adopted.booking;
-    await world.booked(orgId, '2', { kind: 'complete', runId, decisionId: hold.id });
+    const { runId } = adopted.posting;
+    await world.posted(orgId, '2', { kind: 'complete', runId, decisionId: hold.id });
     expect(await counterOf(orgId, 'cap')).toBe(at('2'));
   });
 
@@ -477,24 +477,24 @@ describe('the end of a hold', () => {
   });
 
   test.each(['one after the other', 'at once', 'as one group'])(
-    'comes once, and what others cost that went on under it is booked too, %s',
+    'comes once, and what others cost that went on under it is posted too, %s',
     async (how) => {
       const orgId = await world.orgWith(cap('10'));
       const hold = await world.held(orgId, '4');
-      const adopt = () => world.booked(orgId, '0', { kind: 'adopt', decisionId: hold.id });
+      const adopt = () => world.posted(orgId, '0', { kind: 'adopt', decisionId: hold.id });
       const runs = [await adopt(), await adopt(), await adopt()];
-      const completions = runs.map(({ booking: { runId } }) =>
-        world.bookingOf('3', { kind: 'complete', runId, decisionId: hold.id }),
+      const completions = runs.map(({ posting: { runId } }) =>
+        world.postingOf('3', { kind: 'complete', runId, decisionId: hold.id }),
       );
       const groups = (how === 'as one group' ? [completions] : completions.map((one) => [one])).map(
-        (bookings) => ({ orgId, bookings }),
+        (postings) => ({ orgId, postings }),
       );
       if (how === 'one after the other') {
         for (const group of groups) {
-          expect((await world.ledger.book(group)).kind).toBe('done');
+          expect((await world.ledger.post(group)).kind).toBe('done');
         }
       } else {
-        const results = await Promise.all(groups.map((group) => world.ledger.book(group)));
+        const results = await Promise.all(groups.map((group) => world.ledger.post(group)));
         expect(results.map(({ kind }) => kind)).toEqual(groups.map(() => 'done'));
       }
       const entries = await entriesOf(orgId);
@@ -519,8 +519,8 @@ describe('the end of a hold', () => {
       world.clock.advanceSeconds(60);
       await world.expireAll();
     }
-    // Somebody else has taken the room since: what was spent is booked all the same.
-    await world.booked(orgId, '10');
+    // Somebody else has taken the room since: what was spent is posted all the same.
+    await world.posted(orgId, '10');
     const results = await times(10, () => world.book(orgId, '4', { decisionId: hold.id }));
     expect(verdicts(results)).toEqual({ done: 1, settled_already: 9 });
     const [end] = await findEnds(world.db, [orgId], [hold.id]);
@@ -539,7 +539,7 @@ describe('the end of a hold', () => {
       await world.ledger.void(orgId, early.id);
       await Promise.all([
         world.ledger.void(orgId, other.id),
-        world.booked(orgId, '4', { decisionId: early.id }),
+        world.posted(orgId, '4', { decisionId: early.id }),
       ]);
       expect(await counterOf(orgId, 'cap')).toBe(at('4'));
       await expectSoundBooks(orgId);
@@ -550,7 +550,7 @@ describe('the end of a hold', () => {
     const orgId = await world.orgWith(cap('100'));
     const hold = await world.held(orgId, '5');
     await world.insertLimit(orgId, budget('bud', '100'));
-    await Promise.all([world.ledger.void(orgId, hold.id), world.booked(orgId, '1')]);
+    await Promise.all([world.ledger.void(orgId, hold.id), world.posted(orgId, '1')]);
     expect(await counterOf(orgId, 'bud')).toBe(at('1'));
     await expectSoundBooks(orgId);
   });
@@ -559,7 +559,7 @@ describe('the end of a hold', () => {
     for (const gap of gaps) {
       const orgId = await world.orgWith(cap('10'));
       const hold = await world.held(orgId, '4');
-      const settle = world.booked(orgId, '3', { decisionId: hold.id });
+      const settle = world.posted(orgId, '3', { decisionId: hold.id });
       for (let turn = 0; turn < gap; turn += 1) {
         await new Promise(setImmediate);
       }
@@ -577,7 +577,7 @@ describe('the key of a hold', () => {
     ...requestKey(fingerprint, digest),
     answerOf: ({ hold }: { hold: { id: string } }) => `answer of ${hold.id}`,
   });
-  const answerOf = ({ id }: { id: string }) => ({ kind: 'replayed', answer: `answer of ${id}` });
+  const answerOf = ({ id }: { id: string }) => ({ kind: 'replayed', response: `answer of ${id}` });
 
   test('gives the same answer again, and is refused for another request', async () => {
     const orgId = await world.orgWith(cap('10'));
@@ -592,7 +592,7 @@ describe('the key of a hold', () => {
     expect(JSON.stringify(hold.idempotency)).not.toContain(hold.id);
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual({
       kind: 'replayed',
-      answer: `answer of ${hold.id}`,
+      response: `answer of ${hold.id}`,
     });
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
@@ -605,7 +605,7 @@ describe('the key of a hold', () => {
     const orgId = await world.orgWith(cap('10'));
     const results = await times(50, () => world.hold(orgId, '4', { key: key('a') }));
     expect(verdicts(results)).toEqual({ held: 1, replayed: 49 });
-    const answers = new Set(results.flatMap((one) => (one.kind === 'replayed' ? [one.answer] : [])));
+    const answers = new Set(results.flatMap((one) => (one.kind === 'replayed' ? [one.response] : [])));
     expect(answers.size).toBe(1);
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
   });
@@ -623,13 +623,13 @@ describe('the key of a hold', () => {
     await world.restart();
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual({
       kind: 'replayed',
-      answer: `answer of ${hold.id}`,
+      response: `answer of ${hold.id}`,
     });
     expect(await counterOf(orgId, 'cap')).toBeOneOf([undefined, at('0', '4')]);
   });
 
   const ends: Record<string, (orgId: string, holdId: string) => Promise<unknown>> = {
-    settled: (orgId, holdId) => world.booked(orgId, '1', { decisionId: holdId }),
+    settled: (orgId, holdId) => world.posted(orgId, '1', { decisionId: holdId }),
     voided: (orgId, holdId) => world.ledger.void(orgId, holdId),
     async expired() {
       world.clock.advanceSeconds(900);
@@ -691,7 +691,7 @@ describe('the key of a hold', () => {
     for (const gap of [0, 1, 2, 3, 4, 6, 9]) {
       const orgId = await world.orgWith(cap('10'));
       const hold = await world.held(orgId, '4', { key: key('a') });
-      const settle = world.booked(orgId, '3', { decisionId: hold.id });
+      const settle = world.posted(orgId, '3', { decisionId: hold.id });
       for (let turn = 0; turn < gap; turn += 1) {
         await new Promise(setImmediate);
       }
@@ -724,7 +724,7 @@ describe('the key of a hold', () => {
     const scope = scopeOf({ customer_id: 'acme' });
     const hold = await world.held(orgId, '4', { key: key('a'), scope });
     await world.ledger.renameCustomer(orgId, { from: 'acme', to: 'erased-1' }, async (tx) => {
-      await announceLimits(tx, orgId);
+      await notifyLimitsChanged(tx, orgId);
     });
     const erased = { kind: 'answer_erased' };
     expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
@@ -744,19 +744,19 @@ describe('the key of a hold', () => {
       idempotency: holdKeyOf(requestKey('a', digest), name),
     });
     const fresh = await given('fresh', 'one');
-    await world.ledger.adopt(fresh);
-    await world.ledger.adopt(fresh);
+    await world.ledger.importHold(fresh);
+    await world.ledger.importHold(fresh);
     expect(await world.hold(orgId, '4', { key: key('a', 'one') })).toEqual({
       kind: 'replayed',
-      answer: 'fresh',
+      response: 'fresh',
     });
     const open = await world.held(orgId, '1', { key: key('a', 'two') });
-    await world.ledger.adopt(await given('second', 'two'));
+    await world.ledger.importHold(await given('second', 'two'));
     expect(await world.hold(orgId, '1', { key: key('a', 'two') })).toEqual(answerOf(open));
     const ended = await world.held(orgId, '1', { key: key('a', 'three') });
     await world.ledger.void(orgId, ended.id);
     const late = await given('third', 'three');
-    await world.ledger.adopt(late);
+    await world.ledger.importHold(late);
     await world.ledger.void(orgId, late.id);
     expect(await world.hold(orgId, '1', { key: key('a', 'three') })).toEqual(answerOf(ended));
     await expectSoundBooks(orgId);
@@ -776,11 +776,11 @@ describe('the key of a hold', () => {
       id: world.ids.next('dec'),
       idempotency: { digest: 'old', fingerprint: 'a', answer: 'as it was' },
     };
-    await world.ledger.adopt(legacy);
+    await world.ledger.importHold(legacy);
     await world.restart();
     expect(await world.hold(orgId, '1', { key: key('a', 'old') })).toEqual({
       kind: 'replayed',
-      answer: 'as it was',
+      response: 'as it was',
     });
     await world.ledger.void(orgId, legacy.id);
     const rows = await world.db.query('SELECT 1 FROM idempotency_keys WHERE tenant_id = $1', [orgId]);
@@ -820,7 +820,7 @@ describe('the key of a hold', () => {
     const hold = await world.held(orgId, '4', { key: key('a') });
     await world.crash();
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
-    await world.booked(orgId, '1', { decisionId: hold.id });
+    await world.posted(orgId, '1', { decisionId: hold.id });
     await world.crash();
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
@@ -861,8 +861,8 @@ describe('time', () => {
     expect(new Date(hold.admittedAtMs).getUTCDate()).not.toBe(world.clock.now().getUTCDate());
     // A new day has the whole cap.
     expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
-    const booked = await world.booked(orgId, '5', { decisionId: hold.id });
-    expect(booked.chargedAtMs).toBe(hold.admittedAtMs);
+    const posted = await world.posted(orgId, '5', { decisionId: hold.id });
+    expect(posted.chargedAtMs).toBe(hold.admittedAtMs);
     expect(await counterOf(orgId, 'cap', hold.admittedAtMs)).toBe(at('5'));
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '10'));
     await expectSoundBooks(orgId);
@@ -873,8 +873,8 @@ describe('time', () => {
     const hold = await world.held(orgId, '4');
     world.clock.advanceSeconds(24 * 3_600);
     await world.expireAll();
-    await world.booked(orgId, '1');
-    expect(await world.booked(orgId, '5', { decisionId: hold.id })).toMatchObject({
+    await world.posted(orgId, '1');
+    expect(await world.posted(orgId, '5', { decisionId: hold.id })).toMatchObject({
       chargedAtMs: hold.admittedAtMs,
       marks: ['late'],
     });
@@ -889,11 +889,11 @@ describe('time', () => {
       pack('crp', '5'),
     );
     const customer = scopeOf({ customer_id: 'c' });
-    await world.booked(orgId, '1', { scope: customer });
+    await world.posted(orgId, '1', { scope: customer });
     const hourAgo = world.nowMs - 3_600_000;
-    const booked = await world.booked(orgId, '50', { kind: 'record', atMs: hourAgo, scope: customer });
-    expect(booked).toMatchObject({ chargedAtMs: hourAgo, marks: ['backfill'] });
-    expect(booked.charged).toMatchObject({ prepaid: 0n, burned: [], uncovered: 0n });
+    const posted = await world.posted(orgId, '50', { kind: 'record', atMs: hourAgo, scope: customer });
+    expect(posted).toMatchObject({ chargedAtMs: hourAgo, marks: ['backfill'] });
+    expect(posted.charged).toMatchObject({ prepaid: 0n, burned: [], uncovered: 0n });
     expect(await counterOf(orgId, 'ppd')).toBe(at('1'));
     expect(await counterOf(orgId, 'crp')).toBe(at('1'));
     expect(verdictOf(await world.hold(orgId, '0.01'))).toBe('budget_exceeded');
@@ -907,7 +907,7 @@ describe('time', () => {
     world.clock.advanceSeconds((midnight - world.nowMs) / 1_000 - 60);
     // So that the org's book is open.
     await world.held(orgId, '0');
-    await world.booked(orgId, '4', { kind: 'record', atMs: midnight + 60_000 });
+    await world.posted(orgId, '4', { kind: 'record', atMs: midnight + 60_000 });
     await world.insertLimit(orgId, cap('10'));
     await world.held(orgId, '1');
     world.clock.advanceSeconds(180);
@@ -921,38 +921,38 @@ describe('time', () => {
       limitOf({
         id: 'chain',
         kind: 'chain_cost',
-        match: { chain_id: each },
+        match: { chain_id: WILDCARD },
         capacity: usd('10'),
         span: lifetime,
       }),
     );
     const resting = scopeOf({ chain_id: 'resting' });
     const busy = scopeOf({ chain_id: 'busy' });
-    await world.booked(orgId, '6', { scope: resting });
-    await world.booked(orgId, '1', { scope: busy });
-    await world.booked(orgId, '3', {
+    await world.posted(orgId, '6', { scope: resting });
+    await world.posted(orgId, '1', { scope: busy });
+    await world.posted(orgId, '3', {
       kind: 'open',
       scope: scopeOf({ chain_id: 'open' }),
       holdSeconds: 86_400,
     });
     world.clock.advanceSeconds(3_000);
-    await world.booked(orgId, '1', { scope: busy });
+    await world.posted(orgId, '1', { scope: busy });
     world.clock.advanceSeconds(3_000);
-    expect(await world.ledger.tidy()).toBe(false);
+    expect(await world.ledger.evictCounters()).toBe(false);
     const { 'chain@0:resting': forgotten, ...kept } = await world.counters(orgId);
     expect(kept).toEqual({ 'chain@0:busy': at('2'), 'chain@0:open': at('0', '3') });
     // In memory a counter may stay; there, only their number is bounded.
     expect(forgotten).toBe(engine === 'postgres' ? undefined : at('6'));
     const goingOn = { kind: 'open', scope: resting } as const;
     expect(verdictOf(await world.book(orgId, '4.000000001', goingOn))).toBe('chain_budget_exceeded');
-    await world.booked(orgId, '4', goingOn);
+    await world.posted(orgId, '4', goingOn);
     await expectSoundBooks(orgId);
   });
 
   test('a clock that is set back does not take the books back', async () => {
     const orgId = await world.orgWith(cap('10'));
     const before = world.nowMs;
-    await world.booked(orgId, '1');
+    await world.posted(orgId, '1');
     world.clock.advanceSeconds(-3_600);
     expect((await world.held(orgId, '1')).admittedAtMs).toBe(before);
     await world.restart();
@@ -965,26 +965,26 @@ describe('a change of limits', () => {
   test('a budget made in the middle of its period counts what was spent and what is held', async () => {
     const orgId = await world.orgWith();
     const scope = scopeOf({ department: 'd' });
-    await world.booked(orgId, '3', { scope });
-    await world.booked(orgId, '5');
+    await world.posted(orgId, '3', { scope });
+    await world.posted(orgId, '5');
     const hold = await world.held(orgId, '2', { scope });
-    await world.booked(orgId, '1.5', { kind: 'open', scope });
+    await world.posted(orgId, '1.5', { kind: 'open', scope });
     await world.insertLimit(orgId, budget('bud', '7', { match: { department: 'd' } }));
     expect(verdictOf(await world.hold(orgId, '0.500000001', { scope }))).toBe('budget_exceeded');
     expect(verdictOf(await world.hold(orgId, '0.5', { scope }))).toBe('held');
     expect(await counterOf(orgId, 'bud')).toBe(at('3', '4'));
-    await world.booked(orgId, '1', { decisionId: hold.id });
+    await world.posted(orgId, '1', { decisionId: hold.id });
     expect(await counterOf(orgId, 'bud')).toBe(at('4', '2'));
     await expectSoundBooks(orgId);
   });
 
-  test('also from a single booking that nobody waited for', async () => {
+  test('also from a single posting that nobody waited for', async () => {
     const orgId = await world.orgWith();
-    await world.booked(orgId, '3');
+    await world.posted(orgId, '3');
     const hold = await world.held(orgId, '2');
     await world.insertLimit(orgId, cap('6'));
     expect(verdictOf(await world.book(orgId, '1.000000001'))).toBe('spend_cap_exceeded');
-    await world.booked(orgId, '1');
+    await world.posted(orgId, '1');
     await world.ledger.void(orgId, hold.id);
     expect(await counterOf(orgId, 'cap')).toBe(at('4'));
     await expectSoundBooks(orgId);
@@ -992,13 +992,13 @@ describe('a change of limits', () => {
 
   test('a limit lowered below what is spent refuses more, and nothing else breaks', async () => {
     const orgId = await world.orgWith(cap('10'));
-    await world.booked(orgId, '4');
+    await world.posted(orgId, '4');
     const holds = [await world.held(orgId, '3'), await world.held(orgId, '2')] as const;
     await world.updateLimit(orgId, cap('1'));
     expect(verdictOf(await world.hold(orgId, '0.000000001'))).toBe('spend_cap_exceeded');
     const free = heldOf(await world.hold(orgId, '0'));
     expect(free.left).toEqual([0n]);
-    await world.booked(orgId, '3.5', { decisionId: holds[0].id });
+    await world.posted(orgId, '3.5', { decisionId: holds[0].id });
     expect((await world.ledger.extend(orgId, holds[1].id, 60)).kind).toBe('changed');
     await world.ledger.void(orgId, holds[1].id);
     expect(await counterOf(orgId, 'cap')).toBe(at('7.5'));
@@ -1022,26 +1022,26 @@ describe('a change of limits', () => {
 
   test('of its period and back finds what was spent meanwhile', async () => {
     const orgId = await world.orgWith(budget('bud', '10'));
-    await world.booked(orgId, '1');
+    await world.posted(orgId, '1');
     await world.updateLimit(
       orgId,
       budget('bud', '10', { span: { kind: 'calendar', period: 'month', timezone: null } }),
     );
-    await world.booked(orgId, '4');
+    await world.posted(orgId, '4');
     const hold = await world.held(orgId, '2');
     await world.updateLimit(orgId, budget('bud', '10'));
     expect(verdictOf(await world.hold(orgId, '3.000000001'))).toBe('budget_exceeded');
     expect(verdictOf(await world.hold(orgId, '3'))).toBe('held');
-    await world.booked(orgId, '2', { decisionId: hold.id });
+    await world.posted(orgId, '2', { decisionId: hold.id });
     await expectSoundBooks(orgId);
   });
 
   test('of the org’s time zone and back as well', async () => {
     const orgId = await world.orgWith(cap('10'));
-    await world.booked(orgId, '1');
+    await world.posted(orgId, '1');
     await world.changeTimezone(orgId, 'Asia/Tokyo');
     expect(verdictOf(await world.hold(orgId, '9.000000001'))).toBe('spend_cap_exceeded');
-    await world.booked(orgId, '4');
+    await world.posted(orgId, '4');
     await world.changeTimezone(orgId, 'UTC');
     expect(verdictOf(await world.hold(orgId, '5.000000001'))).toBe('spend_cap_exceeded');
     expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
@@ -1053,16 +1053,16 @@ describe('a change of limits', () => {
     const forEach = limitOf({
       id: 'all',
       kind: 'customer',
-      match: { customer_id: each },
+      match: { customer_id: WILDCARD },
       capacity: usd('10'),
     });
     const own = limitOf({ id: 'own', kind: 'customer', match: { customer_id: 'a' }, capacity: usd('100') });
     const orgId = await world.orgWith(forEach);
-    await world.booked(orgId, '1', { scope });
+    await world.posted(orgId, '1', { scope });
     const hold = await world.held(orgId, '1', { scope });
     await world.insertLimit(orgId, own);
-    await world.booked(orgId, '5', { scope });
-    await world.booked(orgId, '1', { scope, decisionId: hold.id });
+    await world.posted(orgId, '5', { scope });
+    await world.posted(orgId, '1', { scope, decisionId: hold.id });
     await world.held(orgId, '1', { scope });
     await world.endLimit(orgId, own);
     expect(verdictOf(await world.hold(orgId, '2.000000001', { scope }))).toBe('budget_exceeded');
@@ -1072,14 +1072,14 @@ describe('a change of limits', () => {
 
   test('survives a restart, whatever is open', async () => {
     const orgId = await world.orgWith(cap('10'));
-    await world.booked(orgId, '1');
+    await world.posted(orgId, '1');
     const hold = await world.held(orgId, '2');
     await world.insertLimit(orgId, budget('bud', '5'));
     await world.held(orgId, '1');
     await world.restart();
     expect(verdictOf(await world.hold(orgId, '1.000000001'))).toBe('budget_exceeded');
     expect(verdictOf(await world.hold(orgId, '1'))).toBe('held');
-    await world.booked(orgId, '3', { decisionId: hold.id });
+    await world.posted(orgId, '3', { decisionId: hold.id });
     expect(await counterOf(orgId, 'bud')).toBe(at('4', '2'));
     await expectSoundBooks(orgId);
   });
@@ -1103,14 +1103,14 @@ describe('credits', () => {
   test('that were held outlive their pack; the rest comes from other packs, then from nobody', async () => {
     const soon = pack('soon', '3', { expiresAtMs: world.nowMs + 30_000 });
     const orgId = await world.orgWith(soon);
-    const opened = await world.booked(orgId, '2', { scope: customer, kind: 'open' });
+    const opened = await world.posted(orgId, '2', { scope: customer, kind: 'open' });
     expect(opened.hold?.packs).toEqual([{ key: 'soon@0', amount: usd('2') }]);
     await world.insertLimit(orgId, pack('late', '1'));
     world.clock.advanceSeconds(31);
-    const done = await world.booked(orgId, '6', {
+    const done = await world.posted(orgId, '6', {
       scope: customer,
       kind: 'complete',
-      runId: opened.booking.runId,
+      runId: opened.posting.runId,
       decisionId: opened.hold?.id ?? '',
     });
     // The charge belongs to an instant at which the pack was live.
@@ -1132,7 +1132,7 @@ describe('credits', () => {
     world.clock.advanceSeconds(61);
     const settle = async () => {
       const hold = await world.held(orgId, '1', { surface: 'run', scope: customer });
-      const { charged } = await world.booked(orgId, '2.5', { scope: customer, decisionId: hold.id });
+      const { charged } = await world.posted(orgId, '2.5', { scope: customer, decisionId: hold.id });
       return charged?.burned.map(({ key, amount }) => `${key} ${amount}`);
     };
     expect(await settle()).toEqual([`soon@0 ${usd('2')}`, `later@0 ${usd('0.5')}`]);
@@ -1144,16 +1144,16 @@ describe('credits', () => {
   test('follow corrections up and down', async () => {
     const orgId = await world.orgWith(cap('100'), pack('one', '3'), pack('two', '4', { createdAtMs: 5 }));
     const hold = await world.held(orgId, '1', { scope: customer });
-    const booked = await world.booked(orgId, '9', { scope: customer, decisionId: hold.id });
-    expect(booked.charged).toMatchObject({ uncovered: usd('2') });
+    const posted = await world.posted(orgId, '9', { scope: customer, decisionId: hold.id });
+    expect(posted.charged).toMatchObject({ uncovered: usd('2') });
     const adjust = async (delta: string) => {
       world.clock.advanceSeconds(1);
-      const { charged } = await world.booked(orgId, delta, {
+      const { charged } = await world.posted(orgId, delta, {
         kind: 'adjust',
-        runId: booked.booking.runId,
+        runId: posted.posting.runId,
         scope: customer,
         amounts: amountsOf(delta, 0n, 0n),
-        atMs: booked.chargedAtMs,
+        atMs: posted.chargedAtMs,
       });
       await expectSoundBooks(orgId);
       return [charged?.burned.map(({ key, amount }) => `${key} ${amount}`), charged?.uncovered];
@@ -1169,15 +1169,18 @@ describe('credits', () => {
   test('and the balance are given back once by corrections of one run that come at once', async () => {
     const orgId = await world.orgWith(pack('one', '3'));
     const hold = await world.held(orgId, '1', { scope: customer });
-    const { booking, chargedAtMs } = await world.booked(orgId, '5', { scope: customer, decisionId: hold.id });
+    const { posting, chargedAtMs } = await world.posted(orgId, '5', {
+      scope: customer,
+      decisionId: hold.id,
+    });
     await world.insertLimit(
       orgId,
       limitOf({ id: 'balance', kind: 'prepaid', capacity: usd('100'), span: lifetime }),
     );
     const adjust = (delta: string) =>
-      world.booked(orgId, delta, {
+      world.posted(orgId, delta, {
         kind: 'adjust',
-        runId: booking.runId,
+        runId: posting.runId,
         scope: customer,
         amounts: amountsOf(delta, 0n, 0n),
         atMs: chargedAtMs,
@@ -1191,7 +1194,7 @@ describe('credits', () => {
   });
 });
 
-describe('a booking', () => {
+describe('a posting', () => {
   test('that names an unknown decision is refused', async () => {
     const orgId = await world.orgWith(cap('10'));
     expect(await world.book(orgId, '1', { decisionId: 'dec_unknown' })).toEqual({
@@ -1206,16 +1209,16 @@ describe('a booking', () => {
 
   test('of a run whose hold nobody remembers is a late fact', async () => {
     const orgId = await world.orgWith(cap('10'));
-    const booked = await world.booked(orgId, '1', {
+    const posted = await world.posted(orgId, '1', {
       kind: 'complete',
       decisionId: 'dec_forgotten',
       atMs: world.nowMs - 1_000,
     });
-    expect(booked).toMatchObject({ marks: ['late'], chargedAtMs: world.nowMs - 1_000 });
+    expect(posted).toMatchObject({ marks: ['late'], chargedAtMs: world.nowMs - 1_000 });
     await expectSoundBooks(orgId);
   });
 
-  test.each<[string, Partial<Booking['scope']>, Partial<Booking['scope']>, string | undefined]>([
+  test.each<[string, Partial<Posting['scope']>, Partial<Posting['scope']>, string | undefined]>([
     ['another model', {}, { model: 'n' }, 'model'],
     ['a workflow where none was', {}, { workflow: 'w' }, 'workflow'],
     ['another customer', { customer_id: 'a' }, { customer_id: 'b' }, 'customer_id'],
@@ -1248,19 +1251,19 @@ describe('a booking', () => {
     await expectSoundBooks(orgId);
   });
 
-  test('of a bulk group is booked with all the others or not at all', async () => {
+  test('of a bulk group is posted with all the others or not at all', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
     const group = (...costs: string[]) => [
-      world.bookingOf('5', { decisionId: hold.id }),
-      ...costs.map((cost) => world.bookingOf(cost, { externalId: `x${cost}` })),
+      world.postingOf('5', { decisionId: hold.id }),
+      ...costs.map((cost) => world.postingOf(cost, { externalId: `x${cost}` })),
     ];
-    const refused = await world.ledger.book({ orgId, bookings: group('2', '3', '1') });
+    const refused = await world.ledger.post({ orgId, postings: group('2', '3', '1') });
     expect(refused).toMatchObject({ kind: 'denied', index: 3, denial: { code: 'spend_cap_exceeded' } });
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
     expect(await world.ledger.findHold(orgId, hold.id)).toBeDefined();
     expect(await entriesOf(orgId)).toEqual([]);
-    const done = await world.ledger.book({ orgId, bookings: group('2', '3') });
+    const done = await world.ledger.post({ orgId, postings: group('2', '3') });
     expect(done.kind).toBe('done');
     expect(await counterOf(orgId, 'cap')).toBe(at('10'));
     await expectSoundBooks(orgId);
@@ -1270,12 +1273,12 @@ describe('a booking', () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '2');
     const results = await Promise.all([
-      world.ledger.book({
+      world.ledger.post({
         orgId,
-        bookings: [
-          world.bookingOf('3', { externalId: 'x' }),
-          world.bookingOf('2', { decisionId: hold.id }),
-          world.bookingOf('20'),
+        postings: [
+          world.postingOf('3', { externalId: 'x' }),
+          world.postingOf('2', { decisionId: hold.id }),
+          world.postingOf('20'),
         ],
       }),
       world.book(orgId, '8', { externalId: 'x' }),
@@ -1288,34 +1291,34 @@ describe('a booking', () => {
 
   test('with an external id that is known is that run', async () => {
     const orgId = await world.orgWith(cap('10'));
-    const first = await world.booked(orgId, '1', { externalId: 'x' });
+    const first = await world.posted(orgId, '1', { externalId: 'x' });
     const again = await world.book(orgId, '5', { externalId: 'x' });
     expect(again).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: 'known', runId: first.booking.runId }],
+      outcomes: [{ kind: 'known', runId: first.posting.runId }],
     });
-    const opened = await world.booked(orgId, '1', { kind: 'open', externalId: 'y' });
+    const opened = await world.posted(orgId, '1', { kind: 'open', externalId: 'y' });
     expect(await world.book(orgId, '1', { kind: 'open', externalId: 'y' })).toMatchObject({
-      outcomes: [{ kind: 'known', runId: opened.booking.runId }],
+      outcomes: [{ kind: 'known', runId: opened.posting.runId }],
     });
     expect(await counterOf(orgId, 'cap')).toBe(at('1', '1'));
     // Another org's id of the same name is another's.
     const otherOrg = await world.orgWith();
-    await world.booked(otherOrg, '1', { externalId: 'x' });
+    await world.posted(otherOrg, '1', { externalId: 'x' });
   });
 
   test('with an external id and other content is refused, now, in the same group and after a restart', async () => {
     const orgId = await world.orgWith(cap('10'));
     const x = (contentDigest: string | null, cost = '1') =>
-      world.bookingOf(cost, { externalId: 'x', contentDigest });
-    const book = (...bookings: Booking[]) => world.ledger.book({ orgId, bookings });
-    expect(await book(world.bookingOf('1'), x('a'), x('b'))).toEqual({
+      world.postingOf(cost, { externalId: 'x', contentDigest });
+    const book = (...postings: Posting[]) => world.ledger.post({ orgId, postings });
+    expect(await book(world.postingOf('1'), x('a'), x('b'))).toEqual({
       kind: 'external_id_conflict',
       index: 2,
     });
-    // Nothing of that group was booked.
+    // Nothing of that group was posted.
     const first = bookedOf(await book(x('c')));
-    const known = { kind: 'done', outcomes: [{ kind: 'known', runId: first.booking.runId }] };
+    const known = { kind: 'done', outcomes: [{ kind: 'known', runId: first.posting.runId }] };
     for (const restart of [async () => undefined, () => world.restart()]) {
       await restart();
       expect(await book(x('c', '5'))).toMatchObject(known);
@@ -1331,10 +1334,10 @@ describe('a booking', () => {
 
   test('with an external id that comes twice in a group is one run', async () => {
     const orgId = await world.orgWith(cap('10'));
-    const bookings = ['1', '1'].map((cost) => world.bookingOf(cost, { externalId: 'x' }));
-    expect(await world.ledger.book({ orgId, bookings })).toMatchObject({
+    const postings = ['1', '1'].map((cost) => world.postingOf(cost, { externalId: 'x' }));
+    expect(await world.ledger.post({ orgId, postings })).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: 'booked' }, { kind: 'known', runId: bookings[0]?.runId }],
+      outcomes: [{ kind: 'posted' }, { kind: 'known', runId: postings[0]?.runId }],
     });
     expect(await counterOf(orgId, 'cap')).toBe(at('1'));
   });
@@ -1352,7 +1355,7 @@ describe('a booking', () => {
     await Promise.all([first, times(10, ask)]);
     const outcomes = results.flatMap((result) => (result.kind === 'done' ? result.outcomes : []));
     expect(outcomes).toHaveLength(20);
-    expect(outcomes.filter(({ kind }) => kind === 'booked')).toHaveLength(1);
+    expect(outcomes.filter(({ kind }) => kind === 'posted')).toHaveLength(1);
     expect(await counterOf(orgId, 'cap')).toBe(at('1'));
     expect(await entriesOf(orgId)).toHaveLength(1);
   });
@@ -1365,18 +1368,18 @@ describe('a booking', () => {
       sealed.push(name);
     };
     const results = await Promise.allSettled([
-      world.ledger.book({ orgId, bookings: [world.bookingOf('1')], seal: seal('first') }),
-      world.ledger.book({
+      world.ledger.post({ orgId, postings: [world.postingOf('1')], seal: seal('first') }),
+      world.ledger.post({
         orgId,
-        bookings: [
-          world.bookingOf('5', { decisionId: hold.id, externalId: 'x' }),
-          world.bookingOf('1', { kind: 'open' }),
+        postings: [
+          world.postingOf('5', { decisionId: hold.id, externalId: 'x' }),
+          world.postingOf('1', { kind: 'open' }),
         ],
         seal: async () => {
           throw new Error('the key was taken over');
         },
       }),
-      world.ledger.book({ orgId, bookings: [world.bookingOf('1')], seal: seal('last') }),
+      world.ledger.post({ orgId, postings: [world.postingOf('1')], seal: seal('last') }),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ message: 'the key was taken over' });
@@ -1385,16 +1388,16 @@ describe('a booking', () => {
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(1);
     expect(await alertsOf(orgId)).toEqual([20]);
     // It can be tried again as if nothing had been.
-    await world.booked(orgId, '5', { decisionId: hold.id, externalId: 'x' });
+    await world.posted(orgId, '5', { decisionId: hold.id, externalId: 'x' });
     await expectSoundBooks(orgId);
   });
 
-  test('sees its answer sealed in its own transaction, also when nothing new was booked', async () => {
+  test('sees its answer sealed in its own transaction, also when nothing new was posted', async () => {
     const orgId = await world.orgWith();
     const seen: unknown[] = [];
     const group = () => ({
       orgId,
-      bookings: [world.bookingOf('1', { externalId: 'x' })],
+      postings: [world.postingOf('1', { externalId: 'x' })],
       seal: async (tx: { query: typeof world.db.query }, outcomes: readonly { kind: string }[]) => {
         const [row] = await tx.query<{ count: bigint }>(
           'SELECT count(*) AS count FROM ledger_entries WHERE org_id = $1',
@@ -1403,10 +1406,10 @@ describe('a booking', () => {
         seen.push([row?.count, ...outcomes.map(({ kind }) => kind)]);
       },
     });
-    await world.ledger.book(group());
-    await world.ledger.book(group());
+    await world.ledger.post(group());
+    await world.ledger.post(group());
     expect(seen).toEqual([
-      [1n, 'booked'],
+      [1n, 'posted'],
       [1n, 'known'],
     ]);
   });
@@ -1426,7 +1429,7 @@ async function alertsOf(orgId: string): Promise<number[]> {
 }
 
 describe('thresholds', () => {
-  test('fire once each, also with parallel bookings and after a restart', async () => {
+  test('fire once each, also with parallel postings and after a restart', async () => {
     const orgId = await world.orgWith(cap('100', { thresholds: [50, 80, 100] }));
     await times(49, () => world.book(orgId, '1'));
     expect(await alertsOf(orgId)).toEqual([]);
@@ -1437,9 +1440,9 @@ describe('thresholds', () => {
     await world.restart();
     await times(6, () => world.book(orgId, '1'));
     expect(await alertsOf(orgId)).toEqual([50]);
-    await world.booked(orgId, '30', { kind: 'record' });
+    await world.posted(orgId, '30', { kind: 'record' });
     expect(await alertsOf(orgId)).toEqual([50, 80]);
-    await world.booked(orgId, '100', { kind: 'record' });
+    await world.posted(orgId, '100', { kind: 'record' });
     expect(await alertsOf(orgId)).toEqual([50, 80, 100]);
     world.clock.advanceSeconds(86_400);
     await times(60, () => world.book(orgId, '1'));
@@ -1477,13 +1480,13 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     const hold = heldOf(results.find(({ kind }) => kind === 'held') as HoldResult).hold;
     const settles = await Promise.all(
       [world.ledger, other].map((ledger) =>
-        ledger.book({ orgId, bookings: [world.bookingOf('0.5', { decisionId: hold.id })] }),
+        ledger.post({ orgId, postings: [world.postingOf('0.5', { decisionId: hold.id })] }),
       ),
     );
     expect(verdicts(settles)).toEqual({ done: 1, settled_already: 1 });
     await world.updateLimit(orgId, cap('0'));
     expect(verdictOf(await other.hold(world.requestOf(orgId, '0.5')))).toBe('spend_cap_exceeded');
-    await eventually(() => expect(db.noticesAreCurrent()).toBe(true));
+    await eventually(() => expect(db.notificationsHealthy()).toBe(true));
     await expectSoundBooks(orgId);
     await other.close();
     await db.close();
@@ -1493,23 +1496,23 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     const orgId = await world.orgWith(cap('1000'));
     const db = await openPlace(world.place);
     const other = await openLedgerOn(db, world.place, world.clock, world.ids);
-    const bookings = await times(40, (index) =>
-      (index % 2 === 0 ? world.ledger : other).book({
+    const postings = await times(40, (index) =>
+      (index % 2 === 0 ? world.ledger : other).post({
         orgId,
-        bookings: [world.bookingOf('1', { externalId: `x${index % 5}` })],
+        postings: [world.postingOf('1', { externalId: `x${index % 5}` })],
       }),
     );
-    const outcomes = bookings.flatMap((result) => (result.kind === 'done' ? result.outcomes : []));
-    expect(outcomes.filter(({ kind }) => kind === 'booked')).toHaveLength(5);
+    const outcomes = postings.flatMap((result) => (result.kind === 'done' ? result.outcomes : []));
+    expect(outcomes.filter(({ kind }) => kind === 'posted')).toHaveLength(5);
     const holds = await times(30, () => world.held(orgId, '1', { holdSeconds: 60 }));
     world.clock.advanceSeconds(61);
     const ended = await Promise.all([
       world.ledger.expireDue(),
       other.expireDue(),
       ...holds.map((hold, index) =>
-        (index % 2 === 0 ? world.ledger : other).book({
+        (index % 2 === 0 ? world.ledger : other).post({
           orgId,
-          bookings: [world.bookingOf('1', { decisionId: hold.id })],
+          postings: [world.postingOf('1', { decisionId: hold.id })],
         }),
       ),
       ...holds.map(({ id }) => other.void(orgId, id)),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createDecisionPace } from './decision-rate.ts';
+import { createDecisionRate } from './decision-rate.ts';
 
 test('tells what came in since the last look, and the same again where no time has passed', () => {
   let [nowMs, decisions] = [1_000, 500];
-  const pace = createDecisionPace(
+  const pace = createDecisionRate(
     () => decisions,
     () => nowMs,
   );

@@ -10,7 +10,7 @@ import { deleteOldEnds } from './postings/ledger-writes.ts';
 export interface LedgerJobsDependencies {
   readonly db: Database;
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'expireDue' | 'tidy'>;
+  readonly ledger: Pick<Ledger, 'expireDue' | 'evictCounters'>;
 }
 
 const endsPerBatch = 500;
@@ -21,7 +21,7 @@ export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[]
     {
       id: 'evict-unused-counters',
       everyMs: 600_000,
-      runOnce: () => ledger.tidy(),
+      runOnce: () => ledger.evictCounters(),
     },
     {
       id: 'delete-old-hold-ends',

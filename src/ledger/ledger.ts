@@ -2,9 +2,16 @@ import type { Denial } from '../kernel/denial.ts';
 import type { Renaming } from './holds/customer-pseudonyms.ts';
 import type { Hold } from './holds/hold.ts';
 import type { Replay, RequestKey } from './holds/hold-keys.ts';
-import type { Held, HoldChange, HoldQuery, HoldRequest, HoldResult, Look } from './holds/hold-request.ts';
-import type { Standing } from './limits/limit-usage.ts';
-import type { BookingGroup, GroupResult } from './posting.ts';
+import type {
+  AdmissionPreview,
+  Held,
+  HoldChange,
+  HoldQuery,
+  HoldRequest,
+  HoldResult,
+} from './holds/hold-request.ts';
+import type { LimitUsage } from './limits/limit-usage.ts';
+import type { GroupResult, PostingGroup } from './posting.ts';
 
 /** A counter as it stands, to be compared with the books. */
 export interface CounterState {
@@ -20,22 +27,22 @@ export interface LedgerStats {
 }
 
 /** A decision that is made; it may be told once it is durable. */
-export interface Decided {
+export interface DecidedHold {
   readonly held: Held;
   readonly durable: Promise<void>;
 }
 
 export interface Ledger<Run = unknown> {
   /** Decides without waiting for anything, where it can; undefined: ask `hold`. */
-  decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined;
+  decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined;
   hold(request: HoldRequest): Promise<HoldResult>;
   /** The response to a key that was used before, also after its hold has ended; undefined where it was not. */
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
   /** What would refuse each of them at this moment, in their order, were it alone; undefined: nothing. Takes nothing. */
-  look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]>;
+  previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]>;
   /** Takes a hold that was given while nobody could be asked, whatever the limits say. Once, however often it is asked. */
-  adopt(hold: Hold): Promise<void>;
-  book(group: BookingGroup<Run>): Promise<GroupResult<Run>>;
+  importHold(hold: Hold): Promise<void>;
+  post(group: PostingGroup<Run>): Promise<GroupResult<Run>>;
   void(orgId: string, holdId: string): Promise<HoldChange>;
   /** Moves the expiry. At most a day after the admission. */
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
@@ -43,7 +50,7 @@ export interface Ledger<Run = unknown> {
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
   /** Where these limits of the org stand now. Those without a standing of their own are left out. */
-  standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]>;
+  limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]>;
   /** The counters of an org and its open holds at one moment, with nothing in flight. `read` runs in that moment. */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
   /**
@@ -58,7 +65,7 @@ export interface Ledger<Run = unknown> {
   /** One batch of holds that are past their time; true when there may be more. */
   expireDue(): Promise<boolean>;
   /** Forgets counters that nobody needs any more, one batch of them; true when there may be more. */
-  tidy(): Promise<boolean>;
+  evictCounters(): Promise<boolean>;
   stats(): LedgerStats;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
 /** What is asked of the books, and what becomes of it. */
 import type { Denial } from '../kernel/denial.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
-import type { Raised } from '../kernel/settlement.ts';
+import type { PendingSettlement } from '../kernel/settlement.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { Hold } from './holds/hold.ts';
 
 /** What a run has measured, for its row and for usage. */
-export interface UsageFacts {
+export interface RunUsage {
   readonly status: string;
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;
@@ -19,7 +19,7 @@ export interface UsageFacts {
   readonly tags: Tags | null;
 }
 
-export interface Booking<Run = unknown> {
+export interface Posting<Run = unknown> {
   readonly kind: /** A new run that is finished: its hold is settled, or it is admitted and settled at once. */
     | 'charge'
     /** A new run that goes on: admitted, its estimate is held. */
@@ -30,7 +30,7 @@ export interface Booking<Run = unknown> {
     | 'record'
     /** The end of a run that was opened or adopted. */
     | 'complete'
-    /** A correction of a run that is booked. */
+    /** A correction of a run that is posted. */
     | 'adjust';
   readonly runId: string;
   readonly externalId: string | null;
@@ -48,7 +48,7 @@ export interface Booking<Run = unknown> {
   /** For `record` and `adjust`: the instant that the charge belongs to. Of `complete`: where its hold is gone. */
   readonly atMs: number | null;
   readonly priceVersion: string | null;
-  readonly usage: UsageFacts;
+  readonly usage: RunUsage;
   /** Why it is corrected. */
   readonly note?: string;
   /** What it needs to pass, and uses up once if it does. */
@@ -57,37 +57,37 @@ export interface Booking<Run = unknown> {
   readonly run: Run;
 }
 
-/** All of its bookings or none. */
-export interface BookingGroup<Run = unknown> {
+/** All of its postings or none. */
+export interface PostingGroup<Run = unknown> {
   readonly orgId: string;
-  readonly bookings: readonly Booking<Run>[];
+  readonly postings: readonly Posting<Run>[];
   /** Keeps the answer in the transaction that makes it true. Throws when that must not be. */
-  seal?(tx: Transaction, booked: readonly Outcome<Run>[]): Promise<void>;
+  seal?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
 }
 
-export interface Booked<Run = unknown> {
-  readonly kind: 'booked';
+export interface Posted<Run = unknown> {
+  readonly kind: 'posted';
   readonly orgId: string;
-  readonly booking: Booking<Run>;
+  readonly posting: Posting<Run>;
   /** With what the hold knows and the caller left out. */
   readonly scope: Scope;
   readonly chargedAtMs: number;
-  readonly bookedAtMs: number;
+  readonly postedAtMs: number;
   readonly marks: readonly Mark[];
   /** The hold that is open now, if one is. */
   readonly hold: Hold | null;
   /** Null where nothing was charged. */
-  readonly charged: Raised | null;
+  readonly charged: PendingSettlement | null;
 }
 
 export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill';
 
 export type Outcome<Run = unknown> =
-  | Booked<Run>
+  | Posted<Run>
   /** The caller's own id was used before: this is that run. */
-  | { readonly kind: 'known'; readonly booking: Booking<Run>; readonly runId: string };
+  | { readonly kind: 'known'; readonly posting: Posting<Run>; readonly runId: string };
 
-export type Refused =
+export type PostingRejection =
   | { readonly kind: 'denied'; readonly index: number; readonly denial: Denial }
   /** Its permit was used up or withdrawn before this could use it. */
   | { readonly kind: 'permit_spent'; readonly index: number }
@@ -100,7 +100,7 @@ export type Refused =
 
 export type GroupResult<Run = unknown> =
   | { readonly kind: 'done'; readonly outcomes: readonly Outcome<Run>[] }
-  | Refused;
+  | PostingRejection;
 
 /** The tags of a run: names and values. */
 export type Tags = Readonly<Record<string, string>>;

@@ -56,7 +56,7 @@ describe.each<[Fault, boolean]>([
   ['after the commit', true],
   ['before the commit', false],
 ])('a connection that is lost %s', (when, happened) => {
-  test('of a settle: it is booked once, at the latest by the retry', async () => {
+  test('of a settle: it is posted once, at the latest by the retry', async () => {
     const orgId = await newOrg();
     const hold = await world.held(orgId, '4');
     const settle = () => world.book(orgId, '3', { decisionId: hold.id, externalId: 'x' });
@@ -67,7 +67,7 @@ describe.each<[Fault, boolean]>([
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0', '4')));
     expect(await settle()).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: happened ? 'known' : 'booked' }],
+      outcomes: [{ kind: happened ? 'known' : 'posted' }],
     });
     expect(await counter(orgId)).toEqual(at('3'));
     expect(await findEnds(world.db, [orgId], [hold.id])).toMatchObject([{ ended_as: 'settled' }]);
@@ -83,7 +83,7 @@ describe.each<[Fault, boolean]>([
     await settle().catch(() => undefined);
     expect(await settle()).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: happened ? 'known' : 'booked' }],
+      outcomes: [{ kind: happened ? 'known' : 'posted' }],
     });
     expect(await counter(orgId)).toEqual(at('3'));
     expect(await world.audit(orgId)).toEqual([]);
@@ -95,7 +95,7 @@ describe.each<[Fault, boolean]>([
     await expect(world.book(orgId, '3', { externalId: 'x' })).rejects.toThrow(DatabaseUnavailable);
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0')));
     await world.book(orgId, '3', { externalId: 'x' });
-    await world.booked(orgId, '1');
+    await world.posted(orgId, '1');
     expect(await counter(orgId)).toEqual(at('4'));
     const alerts = await world.db.query('SELECT 1 AS one FROM limit_alerts WHERE org_id = $1', [orgId]);
     expect(alerts).toHaveLength(1);

@@ -16,11 +16,11 @@ import { rounds } from '../../test/support/rounds.ts';
 import { seedsOf } from '../../test/support/seeds.ts';
 import { engine } from '../../test/support/test-database.ts';
 import type { Denial } from '../kernel/denial.ts';
-import { type Amounts, each, type Limit, type LimitKind, type Scope } from '../kernel/limits.ts';
+import { type Amounts, type Limit, type LimitKind, type Scope, WILDCARD } from '../kernel/limits.ts';
 import { parseUsd } from '../kernel/money.ts';
 import type { Hold } from './holds/hold.ts';
 import type { HoldResult } from './holds/hold-request.ts';
-import type { Booked, Booking, GroupResult } from './posting.ts';
+import type { GroupResult, Posted, Posting } from './posting.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 
 const { seeds } = seedsOf('ledger-workload');
@@ -52,17 +52,17 @@ const onlyOne: readonly LimitKind[] = [
 const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
 const openToRun = ['provider', 'action', 'team', 'chain_id'] as const;
 
-/** What a booking is expected to come to, and what it does to the model. */
+/** What a posting is expected to come to, and what it does to the model. */
 type Expected =
   | { readonly verdict: string; readonly denied?: Extract<Verdict, { allowed: false }> }
   | { readonly known: string }
   | {
-      readonly booked: {
+      readonly posted: {
         readonly entry?: Entry;
         readonly surface?: 'run' | 'record';
         readonly marks: readonly string[];
       };
-      apply(booked: Booked): void;
+      apply(posted: Posted): void;
     };
 
 class Workload {
@@ -73,7 +73,7 @@ class Workload {
   readonly external = new Map<string, string>();
   /** Runs that go on. */
   running: { runId: string; holdId: string; scope: Scope }[] = [];
-  /** Runs that are booked and may be corrected. */
+  /** Runs that are posted and may be corrected. */
   readonly finished: { runId: string; scope: Scope; atMs: number; cost: bigint }[] = [];
   #ids = 0;
 
@@ -158,7 +158,7 @@ class Workload {
       team: maybe('t', 'u'),
       department: maybe('d', 'e'),
       workflow: maybe('w'),
-      customer_id: maybe('a', 'a', 'b', 'b', 'z', each),
+      customer_id: maybe('a', 'a', 'b', 'b', 'z', WILDCARD),
       chain_id: maybe('1', '2'),
     });
   }
@@ -248,22 +248,22 @@ class Workload {
   }
 
   /** Books one and compares what it came to with what was expected. */
-  async #book(booking: Booking, expected: Expected): Promise<string> {
-    const result = await this.world.ledger.book({ orgId: this.orgId, bookings: [booking] });
-    this.#compare(result, booking, expected);
-    if (result.kind === 'done' && 'booked' in expected) {
-      const { entry, surface = 'run' } = expected.booked;
+  async #book(posting: Posting, expected: Expected): Promise<string> {
+    const result = await this.world.ledger.post({ orgId: this.orgId, postings: [posting] });
+    this.#compare(result, posting, expected);
+    if (result.kind === 'done' && 'posted' in expected) {
+      const { entry, surface = 'run' } = expected.posted;
       if (entry !== undefined) {
         this.model.noteAlerts([{ entry, surface }], this.nowMs);
       }
-      if (booking.kind === 'open' || (booking.kind === 'charge' && booking.decisionId === null)) {
-        await this.#expectWithinLimits('run', booking.scope, booking.amounts, this.nowMs);
+      if (posting.kind === 'open' || (posting.kind === 'charge' && posting.decisionId === null)) {
+        await this.#expectWithinLimits('run', posting.scope, posting.amounts, this.nowMs);
       }
     }
     return result.kind === 'done' ? (result.outcomes[0]?.kind ?? 'nothing') : verdictOf(result);
   }
 
-  #compare(result: GroupResult, booking: Booking, expected: Expected): void {
+  #compare(result: GroupResult, posting: Posting, expected: Expected): void {
     if (result.kind !== 'done') {
       expect(expected).toMatchObject({ verdict: verdictOf(result) });
       if (result.kind === 'denied' && 'verdict' in expected) {
@@ -277,15 +277,15 @@ class Workload {
       expect(expected).toEqual({ known: outcome.runId });
       this.#count('known');
     } else if (outcome !== undefined) {
-      this.#apply(outcome, booking, expected);
+      this.#apply(outcome, posting, expected);
     }
   }
 
-  #apply(outcome: Booked, booking: Booking, expected: Expected): void {
-    if (!('booked' in expected)) {
-      throw new Error(`booked, but expected ${JSON.stringify(expected)}`);
+  #apply(outcome: Posted, posting: Posting, expected: Expected): void {
+    if (!('posted' in expected)) {
+      throw new Error(`posted, but expected ${JSON.stringify(expected)}`);
     }
-    const { entry, marks } = expected.booked;
+    const { entry, marks } = expected.posted;
     expect(outcome.marks).toEqual(marks);
     for (const mark of marks) {
       this.#count(mark);
@@ -312,14 +312,14 @@ class Workload {
       });
       this.model.entries.push(entry);
     }
-    if (booking.externalId !== null) {
-      this.external.set(booking.externalId, booking.runId);
+    if (posting.externalId !== null) {
+      this.external.set(posting.externalId, posting.runId);
     }
     expected.apply(outcome);
   }
 
-  #knownOr(booking: Booking, expected: () => Expected): Expected {
-    const known = booking.externalId === null ? undefined : this.external.get(booking.externalId);
+  #knownOr(posting: Posting, expected: () => Expected): Expected {
+    const known = posting.externalId === null ? undefined : this.external.get(posting.externalId);
     return known === undefined ? expected() : { known };
   }
 
@@ -327,8 +327,8 @@ class Workload {
     return this.random.chance(30) ? `x${this.random.int(40)}` : null;
   }
 
-  #chargeBooking(): Booking {
-    return this.world.bookingOf('0', {
+  #chargeBooking(): Posting {
+    return this.world.postingOf('0', {
       scope: this.#scope(),
       amounts: this.#amounts(),
       depth: 1 + this.random.int(4),
@@ -336,16 +336,16 @@ class Workload {
     });
   }
 
-  #expectCharge(booking: Booking): Expected {
-    return this.#knownOr(booking, () => {
-      const { scope, amounts, depth, runId } = booking;
+  #expectCharge(posting: Posting): Expected {
+    return this.#knownOr(posting, () => {
+      const { scope, amounts, depth, runId } = posting;
       const verdict = this.model.decide('run', scope, amounts, depth, this.nowMs);
       if (!verdict.allowed) {
         return { verdict: verdict.code, denied: verdict };
       }
       const entry = this.model.entryFor('run', { runId, atMs: this.nowMs, scope, amounts }, []);
       return {
-        booked: { entry, marks: [] },
+        posted: { entry, marks: [] },
         apply: () => this.#finish(runId, scope, this.nowMs, amounts.usd),
       };
     });
@@ -357,20 +357,20 @@ class Workload {
   }
 
   async #charge(): Promise<string> {
-    const booking = this.#chargeBooking();
-    const said = await this.#book(booking, this.#expectCharge(booking));
-    return `charge ${booking.amounts.usd} ${brief(booking.scope)}: ${said}`;
+    const posting = this.#chargeBooking();
+    const said = await this.#book(posting, this.#expectCharge(posting));
+    return `charge ${posting.amounts.usd} ${brief(posting.scope)}: ${said}`;
   }
 
-  #expectOpen(booking: Booking): Expected {
-    return this.#knownOr(booking, () => {
-      const { scope, amounts, depth, runId } = booking;
+  #expectOpen(posting: Posting): Expected {
+    return this.#knownOr(posting, () => {
+      const { scope, amounts, depth, runId } = posting;
       const verdict = this.model.decide('run', scope, amounts, depth, this.nowMs);
       if (!verdict.allowed) {
         return { verdict: verdict.code, denied: verdict };
       }
       return {
-        booked: { marks: [] },
+        posted: { marks: [] },
         apply: ({ hold }) => {
           expect(paidOf(hold?.packs ?? [])).toEqual(verdict.packs);
           this.running.push({ runId, holdId: this.#remember(hold as Hold).id, scope });
@@ -382,9 +382,9 @@ class Workload {
   async #open(): Promise<string> {
     const charge = this.#chargeBooking();
     const holdSeconds = this.random.of([60, 900, 86_400]);
-    const booking: Booking = { ...charge, kind: 'open', decisionId: this.world.ids.next('dec'), holdSeconds };
-    const said = await this.#book(booking, this.#expectOpen(booking));
-    return `open ${booking.amounts.usd} ${brief(booking.scope)}: ${said}`;
+    const posting: Posting = { ...charge, kind: 'open', decisionId: this.world.ids.next('dec'), holdSeconds };
+    const said = await this.#book(posting, this.#expectOpen(posting));
+    return `open ${posting.amounts.usd} ${brief(posting.scope)}: ${said}`;
   }
 
   /** What a run that names a decision says: mostly what the decision said, sometimes less, more or something else. */
@@ -426,9 +426,9 @@ class Workload {
   }
 
   /** The end of a decision: by a run that names it, or by the run that was opened with it. */
-  #expectSettle(booking: Booking): Expected {
-    return this.#knownOr(booking, () => {
-      const { decisionId, runId, scope: said, amounts, kind } = booking;
+  #expectSettle(posting: Posting): Expected {
+    return this.#knownOr(posting, () => {
+      const { decisionId, runId, scope: said, amounts, kind } = posting;
       const hold = this.model.holds.get(decisionId ?? '');
       if (hold === undefined) {
         return { verdict: 'unknown_decision' };
@@ -453,10 +453,10 @@ class Workload {
       const isOpen = hold.endedAs === undefined;
       if (kind === 'adopt') {
         return {
-          booked: { marks: [] },
-          apply: (booked) => {
-            expect(booked.hold?.id).toBe(isOpen ? hold.id : undefined);
-            expect(booked.scope).toEqual(scope);
+          posted: { marks: [] },
+          apply: (posted) => {
+            expect(posted.hold?.id).toBe(isOpen ? hold.id : undefined);
+            expect(posted.scope).toEqual(scope);
             this.running.push({ runId, holdId: hold.id, scope });
           },
         };
@@ -468,7 +468,7 @@ class Workload {
         isOpen ? hold.packs : [],
       );
       return {
-        booked: { entry, marks },
+        posted: { entry, marks },
         apply: () => {
           hold.endedAs ??= 'settled';
           hold.settledBy ??= runId;
@@ -478,8 +478,8 @@ class Workload {
     });
   }
 
-  #settleBooking(hold: ModelHold | undefined): Booking {
-    return this.world.bookingOf('0', {
+  #settleBooking(hold: ModelHold | undefined): Posting {
+    return this.world.postingOf('0', {
       scope: this.#saidScope(hold),
       amounts: this.#costOf(hold),
       decisionId: hold?.id ?? 'dec_unknown',
@@ -489,15 +489,15 @@ class Workload {
 
   async #settle(): Promise<string> {
     const hold = this.#someHold();
-    const booking = this.#settleBooking(hold);
-    const said = await this.#book(booking, this.#expectSettle(booking));
-    return `settle ${hold?.id} of ${hold?.amounts.usd} at ${booking.amounts.usd}: ${said}`;
+    const posting = this.#settleBooking(hold);
+    const said = await this.#book(posting, this.#expectSettle(posting));
+    return `settle ${hold?.id} of ${hold?.amounts.usd} at ${posting.amounts.usd}: ${said}`;
   }
 
   async #adopt(): Promise<string> {
     const hold = this.#someHold();
-    const booking: Booking = { ...this.#settleBooking(hold), kind: 'adopt' };
-    const said = await this.#book(booking, this.#expectSettle(booking));
+    const posting: Posting = { ...this.#settleBooking(hold), kind: 'adopt' };
+    const said = await this.#book(posting, this.#expectSettle(posting));
     return `adopt ${hold?.id}: ${said}`;
   }
 
@@ -506,15 +506,15 @@ class Workload {
       return 'idle, nothing is running';
     }
     const run = this.random.of(this.running);
-    const booking = this.world.bookingOf('0', {
+    const posting = this.world.postingOf('0', {
       kind: 'complete',
       runId: run.runId,
       decisionId: run.holdId,
       scope: run.scope,
       amounts: this.#costOf(this.model.holds.get(run.holdId)),
     });
-    const said = await this.#book(booking, this.#expectSettle(booking));
-    return `complete ${run.runId} at ${booking.amounts.usd}: ${said}`;
+    const said = await this.#book(posting, this.#expectSettle(posting));
+    return `complete ${run.runId} at ${posting.amounts.usd}: ${said}`;
   }
 
   async #record(): Promise<string> {
@@ -527,10 +527,10 @@ class Workload {
         [4, -this.random.int(40 * 86_400) * 1_000],
         [2, this.random.int(300) * 1_000],
       ]);
-    const booking = this.world.bookingOf('0', { kind: 'record', scope, amounts, atMs });
-    const entry = this.model.entryFor('record', { runId: booking.runId, atMs, scope, amounts }, []);
-    await this.#book(booking, {
-      booked: { entry, surface: 'record', marks: ['backfill'] },
+    const posting = this.world.postingOf('0', { kind: 'record', scope, amounts, atMs });
+    const entry = this.model.entryFor('record', { runId: posting.runId, atMs, scope, amounts }, []);
+    await this.#book(posting, {
+      posted: { entry, surface: 'record', marks: ['backfill'] },
       apply: () => undefined,
     });
     return `record ${amounts.usd} at ${new Date(atMs).toISOString()} ${brief(scope)}`;
@@ -546,10 +546,10 @@ class Workload {
       : BigInt(this.random.int(2_000_000_000));
     const { runId, scope, atMs } = run;
     const amounts = { usd: delta, tokens: 0n, requests: 0n };
-    const booking = this.world.bookingOf('0', { kind: 'adjust', runId, scope, atMs, amounts });
+    const posting = this.world.postingOf('0', { kind: 'adjust', runId, scope, atMs, amounts });
     const entry = this.model.correctionFor(runId, scope, delta, atMs);
-    await this.#book(booking, {
-      booked: { entry, marks: [] },
+    await this.#book(posting, {
+      posted: { entry, marks: [] },
       apply: () => {
         run.cost += delta;
       },
@@ -560,16 +560,16 @@ class Workload {
   /** Several at once, all or none. A settle comes last, because what it gives back is free only once it is a fact. */
   async #bulk(): Promise<string> {
     const { model, random } = this;
-    const bookings: Booking[] = Array.from({ length: 1 + random.int(4) }, () => {
+    const postings: Posting[] = Array.from({ length: 1 + random.int(4) }, () => {
       const charge = this.#chargeBooking();
       return random.chance(30)
         ? { ...charge, kind: 'open' as const, decisionId: this.world.ids.next('dec') }
         : charge;
     });
     if (random.chance(50)) {
-      bookings.push(this.#settleBooking(this.#someHold()));
+      postings.push(this.#settleBooking(this.#someHold()));
     }
-    const result = await this.world.ledger.book({ orgId: this.orgId, bookings });
+    const result = await this.world.ledger.post({ orgId: this.orgId, postings });
     const before = {
       entries: model.entries.length,
       holds: new Map([...model.holds].map(([id, hold]) => [id, { ...hold }])),
@@ -577,13 +577,13 @@ class Workload {
       running: [...this.running],
       finished: this.finished.length,
     };
-    for (const [index, booking] of bookings.entries()) {
+    for (const [index, posting] of postings.entries()) {
       const expected =
-        booking.kind === 'open'
-          ? this.#expectOpen(booking)
-          : booking.decisionId === null
-            ? this.#expectCharge(booking)
-            : this.#expectSettle(booking);
+        posting.kind === 'open'
+          ? this.#expectOpen(posting)
+          : posting.decisionId === null
+            ? this.#expectCharge(posting)
+            : this.#expectSettle(posting);
       if ('verdict' in expected) {
         expect([verdictOf(result), result.kind === 'done' ? undefined : result.index]).toEqual([
           expected.verdict,
@@ -600,32 +600,32 @@ class Workload {
         }
         this.running = before.running;
         this.finished.length = before.finished;
-        return `bulk of ${bookings.length}: ${expected.verdict} at ${index}`;
+        return `bulk of ${postings.length}: ${expected.verdict} at ${index}`;
       }
       const outcome = result.kind === 'done' ? result.outcomes[index] : undefined;
       if (outcome !== undefined) {
-        this.#compare({ kind: 'done', outcomes: [outcome] }, booking, expected);
-      } else if ('booked' in expected) {
-        // A later one is refused: go on as if this had been booked.
-        this.#pretend(booking, expected);
+        this.#compare({ kind: 'done', outcomes: [outcome] }, posting, expected);
+      } else if ('posted' in expected) {
+        // A later one is refused: go on as if this had been posted.
+        this.#pretend(posting, expected);
       }
     }
     expect(verdictOf(result)).toBe('done');
     const entries = model.entries.slice(before.entries).map((entry) => ({ entry, surface: 'run' as const }));
     model.noteAlerts(entries, this.nowMs);
-    return `bulk of ${bookings.length}: done`;
+    return `bulk of ${postings.length}: done`;
   }
 
-  #pretend(booking: Booking, expected: Extract<Expected, { booked: object }>): void {
-    const { runId, scope, amounts, decisionId, externalId } = booking;
+  #pretend(posting: Posting, expected: Extract<Expected, { posted: object }>): void {
+    const { runId, scope, amounts, decisionId, externalId } = posting;
     if (externalId !== null) {
       this.external.set(externalId, runId);
     }
-    if (expected.booked.entry !== undefined) {
-      this.model.entries.push(expected.booked.entry);
+    if (expected.posted.entry !== undefined) {
+      this.model.entries.push(expected.posted.entry);
     }
-    if (booking.kind === 'open') {
-      const verdict = this.model.decide('run', scope, amounts, booking.depth, this.nowMs);
+    if (posting.kind === 'open') {
+      const verdict = this.model.decide('run', scope, amounts, posting.depth, this.nowMs);
       this.model.holds.set(decisionId ?? '', {
         id: decisionId ?? '',
         runId,
@@ -688,23 +688,23 @@ class Workload {
     if (this.random.chance(50)) {
       await this.#waitUntilDue(hold);
     }
-    const booking = this.world.bookingOf('0', {
+    const posting = this.world.postingOf('0', {
       scope: hold.scope,
       amounts: this.#costOf(hold),
       decisionId: hold.id,
     });
     const [settled] = await Promise.all([
-      this.world.ledger.book({ orgId: this.orgId, bookings: [booking] }),
+      this.world.ledger.post({ orgId: this.orgId, postings: [posting] }),
       this.world.ledger.void(this.orgId, hold.id),
       this.world.ledger.expireDue(),
     ]);
     await this.#expire();
     const [end] = await findEnds(this.world.db, [this.orgId], [hold.id]);
     hold.endedAs = end?.ended_as === 'settled' ? undefined : end?.ended_as;
-    const expected = this.#expectSettle(booking);
-    this.#compare(settled, booking, expected);
-    if ('booked' in expected && expected.booked.entry !== undefined) {
-      this.model.noteAlerts([{ entry: expected.booked.entry, surface: 'run' }], this.nowMs);
+    const expected = this.#expectSettle(posting);
+    this.#compare(settled, posting, expected);
+    if ('posted' in expected && expected.posted.entry !== undefined) {
+      this.model.noteAlerts([{ entry: expected.posted.entry, surface: 'run' }], this.nowMs);
     }
     return `race for ${hold.id}: ${end?.ended_as}`;
   }
@@ -830,7 +830,7 @@ class Workload {
             ...common,
             id: this.#id('clm'),
             kind: 'customer',
-            match: { customer_id: random.of([each, each, 'a', 'b']) },
+            match: { customer_id: random.of([WILDCARD, WILDCARD, 'a', 'b']) },
             span,
           }),
       ],
@@ -841,7 +841,7 @@ class Workload {
             ...common,
             id: this.#id('chn'),
             kind: 'chain_cost',
-            match: { chain_id: each },
+            match: { chain_id: WILDCARD },
             span: lifetime,
           }),
       ],
@@ -853,7 +853,7 @@ class Workload {
             id: this.#id('chn'),
             kind: 'chain_depth',
             unit: 'requests',
-            match: { chain_id: each },
+            match: { chain_id: WILDCARD },
             span: lifetime,
             capacity: 3n,
             thresholds: [],
@@ -867,7 +867,7 @@ class Workload {
             id: this.#id('chn'),
             kind: 'chain_tokens',
             unit: 'tokens',
-            match: { chain_id: each },
+            match: { chain_id: WILDCARD },
             span: lifetime,
             capacity: 500n,
           }),
@@ -965,7 +965,7 @@ class Workload {
   }
 
   async #tidy(): Promise<string> {
-    await this.world.ledger.tidy();
+    await this.world.ledger.evictCounters();
     return 'tidy';
   }
 
@@ -986,7 +986,7 @@ class Workload {
     for (const { key, settled, held } of counters) {
       const [, id, start, value] = /^([^@]*)@(\d+)(?::(.*))?$/.exec(key) ?? [];
       const limit = model.limits.find((one) => one.id === id);
-      const isDefault = limit?.kind === 'customer' && limit.match.customer_id === each;
+      const isDefault = limit?.kind === 'customer' && limit.match.customer_id === WILDCARD;
       if (limit !== undefined && !(isDefault && model.hasOwnLimit(value))) {
         const window = model.window(limit, Number(start));
         const expected = [model.settled(limit, value, window), model.held(limit, value, window)];

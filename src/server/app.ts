@@ -82,7 +82,7 @@ import { budgetRoutes } from '../capabilities/spend/budgets/index.ts';
 import { chainRoutes } from '../capabilities/spend/chains/index.ts';
 import { creditRoutes } from '../capabilities/spend/credits/index.ts';
 import { customerRoutes } from '../capabilities/spend/customers/index.ts';
-import { createFacts, modelRoutes } from '../capabilities/spend/models/index.ts';
+import { createModelCapabilities, modelRoutes } from '../capabilities/spend/models/index.ts';
 import { planRoutes } from '../capabilities/spend/plans/index.ts';
 import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
 import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
@@ -92,14 +92,14 @@ import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { consolePages } from '../console/console.ts';
 import { DeprecationRegistry } from '../contract/deprecations.ts';
-import { createDegraded, createFastPath, edgeRoutes } from '../edge/index.ts';
+import { createDecisionFastPath, createFailOpenDecisions, edgeRoutes } from '../edge/index.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
-import { createExhaustions } from '../ledger/limits/limit-events.ts';
+import { createLimitEvents } from '../ledger/limits/limit-events.ts';
 import { createRequestRate } from '../ledger/limits/request-rates.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Faults } from '../platform/faults.ts';
-import type { LaneOptions } from '../platform/http/fast/fast-path.ts';
+import type { FastPathOptions } from '../platform/http/fast/fast-path.ts';
 import type { HeadersOfUnread } from '../platform/http/message/unread-head.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
 import { expiredKeysJob } from '../platform/http/pipeline/idempotency.ts';
@@ -116,7 +116,7 @@ import type { Log } from '../platform/log.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import { createOutboundFetch } from '../platform/outbound/fetch.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
-import type { Parts } from './services.ts';
+import type { Services } from './services.ts';
 
 export interface AppDependencies {
   readonly config: Config;
@@ -126,7 +126,7 @@ export interface AppDependencies {
   readonly log: Log;
   readonly tracer: Tracer;
   readonly faults: Faults;
-  readonly parts: Parts;
+  readonly services: Services;
   /** Asked for at each use: with port 0 it is known only once the server listens. */
   baseUrl(): string;
   isDraining(): boolean;
@@ -141,7 +141,7 @@ export interface App {
   readonly handler: RequestHandler;
   readonly headersOfUnread: HeadersOfUnread;
   /** For requests that Node need not read. */
-  readonly lane: LaneOptions;
+  readonly fastPath: FastPathOptions;
   readonly jobs: readonly Job[];
   /** What is deprecated now. */
   readonly deprecations: DeprecationRegistry;
@@ -150,8 +150,8 @@ export interface App {
 }
 
 export function createApp(deps: AppDependencies): App {
-  const { config, db, clock, ids, log, tracer, faults, parts, baseUrl, isDraining } = deps;
-  const { ledger, orgLimits, prices, rates, processes, secrets, auditSigner, auditHeads: heads } = parts;
+  const { config, db, clock, ids, log, tracer, faults, services, baseUrl, isDraining } = deps;
+  const { ledger, orgLimits, prices, rates, processes, secrets, auditSigner, auditHeads: heads } = services;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const openApi = rememberedOpenApi(
     () => routes,
@@ -162,7 +162,7 @@ export function createApp(deps: AppDependencies): App {
   const signals = createSignals({ registry: deprecations, callers, docsUrl });
   const drift = createDriftGauge();
   const deliveries = createDeliveryCounts();
-  const exhaustions = createExhaustions({ db, ids, clock, orgLimits });
+  const limitEvents = createLimitEvents({ db, ids, clock, orgLimits });
   const refusals = createRefusals({ db, ids, clock });
   const safety = createSafety(db);
   const attempts = createAttempts({ db, ids, heads, clock, log });
@@ -197,15 +197,17 @@ export function createApp(deps: AppDependencies): App {
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
-  const degraded = failsOpen ? createDegraded({ ids, ledger, log, findPrice: prices.find }) : undefined;
-  const facts = createFacts(db);
+  const failOpen = failsOpen
+    ? createFailOpenDecisions({ ids, ledger, log, findPrice: prices.find })
+    : undefined;
+  const capabilities = createModelCapabilities(db);
   const latenciesOf = createLatencies({ db, clock });
-  const policyMemory = createPolicyMemory(db);
+  const policyCache = createPolicyMemory(db);
   const blocked = createBlockedEvents({ db, ids, clock });
   const timezoneOf = (orgId: string) =>
     orgLimits.peek(orgId)?.timezone ?? orgLimits.get(orgId).then(({ timezone }) => timezone);
   const policies = createPolicyGate({
-    memory: policyMemory,
+    memory: policyCache,
     approvals: createApprovals({ db, ids, heads }),
     blocked,
     log,
@@ -218,9 +220,9 @@ export function createApp(deps: AppDependencies): App {
     orgLimits,
     rates,
     findPrice: prices.find,
-    degraded,
-    exhaustions,
-    isGoverned: policyMemory.isGoverned,
+    failOpen,
+    limitEvents,
+    hasPolicies: policyCache.isGoverned,
     customerDigest,
   };
   const edge = edgeRoutes(edgeParts);
@@ -260,7 +262,7 @@ export function createApp(deps: AppDependencies): App {
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
     ...rateLimitRoutes({ db, ids, readLimitPerMinute: config.readLimitPerMinute }),
-    ...modelRoutes({ db, ids, prices, facts, latenciesOf }),
+    ...modelRoutes({ db, ids, prices, capabilities, latenciesOf }),
     ...runRoutes({
       db,
       ids,
@@ -269,12 +271,12 @@ export function createApp(deps: AppDependencies): App {
       prices,
       rates,
       safety,
-      exhaustions,
+      limitEvents,
       policies,
       contents: createContents(db, secrets),
       contentDigest: createRunDigest(secrets),
       bulkMaxRuns: config.bulkMaxRuns,
-      ...(degraded !== undefined && { landDecision: degraded.land }),
+      ...(failOpen !== undefined && { importDecision: failOpen.importIntoLedger }),
     }),
     ...policyRoutes({
       db,
@@ -291,9 +293,9 @@ export function createApp(deps: AppDependencies): App {
       ledger,
       orgLimits,
       rates,
-      exhaustions,
+      limitEvents,
       prices,
-      facts,
+      capabilities,
       policies,
       latenciesOf,
       residencyOf: createResidencyOf(db),
@@ -337,8 +339,8 @@ export function createApp(deps: AppDependencies): App {
     ...(regions?.pages ?? []),
     ...supportEntry.pages,
     ...consolePages({
-      ask: (question) => pipeline.ask(question),
-      examine: (question) => pipeline.examine(question),
+      ask: (request) => pipeline.call(request),
+      examine: (request) => pipeline.checkAccess(request),
       visitorOf: async (visit) => (await supportEntry.visitorOf(visit)) ?? visitorOf(sessions, visit),
       returnPath,
     }),
@@ -364,14 +366,14 @@ export function createApp(deps: AppDependencies): App {
     baseUrl,
     regions,
     takeRequest: createRequestRate({
-      exhaustions,
+      limitEvents,
       limiter: rates,
       orgLimits,
       readLimitPerMinute: config.readLimitPerMinute,
     }),
     signalDeprecation: signals.signal,
-    noteRefusal: (refusal, route, caller, body) => refusals.note(refusal, route.id, caller, body),
-    tellRefused(call) {
+    noteRefusal: (error, route, caller, body) => refusals.note(error, route.id, caller, body),
+    onRefusedCall(call) {
       const attempt = refusedAttempt(call);
       if (attempt !== undefined) {
         attempts.note(attempt);
@@ -386,7 +388,7 @@ export function createApp(deps: AppDependencies): App {
   const shortcut =
     decision === undefined || config.otlpEndpoint !== undefined || config.otlpTracesEndpoint !== undefined
       ? undefined
-      : createFastPath({
+      : createDecisionFastPath({
           ...edgeParts,
           route: decision,
           clock,
@@ -403,13 +405,13 @@ export function createApp(deps: AppDependencies): App {
     emptyRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
     driftWatch({ db, ledger, clock, log, drift }),
-    ...(degraded === undefined ? [] : [degraded.job]),
-    exhaustions.job,
+    ...(failOpen === undefined ? [] : [failOpen.job]),
+    limitEvents.job,
     refusals.job,
     blocked.job,
     approvalExpiry({ db, ids, heads, clock }),
     expiringKeys({ db, ids, clock }),
-    exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: parts.events.wants }),
+    exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: services.events.wants }),
     keyUses.job,
     ...webhookJobs({
       db,
@@ -439,7 +441,7 @@ export function createApp(deps: AppDependencies): App {
     routes,
     handler: pipeline.handle,
     headersOfUnread: pipeline.headersOfUnread,
-    lane: { shortcut, serve: pipeline.serve },
+    fastPath: { fastHandler: shortcut, serve: pipeline.serve },
     jobs,
     deprecations,
     async finish() {

@@ -10,7 +10,7 @@ import type { Database } from '../platform/db/database.ts';
 import { migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { type Faults, noFaults } from '../platform/faults.ts';
-import { openLane } from '../platform/http/fast/fast-path.ts';
+import { openFastPath } from '../platform/http/fast/fast-path.ts';
 import { drainable } from '../platform/http/server/drain.ts';
 import { localUrl, urlOf } from '../platform/http/server/local-url.ts';
 import { createHttpServer } from '../platform/http/server/server.ts';
@@ -20,7 +20,7 @@ import type { Log } from '../platform/log.ts';
 import { startTracing } from '../platform/observability/tracing.ts';
 import { type SharedClock, systemClock } from '../platform/time/clock.ts';
 import { type AppDependencies, createApp } from './app.ts';
-import { openParts } from './services.ts';
+import { openServices } from './services.ts';
 
 export interface Service {
   /** The very address that it listens on. */
@@ -55,12 +55,12 @@ async function startOn(
   for (const { name } of await migrate(db, await readMigrations())) {
     log.info({ migration: name }, 'applied a migration');
   }
-  const parts = await openParts({ config, db, clock, ids, log });
+  const services = await openServices({ config, db, clock, ids, log });
   try {
     const operator = await bootstrapOperator({
       db,
       ids,
-      heads: parts.auditHeads,
+      heads: services.auditHeads,
       clock,
       environment: config.keyEnvironment,
       dataDir: config.dataDir,
@@ -71,15 +71,15 @@ async function startOn(
     } else if (operator.kind === 'chosen') {
       log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
     }
-    return await serve({ config, db, clock, ids, log, faults, parts });
+    return await serve({ config, db, clock, ids, log, faults, services });
   } catch (error) {
-    await parts.close();
+    await services.close();
     throw error;
   }
 }
 
 async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDraining'>): Promise<Service> {
-  const { config, db, log, parts } = deps;
+  const { config, db, log, services } = deps;
   let draining = false;
   let address: AddressInfo | undefined;
   const tracing = await startTracing(
@@ -93,7 +93,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     isDraining: () => draining,
   });
   const server = createHttpServer(app.handler, log, app.headersOfUnread);
-  const connections = drainable(server, openLane(server, app.lane));
+  const connections = drainable(server, openFastPath(server, app.fastPath));
   address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);
   const url = urlOf(config.host, address.port);
@@ -106,7 +106,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     await connections.drain(config.drainSeconds * 1_000);
     await jobs.stop();
     await app.finish().catch((error) => log.warn({ err: error }, 'what was only in memory is lost'));
-    await parts.close();
+    await services.close();
     await db.close();
     await Promise.race([tracing.stop(), pause(2_000, undefined, { ref: false })]).catch(() => undefined);
     log.info('stopped');

@@ -8,7 +8,12 @@ import {
 } from '../capabilities/compliance/audit/index.ts';
 import { createPermits } from '../capabilities/governance/approvals/index.ts';
 import { openWantedEvents, type WantedEvents } from '../capabilities/integration/webhooks/index.ts';
-import { createPrices, type Prices, seedFacts, seedModels } from '../capabilities/spend/models/index.ts';
+import {
+  createPrices,
+  type Prices,
+  seedModelCapabilities,
+  seedModels,
+} from '../capabilities/spend/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -24,7 +29,7 @@ import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { openSecrets, type Secrets } from '../platform/secrets/secrets.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
 
-export interface PartsDependencies {
+export interface ServicesDependencies {
   readonly config: Config;
   readonly db: Database;
   readonly clock: SharedClock;
@@ -32,7 +37,7 @@ export interface PartsDependencies {
   readonly log: Log;
 }
 
-export interface Parts {
+export interface Services {
   readonly ledger: Ledger<RunDraft>;
   readonly orgLimits: OrgLimitsCache;
   readonly prices: Prices;
@@ -45,10 +50,10 @@ export interface Parts {
   close(): Promise<void>;
 }
 
-export async function openParts({ config, db, clock, ids, log }: PartsDependencies): Promise<Parts> {
+export async function openServices({ config, db, clock, ids, log }: ServicesDependencies): Promise<Services> {
   await ensureMonths(db, clock.now());
   await seedModels(db);
-  await seedFacts(db, clock.now());
+  await seedModelCapabilities(db, clock.now());
   const processes = createProcesses(db);
   await processes.beat();
   const orgLimits = createOrgLimits(db);
@@ -70,9 +75,9 @@ export async function openParts({ config, db, clock, ids, log }: PartsDependenci
     orgLimits,
     dataDir,
     holdsMax,
-    async writeRuns(tx, booked) {
-      await writeRuns(tx, booked);
-      await enqueueFinished(tx, runEvents, booked);
+    async writeRuns(tx, posted) {
+      await writeRuns(tx, posted);
+      await enqueueFinished(tx, runEvents, posted);
     },
     readPaid,
     permits: createPermits({ ids, heads: auditHeads }),

@@ -34,7 +34,7 @@ async function fillAuditLog(): Promise<void> {
     const entry = entryOfRow(row as unknown as AuditRow);
     await appendDated(
       tx,
-      world.parts.auditHeads,
+      world.services.auditHeads,
       org.id,
       await lockChain(tx, org.id),
       Array(510).fill(entry),

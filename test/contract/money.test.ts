@@ -319,7 +319,7 @@ describe('credits_exhausted', () => {
     await reconciled();
   });
 
-  test('what a settled decision costs beyond the credits is booked, visibly', async () => {
+  test('what a settled decision costs beyond the credits is posted, visibly', async () => {
     await pack('1');
     const { decision_id } = await done(ask({ estimated_cost_usd: '3', customer_id: 'c' }));
     const settled = await done(run({ cost_usd: '3', decision_id }));
@@ -572,7 +572,7 @@ describe('in bulk', () => {
   const bulk = (runs: object[]) =>
     send('POST', '/v1/runs/bulk', { runs: runs.map((one) => ({ model: 'm', ...one })) });
 
-  test('a refusal says which run it was, and none of them is booked', async () => {
+  test('a refusal says which run it was, and none of them is posted', async () => {
     await putCap('1');
     expect(
       refusal(await bulk([{ cost_usd: '0.5' }, { cost_usd: '0.4' }, { cost_usd: '0.2' }, { cost_usd: '9' }])),

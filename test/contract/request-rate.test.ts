@@ -137,7 +137,7 @@ describe('reads per minute', () => {
   test.runIf(findRedis() !== undefined)('a Redis that all share counts them too', async () => {
     const redis = await startRedis();
     const limited = await createWorld({ SVC_REDIS_URL: redis.url });
-    await vi.waitFor(() => expect(limited.parts.rates).toMatchObject({ connected: true }), {
+    await vi.waitFor(() => expect(limited.services.rates).toMatchObject({ connected: true }), {
       timeout: 10_000,
     });
     const whose = await limited.createOrg();

@@ -5,7 +5,7 @@ import { createWorld, type TestAnswer, type World } from '../harness.ts';
 
 /** Cuts every way to the books, as a database that is away does. */
 function cut(world: World): () => void {
-  const { ledger } = world.parts;
+  const { ledger } = world.services;
   const hold = ledger.hold.bind(ledger);
   const decide = ledger.decide.bind(ledger);
   ledger.hold = () => Promise.reject(new DatabaseUnavailable('cut'));

@@ -66,7 +66,7 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
   afterAll(() => place?.remove());
   const inPlace = (name: string) => join(place.dataDir, name);
 
-  test('after the booking and before the log forgets: the hold does not come back', async () => {
+  test('after the posting and before the log forgets: the hold does not come back', async () => {
     const service = await startPurser(settingsOf(place));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);
@@ -100,7 +100,7 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
     });
   });
 
-  test('after the log was written and before the booking: no hold stays for a run that never was', async () => {
+  test('after the log was written and before the posting: no hold stays for a run that never was', async () => {
     const service = await startPurser(settingsOf(place));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);
@@ -174,7 +174,7 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
       losesNext = true;
       await expect(end()).rejects.toThrow(DatabaseUnavailable);
       // Transactions pass again; what became of the first attempt cannot be read yet. Others are none the wiser.
-      const others = [world.booked(orgId, '1', { decisionId: other.id }), world.booked(orgId, '0.5')];
+      const others = [world.posted(orgId, '1', { decisionId: other.id }), world.posted(orgId, '0.5')];
       const attempts = [settle(), world.ledger.void(orgId, id), world.ledger.extend(orgId, id, 1_000)];
       for (const attempt of await Promise.allSettled(attempts)) {
         expect(attempt).toMatchObject({ status: 'rejected', reason: expect.any(DatabaseUnavailable) });
@@ -182,7 +182,7 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
       await Promise.all(others);
       away = false;
       const settled = await eventually(settle);
-      expect(settled).toMatchObject({ kind: 'done', outcomes: [{ kind: 'booked', marks: [] }] });
+      expect(settled).toMatchObject({ kind: 'done', outcomes: [{ kind: 'posted', marks: [] }] });
       expect(Object.values(await world.counters(orgId))).toEqual([`${nanos('4.5')}+0`]);
       expect(await world.audit(orgId)).toEqual([]);
     },
@@ -310,7 +310,7 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
   afterAll(() => place?.remove());
 
   const title =
-    'dies under load, three times: 503 until it is back, and nothing is lost or booked twice (seed %d)';
+    'dies under load, three times: 503 until it is back, and nothing is lost or posted twice (seed %d)';
   test.each(seeds)(title, async (seed) => {
     const settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
     const service: FaultyService = await startFaulty(settings);

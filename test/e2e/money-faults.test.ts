@@ -113,7 +113,7 @@ test('a limit changed through one process is obeyed by the other on its next dec
   await other.balanced();
 });
 
-test('a settle that meets the expiry of its hold is booked once, and marked where it came late', async () => {
+test('a settle that meets the expiry of its hold is posted once, and marked where it came late', async () => {
   const org = await capped('10');
   const through = spending(service(0), org);
   const count = 60;
@@ -141,9 +141,9 @@ test('a settle that meets the expiry of its hold is booked once, and marked wher
   let late = 0;
   for (const both of claims) {
     expect(both.map(outcome).sort()).toEqual(['409 conflict', 'passed']);
-    const [booked] = both.filter(({ status }) => status === 201);
-    expect([[], ['late']]).toContainEqual(booked?.json.marks);
-    late += booked?.json.marks.length ?? 0;
+    const [posted] = both.filter(({ status }) => status === 201);
+    expect([[], ['late']]).toContainEqual(posted?.json.marks);
+    late += posted?.json.marks.length ?? 0;
   }
   expect(late, 'settles that came late').toBeGreaterThan(0);
   await eventually(async () => expect(await through.holds()).toEqual([]));

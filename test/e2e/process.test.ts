@@ -36,7 +36,7 @@ describe('the first start', () => {
     expect(service.log().find((line) => line.file === file)).toBeDefined();
     expect(service.spawned.stdout() + service.spawned.stderr()).not.toContain(key);
 
-    // The second start leaves it as it is.
+    // The second start leaves it is.
     expect(await service.end('SIGTERM')).toEqual(hasStopped);
     const again = await startPurser(without);
     expect(readFileSync(file, 'utf8').trim()).toBe(key);

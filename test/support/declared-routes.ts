@@ -30,7 +30,7 @@ export function declaredApp(): App {
     query: notUsed,
     transaction: notUsed,
     listen: () => undefined,
-    noticesAreCurrent: () => false,
+    notificationsHealthy: () => false,
     stats: () => ({ connections: 0, idle: 0, waiting: 0 }),
     close: async () => undefined,
   };
@@ -41,7 +41,7 @@ export function declaredApp(): App {
     db,
     clock: systemClock,
     ids,
-    parts: {
+    services: {
       ledger: new PostgresLedger({
         db,
         clock: systemClock,

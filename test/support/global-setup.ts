@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { seedFacts, seedModels } from '../../src/capabilities/spend/models/index.ts';
+import { seedModelCapabilities, seedModels } from '../../src/capabilities/spend/models/index.ts';
 import { seeds } from '../../src/capabilities/spend/models/seed.ts';
-import { factSeeds } from '../../src/capabilities/spend/models/seed-facts.ts';
+import { capabilitySeeds } from '../../src/capabilities/spend/models/seed-facts.ts';
 import { ensureMonths } from '../../src/ledger/partitions.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
@@ -49,7 +49,7 @@ async function embeddedTemplate(): Promise<string> {
   );
   const parts = [
     ...migrations.map(({ checksum }) => checksum),
-    JSON.stringify([seeds, factSeeds, clocks.map((now) => now.toISOString().slice(0, 7))]),
+    JSON.stringify([seeds, capabilitySeeds, clocks.map((now) => now.toISOString().slice(0, 7))]),
     (JSON.parse(pglite) as { version: string }).version,
     'light',
   ];
@@ -80,7 +80,7 @@ async function prepare(db: Database): Promise<void> {
     await ensureMonths(db, now);
   }
   await seedModels(db);
-  await seedFacts(db, startOfClock);
+  await seedModelCapabilities(db, startOfClock);
 }
 
 async function postgresTemplate(project: TestProject): Promise<Cluster> {

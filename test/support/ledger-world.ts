@@ -7,10 +7,10 @@ import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Hold } from '../../src/ledger/holds/hold.ts';
 import type { Held, HoldRequest, HoldResult } from '../../src/ledger/holds/hold-request.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { announceLimits } from '../../src/ledger/limits/change-notifications.ts';
+import { notifyLimitsChanged } from '../../src/ledger/limits/change-notifications.ts';
 import { endLimit, insertLimit, type LimitRow, updateLimit } from '../../src/ledger/limits/limits.ts';
 import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
-import type { Booked, Booking, GroupResult } from '../../src/ledger/posting.ts';
+import type { GroupResult, Posted, Posting } from '../../src/ledger/posting.ts';
 import type { PaidSoFar } from '../../src/ledger/postings/existing-records.ts';
 import type { Database, Transaction } from '../../src/platform/db/database.ts';
 import { createIds, type Ids } from '../../src/platform/ids.ts';
@@ -122,7 +122,7 @@ export class LedgerWorld {
   async changeTimezone(orgId: string, timezone: string): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await tx.query('UPDATE orgs SET timezone = $2 WHERE id = $1', [orgId, timezone]);
-      await announceLimits(tx, orgId);
+      await notifyLimitsChanged(tx, orgId);
     });
   }
 
@@ -167,7 +167,7 @@ export class LedgerWorld {
     return heldOf(await this.hold(orgId, dollars, fields)).hold;
   }
 
-  bookingOf(dollars: string, fields: Partial<Booking> = {}): Booking {
+  postingOf(dollars: string, fields: Partial<Posting> = {}): Posting {
     const amounts: Amounts = fields.amounts ?? amountsOf(dollars);
     return {
       kind: 'charge',
@@ -196,11 +196,11 @@ export class LedgerWorld {
     };
   }
 
-  book(orgId: string, dollars: string, fields: Partial<Booking> = {}): Promise<GroupResult> {
-    return this.#ledger.book({ orgId, bookings: [this.bookingOf(dollars, fields)] });
+  book(orgId: string, dollars: string, fields: Partial<Posting> = {}): Promise<GroupResult> {
+    return this.#ledger.post({ orgId, postings: [this.postingOf(dollars, fields)] });
   }
 
-  async booked(orgId: string, dollars: string, fields: Partial<Booking> = {}): Promise<Booked> {
+  async posted(orgId: string, dollars: string, fields: Partial<Posting> = {}): Promise<Posted> {
     return bookedOf(await this.book(orgId, dollars, fields));
   }
 
@@ -271,10 +271,10 @@ export function heldOf(result: HoldResult): Held {
   return result;
 }
 
-export function bookedOf(result: GroupResult): Booked {
+export function bookedOf(result: GroupResult): Posted {
   const [outcome] = result.kind === 'done' ? result.outcomes : [];
-  if (outcome?.kind !== 'booked') {
-    throw new Error(`not booked: ${JSON.stringify(result)}`);
+  if (outcome?.kind !== 'posted') {
+    throw new Error(`not posted: ${JSON.stringify(result)}`);
   }
   return outcome;
 }

@@ -28,7 +28,7 @@ export function controlWebhooks(
       readonly latencyMs?: number;
     } = {},
 ): Webhooks {
-  const { db, parts } = world;
+  const { db, services } = world;
   const {
     faults = noFaults,
     random = () => 0.5,
@@ -44,13 +44,13 @@ export function controlWebhooks(
     db,
     clock,
     ids,
-    heads: parts.auditHeads,
+    heads: services.auditHeads,
     faults,
     random,
     nowMs,
     stopWaitMs,
     log: createLog('silent'),
-    secrets: parts.secrets,
+    secrets: services.secrets,
     counts: createDeliveryCounts(),
     sender: {
       ...sender,

@@ -1,5 +1,5 @@
 /** Bars along time or categories, each made of parts on top of one another. */
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 import { chart } from './frame.ts';
 import { plane, slotAt } from './plane.ts';
 import { round } from './scale.ts';
@@ -23,7 +23,7 @@ export interface BarChart {
 
 const gapShare = 0.28;
 
-export function barChart({ id, title, summary, labels, parts, formatTick, format }: BarChart): Html {
+export function barChart({ id, title, summary, labels, parts, formatTick, format }: BarChart): Markup {
   const slot = slotAt('half', labels.length);
   const sums = labels.map((_, index) => parts.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const area = plane('half', Math.max(0, ...sums), labels, slot.middle, formatTick);

@@ -1,5 +1,5 @@
 /** What every chart has around it: a name, a sentence for those who do not see it, and its numbers as a table. */
-import { type Html, html, type Part } from '../html.ts';
+import { html, type Markup, type Part } from '../html.ts';
 
 /** As wide as a page; others stand beside one another. */
 const fullWidth = 1_000;
@@ -38,7 +38,7 @@ export function chart({
   columns,
   rows,
   endsNow,
-}: Frame): Html {
+}: Frame): Markup {
   return html`<figure class="chart" aria-labelledby="${id}-name">
 <figcaption id="${id}-name">${title}</figcaption>
 ${legend.length > 0 && html`<ul class="legend">${legend.map((entry) => html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${entry.className}" width="10" height="10" rx="2"/></svg>${entry.name}</li>`)}</ul>`}

@@ -1,5 +1,5 @@
 /** Lines over time, with a band of what is likely and marks for what must not be exceeded. */
-import { type Html, html, type Part } from '../html.ts';
+import { html, type Markup, type Part } from '../html.ts';
 import { chart } from './frame.ts';
 import { plane, pointAt, type Size } from './plane.ts';
 import { round } from './scale.ts';
@@ -40,7 +40,7 @@ export interface LineChart {
   format(value: number): string;
 }
 
-export function lineChart(input: LineChart): Html {
+export function lineChart(input: LineChart): Markup {
   const { id, title, summary, size = 'half', labels, lines, band, marks = [], formatTick, format } = input;
   const x = pointAt(size, labels.length);
   const values = [...lines.flatMap((line) => line.values), ...(band?.high ?? [])].map((value) => value ?? 0);

@@ -1,5 +1,5 @@
 /** A limit as one bar: what is settled, what is held, what is left. */
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 
 export interface Meter {
   /** What is measured, for those who do not see it. */
@@ -14,7 +14,7 @@ const width = 200;
 /** From here on it is shown as nearly used up. */
 const nearlyUsedShare = 0.8;
 
-export function meter({ label, settled, held, limit, format }: Meter): Html {
+export function meter({ label, settled, held, limit, format }: Meter): Markup {
   const whole = Math.max(limit, settled + held, Number.MIN_VALUE);
   const place = (value: number) => Math.round((value / whole) * width * 10) / 10;
   const used = settled + held;

@@ -1,5 +1,5 @@
 /** The axes that line and bar charts share: amounts upwards, labels along the bottom. */
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 import { round, shownLabels, ticksUpTo } from './scale.ts';
 
 export interface Plane {
@@ -9,7 +9,7 @@ export interface Plane {
   readonly right: number;
   readonly bottom: number;
   y(value: number): number;
-  readonly axes: Html;
+  readonly axes: Markup;
 }
 
 /** Half of the page's width, beside another one, or all of it. Drawn for its size, so that the writing stays readable. */

@@ -1,5 +1,5 @@
 /** Where one figure stands among others: the middle half as a bar, the median across it, one's own as a dot. */
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 import { round } from './scale.ts';
 
 export interface QuartileBar {
@@ -17,7 +17,7 @@ const width = 320;
 const height = 34;
 const margin = 10;
 
-export function quartileBar({ label, q1, median, q3, own, format }: QuartileBar): Html {
+export function quartileBar({ label, q1, median, q3, own, format }: QuartileBar): Markup {
   const largest = Math.max(q3, own ?? 0) * 1.15 || 1;
   const x = (value: number) => round(margin + (value / largest) * (width - 2 * margin));
   const text = `${label}: the middle half is from ${format(q1)} to ${format(q3)}, the median ${format(median)}${own === null ? '' : `, yours ${format(own)}`}`;

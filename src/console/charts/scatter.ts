@@ -1,5 +1,5 @@
 /** Points by two measures, with a line that they have to stay above. */
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 import { chart } from './frame.ts';
 import { round, ticksUpTo } from './scale.ts';
 
@@ -35,7 +35,7 @@ const right = width - 24;
 const top = 16;
 const bottom = height - 44;
 
-export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterChart): Html {
+export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterChart): Markup {
   const from = y.from ?? 0;
   const across = ticksUpTo(Math.max(0, ...points.map((point) => point.x)));
   const up = ticksUpTo(Math.max(0, bar?.value ?? 0, ...points.map((point) => point.y)) - from);

@@ -1,10 +1,10 @@
 /** The inbox of what a rule wants somebody to approve first. */
-import type { Listed, Refused } from '../api.ts';
+import type { ApiFailure, Listed } from '../api.ts';
 import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../components.ts';
 import { actionScreen } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import { ago, time } from '../format.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/approvals';
@@ -55,7 +55,7 @@ function bodyOf(form: URLSearchParams, verb: 'approve' | 'deny'): object {
   };
 }
 
-async function list(visit: ScreenVisit, refused?: Refused) {
+async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const { api, org, query } = visit;
   const state = query.get('state') || 'pending';
   const { data, next_cursor } = await api.get<Listed<ApprovalView>>(
@@ -77,12 +77,12 @@ async function list(visit: ScreenVisit, refused?: Refused) {
   return view(
     'Approvals',
     html`${heading('Approvals', undefined, 'What a rule wants somebody to decide first. Nobody decides about requests of the own key.')}
-<nav class="tabs" aria-label="States">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${refused !== undefined && alert(refused.message, refused.fields)}${body}`,
-    refused?.status,
+<nav class="tabs" aria-label="States">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
+    failure?.status,
   );
 }
 
-function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit): Html {
+function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit): Markup {
   const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
   const about = `${attempted} for ${key_id}`;
   const approve = path`/console/approvals/${id}/approve`;

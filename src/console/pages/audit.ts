@@ -1,11 +1,21 @@
 /** The audit log: searched, exported, verified. */
-import { type Listed, Refused } from '../api.ts';
-import { actionButton, alert, badge, card, empty, facts, heading, panel, table } from '../components.ts';
+import { ApiFailure, type Listed } from '../api.ts';
+import {
+  actionButton,
+  alert,
+  badge,
+  card,
+  definitionList,
+  empty,
+  heading,
+  panel,
+  table,
+} from '../components.ts';
 import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, words } from '../format.ts';
 import { instantOf, localTime } from '../forms.ts';
-import { type Html, html, link, type Part } from '../html.ts';
+import { html, link, type Markup, type Part } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../screen.ts';
 
@@ -69,7 +79,7 @@ export const auditScreens: readonly Screen[] = [
 ];
 
 /** `refused`: the export, whose form is on this page too. */
-async function list(visit: ScreenVisit, refused?: Refused) {
+async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const { api, org, query, now } = visit;
   const listed = await api.get<Listed<EntryView>>(
     link(`${org.path}/audit-log`, { ...filterQuery(query, exportFields), sort: '-seq', limit: '50' }),
@@ -109,12 +119,12 @@ async function list(visit: ScreenVisit, refused?: Refused) {
   return view(
     'Audit log',
     html`${heading('Audit log', actionButton(visit, { path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
-${refused !== undefined && alert('This cannot be exported.', refused.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
-    refused?.status,
+${failure !== undefined && alert('This cannot be exported.', failure.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
+    failure?.status,
   );
 }
 
-function details(entry: EntryView): Html {
+function details(entry: EntryView): Markup {
   const parts = (['before', 'after', 'detail'] as const).flatMap((name) => {
     const value = entry[name];
     return value === null
@@ -124,7 +134,7 @@ function details(entry: EntryView): Html {
   return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
 }
 
-function exportForm(timezone: string, now: Date, query: URLSearchParams): Html {
+function exportForm(timezone: string, now: Date, query: URLSearchParams): Markup {
   const at = (name: string, ms: number) => query.get(name) ?? localTime(new Date(ms).toISOString(), timezone);
   const isTried = query.has('from');
   return html`<details class="fold"${isTried && html` open`}><summary>Export</summary><form method="get" action="${listPath}/export" class="filters" data-download>
@@ -142,7 +152,7 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
   const stream = await api.open(
     link(`${org.path}/audit-log/export`, { from: instant('from'), to: instant('to'), format }),
   );
-  if (stream instanceof Refused) {
+  if (stream instanceof ApiFailure) {
     if (stream.fields.length === 0) {
       throw stream;
     }
@@ -151,10 +161,10 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
   return { kind: 'download', fileName: `audit-log.${format === 'cef' ? 'cef' : 'ndjson'}`, ...stream };
 }
 
-function verified(found: VerificationView): Html {
+function verified(found: VerificationView): Markup {
   return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to the log</a>`)}
 ${panel(html`<p>${verdict(found)}</p>
-${facts([
+${definitionList([
   ['Entries checked', count(found.checked_entries)],
   ['From entry', count(found.first_seq)],
   ['To entry', count(found.last_seq)],
@@ -165,7 +175,7 @@ ${found.findings.length > 0 && card('What does not fit', findings(found.findings
 ${found.head.token !== '' && card('Keep this', html`<p>A signed checkpoint of the log as it is now. Kept elsewhere, it proves later that nothing was changed or cut off since.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
 }
 
-function verdict({ valid, findings }: VerificationView): Html {
+function verdict({ valid, findings }: VerificationView): Markup {
   if (valid) {
     return badge('The log is whole', 'good');
   }

@@ -1,5 +1,5 @@
 /** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import { quartileBar } from '../charts/quartiles.ts';
 import {
   actionCard,
@@ -8,8 +8,8 @@ import {
   type Column,
   card,
   cardOf,
+  definitionList,
   empty,
-  facts,
   heading,
   linkButton,
   notice,
@@ -20,7 +20,7 @@ import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import { count, day, milliseconds, percent, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
@@ -129,7 +129,7 @@ ${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query
   );
 }
 
-function takesPart({ enabled, industry: field, size_band }: ParticipationView): Html {
+function takesPart({ enabled, industry: field, size_band }: ParticipationView): Markup {
   return html`<p>${enabled ? badge('takes part', 'good') : badge('does not take part')} ${enabled ? html`As ${field ?? 'any industry'}, ${size_band ?? 'any size'}.` : 'Your figures count nowhere; you may still look.'}</p>`;
 }
 
@@ -174,7 +174,7 @@ async function compared(visit: ScreenVisit) {
       'It is gone for everybody in the org. Who takes part does not change.',
     ),
   );
-  if (answer instanceof Refused) {
+  if (answer instanceof ApiFailure) {
     if (answer.code !== 'insufficient_cohort_size') {
       throw answer;
     }
@@ -189,7 +189,7 @@ async function compared(visit: ScreenVisit) {
 <div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name] ?? null, format))}</div>
 ${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough of them to be named.</p>` : mix(answer.model_mix))}
 ${panel(
-  facts([
+  definitionList([
     ['Smallest cohort that is shown', count(answer.minimum_cohort_size)],
     ['Time zone of the weeks', 'UTC'],
     ['Yours', org.timezone],
@@ -207,7 +207,7 @@ function metricCard(title: string, metric: MetricView | null, format: (value: nu
   return card(
     title,
     html`${quartileBar({ label: title, q1: Number(metric.q1), median: Number(metric.median), q3: Number(metric.q3), own, format })}
-${facts([
+${definitionList([
   ['A quarter is below', format(Number(metric.q1))],
   ['Half is below', format(Number(metric.median))],
   ['Three quarters are below', format(Number(metric.q3))],
@@ -221,7 +221,7 @@ ${facts([
   );
 }
 
-function mix(models: BenchmarkView['model_mix']): Html {
+function mix(models: BenchmarkView['model_mix']): Markup {
   return table({
     caption: 'Share of models',
     rows: models,

@@ -1,8 +1,8 @@
-/** Whether the books agree: everything that was booked, recomputed and compared at one moment. */
-import { badge, card, facts, heading, panel, table } from '../components.ts';
+/** Whether the books agree: everything that was posted, recomputed and compared at one moment. */
+import { badge, card, definitionList, heading, panel, table } from '../components.ts';
 import { actionScreen } from '../editing.ts';
 import { count, exactUsd, inUnit, time } from '../format.ts';
-import { type Html, html, type Part } from '../html.ts';
+import { html, type Markup, type Part } from '../html.ts';
 import { kindName } from '../limit-names.ts';
 import { type Screen, view } from '../screen.ts';
 
@@ -52,10 +52,10 @@ export const bookScreens: readonly Screen[] = [
   }),
 ];
 
-function reconciled(found: ReconciliationView, timezone: string): Html {
+function reconciled(found: ReconciliationView, timezone: string): Markup {
   return html`${heading('The books', html`<a class="button" href="${back}">Back to the limits</a>`, 'The ledger, the runs, the sums of usage and every counter, recomputed and compared at one moment.')}
 ${panel(html`<p>${found.balanced ? badge('Everything agrees', 'good') : badge('Something differs', 'bad')}</p>
-${facts([
+${definitionList([
   ['Difference in money', exactUsd(found.drift_usd)],
   ['Counters compared', count(found.counters_checked)],
   ['Checked', time(found.checked_at, timezone)],
@@ -64,7 +64,7 @@ ${card('Sums', totals(found.totals))}
 ${card('Counters', counters(found.counters, timezone))}`;
 }
 
-function totals(found: ReconciliationView['totals']): Html {
+function totals(found: ReconciliationView['totals']): Markup {
   return table({
     caption: 'Sums by where they are kept',
     rows: Object.entries(found),

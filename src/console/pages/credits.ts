@@ -1,6 +1,15 @@
 /** Credit packs of end customers, and what is held at this moment. */
 import type { Listed } from '../api.ts';
-import { actionCard, askFirst, card, empty, facts, heading, nextPage, table } from '../components.ts';
+import {
+  actionCard,
+  askFirst,
+  card,
+  definitionList,
+  empty,
+  heading,
+  nextPage,
+  table,
+} from '../components.ts';
 import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import { ago, exactUsd, time, usd } from '../format.ts';
@@ -101,7 +110,7 @@ export const creditScreens: readonly Screen[] = [
               'Nothing is held',
               'While a call goes on, what it may cost is set aside. It is given back or charged when the run is posted, or when the hold expires.',
             )
-          : html`${facts([['Held on this page', usd(sum)]])}${table({
+          : html`${definitionList([['Held on this page', usd(sum)]])}${table({
               caption: 'Open holds',
               rows: data,
               columns: [
@@ -121,7 +130,7 @@ export const creditScreens: readonly Screen[] = [
                         label: 'Void',
                         about: `hold of ${hold.model ?? 'a call'}`,
                       },
-                      'It gives back what it holds. If the call costs something after all, that is booked, late.',
+                      'It gives back what it holds. If the call costs something after all, that is posted, late.',
                     ),
                 },
               ],

@@ -1,5 +1,5 @@
 /** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import { meter } from '../charts/meter.ts';
 import {
   actionCard,
@@ -17,7 +17,7 @@ import {
 import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, time, usd } from '../format.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
@@ -145,7 +145,7 @@ async function one(visit: ScreenVisit) {
   ]);
   const customer = found.data[0];
   if (customer === undefined) {
-    throw new Refused(404, 'not_found', 'There is no such customer.', {});
+    throw new ApiFailure(404, 'not_found', 'There is no such customer.', {});
   }
   return view(
     customer_id,
@@ -158,14 +158,14 @@ ${statOf(
   ({ total }) => `${count(total.runs)} runs`,
 )}
 ${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : 'In its live packs')}</div>
-<div class="grid wide">${byDay instanceof Refused || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof Refused ? [] : byDayAndModel)}</section>`}
+<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel)}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
 ${actionCard('Forget it', askFirst(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`), html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p>`)}`,
   );
 }
 
-function modelTable(rows: readonly UsageRow[]): Html {
+function modelTable(rows: readonly UsageRow[]): Markup {
   return table({
     caption: `By model, last ${usageDays} days`,
     rows,
@@ -177,8 +177,8 @@ function modelTable(rows: readonly UsageRow[]): Html {
   });
 }
 
-function limitForAll(found: Listed<LimitView> | Refused): Html | false {
-  const [limit] = found instanceof Refused ? [] : found.data;
+function limitForAll(found: Listed<LimitView> | ApiFailure): Markup | false {
+  const [limit] = found instanceof ApiFailure ? [] : found.data;
   return (
     limit !== undefined &&
     html`<p class="quiet">Without a limit of its own it may cost what <a href="${path`/console/limits/customers/${limit.id}`}">each customer</a> may: ${usd(limit.limit)}.</p>`

@@ -1,9 +1,9 @@
 /** What is going to be removed, and who still calls it: an org of its own keys, operators of everybody's. */
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import { badge, card, cardOf, empty, heading, nextPage, notice, table } from '../components.ts';
 import { filterQuery } from '../filters.ts';
 import { count, time } from '../format.ts';
-import { type Html, html, link } from '../html.ts';
+import { html, link, type Markup } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -42,7 +42,7 @@ export const deprecationScreens: readonly Screen[] = [
   },
 ];
 
-async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: string, tabs?: Html) {
+async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: string, tabs?: Markup) {
   const [routes, usage] = await Promise.all([
     api.get<readonly DeprecationView[]>('/v1/meta/deprecations'),
     api.tryGet<Listed<CallsView>>(link(usagePath, { ...filterQuery(query), limit: '50' })),
@@ -50,12 +50,12 @@ async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: 
   return view(
     'Deprecations',
     html`${heading('Deprecations', undefined, 'Routes that may be removed after their sunset, and whose keys still call them.')}${tabs}
-${card('Still in use', usage instanceof Refused ? notice(usage) : usage.data.length === 0 ? empty('Nothing to do', 'No key calls a deprecated route.') : html`${callsTable(usage.data, org.timezone, here === operatorPage)}${nextPage(here, query, usage.next_cursor)}`)}
+${card('Still in use', usage instanceof ApiFailure ? notice(usage) : usage.data.length === 0 ? empty('Nothing to do', 'No key calls a deprecated route.') : html`${callsTable(usage.data, org.timezone, here === operatorPage)}${nextPage(here, query, usage.next_cursor)}`)}
 ${cardOf('Deprecated routes', routes, routeTable)}`,
   );
 }
 
-function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: boolean): Html {
+function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: boolean): Markup {
   return table({
     caption: 'Calls of deprecated routes',
     rows: calls,
@@ -85,7 +85,7 @@ function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: b
   });
 }
 
-function routeTable(routes: readonly DeprecationView[]): Html {
+function routeTable(routes: readonly DeprecationView[]): Markup {
   return table({
     caption: 'Deprecated routes',
     rows: routes,

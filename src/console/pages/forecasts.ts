@@ -1,5 +1,5 @@
 /** Forecasts and capacity: the days to come with their band, scenarios side by side, and what more teams would bring. */
-import { type Api, type Listed, Refused } from '../api.ts';
+import { type Api, ApiFailure, type Listed } from '../api.ts';
 import { lineChart } from '../charts/line.ts';
 import {
   badge,
@@ -15,7 +15,7 @@ import {
 } from '../components.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, shortDate, shortUsd, usd, words } from '../format.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView } from '../views.ts';
@@ -143,9 +143,9 @@ ${filterBar(listPath, filters, query)}
           : `${words(capacity.method)}, ${words(capacity.quality)} quality`,
       ),
     ]}</div>
-${spend instanceof Refused ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('Nothing to go by yet', 'What days will cost is told by those that were: come back when there are runs.')) : spendChart(spend, capacity)}
+${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('Nothing to go by yet', 'What days will cost is told by those that were: come back when there are runs.')) : spendChart(spend, capacity)}
 ${cardOf('Scenarios side by side', scenarios, () => comparison(capacity, compared, create))}
-${spend instanceof Refused ? '' : outlook([spend, ...scoped], limits)}
+${spend instanceof ApiFailure ? '' : outlook([spend, ...scoped], limits)}
 ${teamChart(capacity)}`,
   );
 }
@@ -158,16 +158,16 @@ function band({ low, high }: Projected): Part {
 
 interface Compared {
   readonly scenario: ScenarioView;
-  readonly forecast: CapacityForecast | Refused;
+  readonly forecast: CapacityForecast | ApiFailure;
 }
 
 async function withScenarios(
   api: Api,
   asked: Record<string, string | undefined>,
-  scenarios: Listed<ScenarioView> | Refused,
+  scenarios: Listed<ScenarioView> | ApiFailure,
 ): Promise<readonly Compared[]> {
   // A refused list is told of in its card.
-  const shown = scenarios instanceof Refused ? [] : scenarios.data.slice(0, comparedMax);
+  const shown = scenarios instanceof ApiFailure ? [] : scenarios.data.slice(0, comparedMax);
   const forecasts = await Promise.all(
     shown.map(({ id }) =>
       api.tryGet<CapacityForecast>(link('/v1/capacity/forecasts', { ...asked, scenario: id })),
@@ -179,7 +179,7 @@ async function withScenarios(
   });
 }
 
-function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Html {
+function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup {
   const history = data[0]?.history ?? [];
   const dates = [...history.map(({ date }) => date), ...days.map(({ date }) => date)];
   const gone = history.length;
@@ -226,7 +226,7 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
   const all = [
     { name: 'As things are', forecast: base },
     ...compared.flatMap(({ scenario, forecast }) =>
-      forecast instanceof Refused ? [] : [{ name: scenario.name, forecast }],
+      forecast instanceof ApiFailure ? [] : [{ name: scenario.name, forecast }],
     ),
   ];
   const sums = (forecast: CapacityForecast) => {
@@ -271,7 +271,7 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
 
 /** A scenario whose forecast is refused stays in the list, without figures. */
 function told(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
-  return ({ forecast }) => (forecast instanceof Refused ? '–' : figure(forecast));
+  return ({ forecast }) => (forecast instanceof ApiFailure ? '–' : figure(forecast));
 }
 
 function difference(value: number, base: number): Part {
@@ -285,9 +285,9 @@ function difference(value: number, base: number): Part {
 const scopeFields = ['workflow', 'deployment', 'department', 'customer_id'];
 
 /** The parts of the org whose limits are nearest their end. Each takes a forecast of its own, so they are few. */
-function nearestScopes(limits: Listed<LimitView> | Refused): LimitView['match'][] {
+function nearestScopes(limits: Listed<LimitView> | ApiFailure): LimitView['match'][] {
   const scoped =
-    limits instanceof Refused
+    limits instanceof ApiFailure
       ? []
       : limits.data
           .filter(({ unit, match, standing }) => {
@@ -301,10 +301,13 @@ function nearestScopes(limits: Listed<LimitView> | Refused): LimitView['match'][
   return [...byName.values()].slice(0, scopesMax);
 }
 
-function outlook(forecasts: readonly (SpendForecast | Refused)[], limits: Listed<LimitView> | Refused): Part {
-  const rows = forecasts.flatMap((one) => (one instanceof Refused ? [] : (one.data[0]?.limits ?? [])));
-  const refused = forecasts.find((one) => one instanceof Refused);
-  const named = new Map((limits instanceof Refused ? [] : limits.data).map((limit) => [limit.id, limit]));
+function outlook(
+  forecasts: readonly (SpendForecast | ApiFailure)[],
+  limits: Listed<LimitView> | ApiFailure,
+): Part {
+  const rows = forecasts.flatMap((one) => (one instanceof ApiFailure ? [] : (one.data[0]?.limits ?? [])));
+  const failure = forecasts.find((one) => one instanceof ApiFailure);
+  const named = new Map((limits instanceof ApiFailure ? [] : limits.data).map((limit) => [limit.id, limit]));
   return (
     rows.length > 0 &&
     card(
@@ -318,7 +321,7 @@ function outlook(forecasts: readonly (SpendForecast | Refused)[], limits: Listed
           { title: 'Of', isNumber: true, cell: (limit) => usd(limit.limit) },
           { title: 'Runs out', cell: runsOut },
         ],
-      })}${refused instanceof Refused && notice(refused)}<p class="more"><a href="/console/limits">All limits</a></p>`,
+      })}${failure instanceof ApiFailure && notice(failure)}<p class="more"><a href="/console/limits">All limits</a></p>`,
     )
   );
 }

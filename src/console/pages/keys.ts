@@ -1,13 +1,13 @@
 /** Keys: who may call, with which role and scopes, and when each was last used. */
 import { orgRoles, outranks, type Role } from '../../platform/http/routes/access.ts';
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import {
   askFirst,
   badge,
   type Column,
   card,
+  definitionList,
   empty,
-  facts,
   heading,
   linkButton,
   secretBox,
@@ -17,7 +17,7 @@ import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import { ago, time, words } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
-import { type Html, html, link, type Part } from '../html.ts';
+import { html, link, type Markup, type Part } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
@@ -125,10 +125,10 @@ function presetScopes(name: string | null, { scopes }: ScreenVisit['credential']
 }
 
 /** A key without scopes may call nothing. The API allows it, but from a form it is a box that was forgotten. */
-export function withoutScopes({ scopes }: Readonly<Record<string, unknown>>): Refused | undefined {
+export function withoutScopes({ scopes }: Readonly<Record<string, unknown>>): ApiFailure | undefined {
   const field = { field: 'scopes', code: 'empty', message: 'Select at least one scope.' };
   return Array.isArray(scopes) && scopes.length === 0
-    ? new Refused(422, 'validation_failed', 'Select at least one scope.', { fields: [field] })
+    ? new ApiFailure(422, 'validation_failed', 'Select at least one scope.', { fields: [field] })
     : undefined;
 }
 
@@ -206,7 +206,7 @@ function shown(what: string, key: MintedKey, { org }: ScreenVisit, listPath: str
     html`${heading(what)}${secretBox('This is the key.', key.secret)}
 ${card(
   'About it',
-  facts([
+  definitionList([
     ['Name', key.name],
     ['Role', key.role],
     ['Scopes', scopeList(key)],
@@ -267,7 +267,7 @@ function scopeList({ scopes }: KeyView): Part {
 }
 
 /** A key of a higher role is not the visitor's to end, nor one with further scopes theirs to replace. */
-function actions(key: KeyView, listPath: string, visit: ScreenVisit): Html | false {
+function actions(key: KeyView, listPath: string, visit: ScreenVisit): Markup | false {
   const { role, scopes } = visit.credential;
   const at = `${listPath}/${encodeURIComponent(key.id)}`;
   const mayReplace = role === 'operator' || key.scopes.every((scope) => scopes.has(scope));

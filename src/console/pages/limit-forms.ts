@@ -1,9 +1,9 @@
 /** Forms for what the org sets itself: budgets, the spend cap, customer limits, the chain budget. */
-import { Refused } from '../api.ts';
+import { ApiFailure } from '../api.ts';
 import { actionCard, askFirst } from '../components.ts';
 import { actionScreen, formScreens } from '../editing.ts';
 import type { Field, Values } from '../forms.ts';
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 import { pathOf } from '../operations.ts';
 import type { Screen, ScreenVisit } from '../screen.ts';
 
@@ -97,7 +97,7 @@ function loader(path: string) {
 }
 
 function deletion(path: string, question: string) {
-  return (visit: ScreenVisit): Html | false =>
+  return (visit: ScreenVisit): Markup | false =>
     actionCard(
       'Delete',
       askFirst(
@@ -191,10 +191,10 @@ const customerLimits: readonly Screen[] = [
 function onlyOne(path: string) {
   return async ({ api, org }: ScreenVisit): Promise<Values> => {
     const found = await api.tryGet<Record<string, unknown>>(org.path + path);
-    if (found instanceof Refused && found.code !== 'not_found') {
+    if (found instanceof ApiFailure && found.code !== 'not_found') {
       throw found;
     }
-    return found instanceof Refused ? {} : valuesFrom(found);
+    return found instanceof ApiFailure ? {} : valuesFrom(found);
   };
 }
 

@@ -3,8 +3,8 @@ import type { Listed } from '../api.ts';
 import { actionButton, badge, card, empty, heading, linkButton, nextPage, table } from '../components.ts';
 import { filterBar, filterQuery } from '../filters.ts';
 import { day, inUnit } from '../format.ts';
-import { type Html, html, link, type Part } from '../html.ts';
-import { kindName, limitLink, limitSubtitle, remaining, standingMeter } from '../limit-names.ts';
+import { html, link, type Markup, type Part } from '../html.ts';
+import { kindName, limitLink, limitSubtitle, remaining, usageMeter } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import type { LimitView } from '../views.ts';
 
@@ -50,7 +50,7 @@ function actions(visit: ScreenVisit): Part {
   ];
 }
 
-function nothing(kind: string, visit: ScreenVisit): Html {
+function nothing(kind: string, visit: ScreenVisit): Markup {
   const button = (target: string, label: string) =>
     linkButton(visit, { path: `${listPath}/${target}`, label, tone: 'primary' });
   switch (kind) {
@@ -92,7 +92,7 @@ function nothing(kind: string, visit: ScreenVisit): Html {
   }
 }
 
-export function limitTable(limits: readonly LimitView[], timezone: string): Html {
+export function limitTable(limits: readonly LimitView[], timezone: string): Markup {
   return table({
     caption: 'Limits',
     rows: limits,
@@ -106,7 +106,7 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Html
         cell: (limit) =>
           limit.standing === null
             ? html`<span class="quiet">${limit.kind === 'rate' ? 'A rate: counted as calls come' : 'Each by itself'}</span>`
-            : standingMeter(limit, limit.standing),
+            : usageMeter(limit, limit.standing),
       },
       { title: 'Settled', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
       { title: 'Held', isNumber: true, cell: (limit) => amount(limit, limit.standing?.held) },

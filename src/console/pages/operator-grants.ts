@@ -14,7 +14,7 @@ import {
 import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { time } from '../format.ts';
-import { type Html, html, link, path } from '../html.ts';
+import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { grantableScopes } from './operator-scopes.ts';
@@ -121,7 +121,7 @@ const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
   { title: '', cell: (one) => actions(one, visit) },
 ];
 
-function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Html | false {
+function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup | false {
   const at = path`/console/grants/${id}`;
   return (
     (status === 'active' || status === 'pending') &&
@@ -131,7 +131,7 @@ ${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Ses
 }
 
 /** The token is a bearer for the API, and the way into the console of the organization. */
-function opened({ org_id, expires_at, token }: OpenedSession): Html {
+function opened({ org_id, expires_at, token }: OpenedSession): Markup {
   return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is recorded, and the organization can read it.`)}
 ${secretBox('The session is open.', token)}
 <form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter the console of the organization</button></form>`;

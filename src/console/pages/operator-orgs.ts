@@ -7,8 +7,8 @@ import {
   badge,
   card,
   cardOf,
+  definitionList,
   empty,
-  facts,
   heading,
   linkButton,
   secretBox,
@@ -17,7 +17,7 @@ import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, day, exactUsd, time } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, link, path } from '../html.ts';
+import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
@@ -210,7 +210,7 @@ function found({ api, params }: ScreenVisit): Promise<OrgView> {
   return api.get<OrgView>(pathOf(apiPath, params));
 }
 
-function stateBadge({ status }: OrgView): Html {
+function stateBadge({ status }: OrgView): Markup {
   return badge(status, status === 'active' ? 'good' : 'bad');
 }
 
@@ -269,7 +269,7 @@ async function one(visit: ScreenVisit) {
     html`${heading(org.name, html`${to(`${here}/edit`, 'Change')}${to(`${here}/key`, 'Mint a key')}<a class="button" href="${here}/prices">Its own prices</a>${to(link('/console/grants/new', { org_id: org.id }), 'Ask for access')}`)}
 ${card(
   'Organization',
-  facts([
+  definitionList([
     ['State', html`${stateBadge(org)} ${org.suspension_reason}`],
     ['Id', html`<code>${org.id}</code>`],
     ['Short name', html`<code>${org.slug}</code>`],

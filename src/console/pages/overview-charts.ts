@@ -1,9 +1,9 @@
 /** The two pictures of the overview: the month so far with what is to come, and each day by model. */
-import { Refused } from '../api.ts';
+import { ApiFailure } from '../api.ts';
 import { barChart } from '../charts/bars.ts';
 import { lineChart } from '../charts/line.ts';
 import { shortDate, shortUsd, usd } from '../format.ts';
-import type { Html } from '../html.ts';
+import type { Markup } from '../html.ts';
 import type { UsageRow, UsageView } from '../views.ts';
 
 export interface CapacityView {
@@ -27,7 +27,7 @@ export interface MonthChart {
 }
 
 /** With a budget what is left of it, day by day, down to zero; without one what was spent. */
-export function monthChart({ days, forecast, budget, month }: MonthChart): Html {
+export function monthChart({ days, forecast, budget, month }: MonthChart): Markup {
   const costs = new Map(days.map(({ day = '', cost_usd }) => [day, Number(cost_usd)]));
   const ahead = forecast.days;
   const gone = datesBetween(month.start, month.today);
@@ -108,25 +108,25 @@ const shownModels = 5;
 const rowsMax = 200;
 
 /** Asks for usage of some runs of some time, grouped as it says. */
-export type AskUsage = (query: Readonly<Record<string, string>>) => Promise<UsageView | Refused>;
+export type AskUsage = (query: Readonly<Record<string, string>>) => Promise<UsageView | ApiFailure>;
 
 /** What each day has cost for each model; where those are too many for a list, for the dearest ones. */
-export async function usageByDayAndModel(usage: AskUsage): Promise<readonly UsageRow[] | Refused> {
+export async function usageByDayAndModel(usage: AskUsage): Promise<readonly UsageRow[] | ApiFailure> {
   const all = await usage({ group_by: 'day,model', limit: String(rowsMax) });
-  if (all instanceof Refused) {
+  if (all instanceof ApiFailure) {
     return all;
   }
   if (all.next_cursor === null) {
     return all.data;
   }
   const dearest = await usage({ group_by: 'model', limit: String(shownModels) });
-  if (dearest instanceof Refused) {
+  if (dearest instanceof ApiFailure) {
     return dearest;
   }
   const rows: UsageRow[] = [];
   for (const { model } of dearest.data) {
     const days = await usage({ group_by: 'day', model: model ?? '', limit: String(rowsMax) });
-    if (days instanceof Refused) {
+    if (days instanceof ApiFailure) {
       return days;
     }
     rows.push(...days.data.map((row) => ({ ...row, model: model ?? '' })));
@@ -135,7 +135,7 @@ export async function usageByDayAndModel(usage: AskUsage): Promise<readonly Usag
 }
 
 /** The dearest models of `byModel`, the first at the bottom, and on top what the days have cost beside them. */
-export function spendPerDay(byDay: readonly UsageRow[], byModel: readonly UsageRow[]): Html {
+export function spendPerDay(byDay: readonly UsageRow[], byModel: readonly UsageRow[]): Markup {
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
   const dates = first === undefined || last === undefined ? [] : datesBetween(first, last);

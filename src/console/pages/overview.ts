@@ -2,7 +2,7 @@
 
 import { localTime } from '../../kernel/local-time.ts';
 import { calendarWindow } from '../../kernel/windows.ts';
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import {
   badge,
   card,
@@ -17,8 +17,8 @@ import {
   table,
 } from '../components.ts';
 import { ago, capitalized, count, usd } from '../format.ts';
-import { type Html, html, link, type Part } from '../html.ts';
-import { leftOf, limitName, standingMeter, usedShare } from '../limit-names.ts';
+import { html, link, type Markup, type Part } from '../html.ts';
+import { leftOf, limitName, usageMeter, usedShare } from '../limit-names.ts';
 import { refusalReason, refusalTitle } from '../refusal-words.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import type { LimitView, RefusalView, UsageRow, UsageView } from '../views.ts';
@@ -89,15 +89,15 @@ async function overview(visit: ScreenVisit) {
   const today = localTime(org.timezone, nowMs).date;
   const monthStart = localTime(org.timezone, window.startMs).date;
   const month = { start: monthStart, today };
-  const budget = budgets instanceof Refused ? undefined : monthBudget(budgets.data);
+  const budget = budgets instanceof ApiFailure ? undefined : monthBudget(budgets.data);
   const projection =
-    byDay instanceof Refused
+    byDay instanceof ApiFailure
       ? byDay
-      : forecast instanceof Refused
+      : forecast instanceof ApiFailure
         ? forecast
         : monthProjection(byDay.data, forecast, month);
   const body = html`${heading('Overview', undefined, html`What the runs of ${org.name} cost, and what holds them. Days are those of ${org.timezone}.`)}
-${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps(visit)}
+${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && firstSteps(visit)}
 <div class="stats">${[
     spendStat(
       'Today',
@@ -127,8 +127,8 @@ ${!(byDay instanceof Refused) && byDay.data.length === 0 && firstSteps(visit)}
     ),
   ]}</div>
 <div class="grid wide">
-${byDay instanceof Refused || forecast instanceof Refused ? cardOf('This month', byDay instanceof Refused ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month })}</section>`}
-${byDayAndModel instanceof Refused || byDay instanceof Refused ? cardOf('Spend per day', byDay instanceof Refused ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
+${byDay instanceof ApiFailure || forecast instanceof ApiFailure ? cardOf('This month', byDay instanceof ApiFailure ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month })}</section>`}
+${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
 </div>
 <div class="grid wide">
 ${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data, visit))}
@@ -143,7 +143,7 @@ ${cardOf('Top workflows', byWorkflow, (found) => topList('workflow', found, 'wor
 }
 
 /** The steps that the visitor may take. */
-function firstSteps(visit: ScreenVisit): Html {
+function firstSteps(visit: ScreenVisit): Markup {
   const cap = '/console/limits/spend-cap';
   const key = '/console/keys/new';
   return card(
@@ -188,27 +188,27 @@ function monthProjection(
 /** What some days have cost, and where the limit on them stands. */
 function spendStat(
   label: string,
-  byDay: UsageView | Refused,
+  byDay: UsageView | ApiFailure,
   counts: (row: UsageRow) => boolean,
   note: Part,
-): Html {
-  return byDay instanceof Refused
+): Markup {
+  return byDay instanceof ApiFailure
     ? stat(label, '–', html`${requirement(byDay)}<br>${note}`)
     : stat(label, usd(sumOf(byDay.data.filter(counts))), note);
 }
 
 /** `none` is said only where it is known that there is no such limit. */
 function limitNote(
-  limits: Listed<LimitView> | Refused,
+  limits: Listed<LimitView> | ApiFailure,
   pick: (limits: Listed<LimitView>) => LimitView | undefined,
-  none: Html,
+  none: Markup,
 ): Part {
-  if (limits instanceof Refused) {
+  if (limits instanceof ApiFailure) {
     return requirement(limits);
   }
   const limit = pick(limits);
   if (limit?.standing != null) {
-    return html`${standingMeter(limit, limit.standing)}${leftOf(limit, limit.standing)}`;
+    return html`${usageMeter(limit, limit.standing)}${leftOf(limit, limit.standing)}`;
   }
   return limits.next_cursor === null ? none : html`<a href="/console/limits?kind=budget">All budgets</a>`;
 }
@@ -228,9 +228,9 @@ const qualityWords: Readonly<Record<string, string>> = {
 function forecastNote(
   projection: number,
   budget: LimitView | undefined,
-  forecast: CapacityView | Refused,
+  forecast: CapacityView | ApiFailure,
 ): Part {
-  if (forecast instanceof Refused) {
+  if (forecast instanceof ApiFailure) {
     return requirement(forecast);
   }
   if (budget !== undefined && projection > Number(budget.limit)) {
@@ -253,7 +253,7 @@ function nearestLimits(limits: readonly LimitView[], visit: ScreenVisit): Part {
   }
   return html`<ul class="rows">${nearest.map(
     (limit) =>
-      html`<li><div class="row-head"><span>${limitName(limit)}</span><span class="quiet">${limit.standing && leftOf(limit, limit.standing)}</span></div>${limit.standing && standingMeter(limit, limit.standing)}</li>`,
+      html`<li><div class="row-head"><span>${limitName(limit)}</span><span class="quiet">${limit.standing && leftOf(limit, limit.standing)}</span></div>${limit.standing && usageMeter(limit, limit.standing)}</li>`,
   )}</ul><p class="more"><a href="/console/limits">All limits</a></p>`;
 }
 

@@ -1,12 +1,12 @@
 /** Rules on models and actions: listed in the order they are looked at, written with a look at what they would change. */
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import {
   actionCard,
   askFirst,
   badge,
   card,
+  definitionList,
   empty,
-  facts,
   heading,
   linkButton,
   nextPage,
@@ -196,7 +196,7 @@ async function versions({ api, org, params, query }: ScreenVisit) {
       ...filterQuery(query),
     }),
   );
-  if (found instanceof Refused) {
+  if (found instanceof ApiFailure) {
     throw found;
   }
   return view(
@@ -205,7 +205,7 @@ async function versions({ api, org, params, query }: ScreenVisit) {
 ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
   card(
     `Version ${version}${deleted ? ', deleted' : ''}`,
-    facts([
+    definitionList([
       ['Changed', time(changed_at, org.timezone)],
       ['By', html`<code>${changed_by}</code>`],
       ['Effect', effectBadge(policy.effect)],

@@ -1,10 +1,10 @@
 /** What a rule that is being written would have said of the last runs, and what the rules in force say of one request. */
-import { type Listed, Refused } from '../api.ts';
-import { badge, card, facts, table } from '../components.ts';
+import { ApiFailure, type Listed } from '../api.ts';
+import { badge, card, definitionList, table } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { count, time, words } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, path } from '../html.ts';
+import { html, type Markup, path } from '../html.ts';
 import type { Screen, ScreenVisit } from '../screen.ts';
 import { effectBadge, type PolicyView } from './policy-words.ts';
 
@@ -33,9 +33,9 @@ interface Simulation {
 export async function simulated(
   { api, org, params }: ScreenVisit,
   rule: Record<string, unknown>,
-): Promise<Html | Refused> {
+): Promise<Markup | ApiFailure> {
   const inForce = await everyRule(api, org.path);
-  if (inForce instanceof Refused) {
+  if (inForce instanceof ApiFailure) {
     return inForce;
   }
   const others = inForce.filter(({ id }) => id !== params.policy_id).map(asDraft);
@@ -44,17 +44,19 @@ export async function simulated(
     runs: simulatedRuns,
   });
   // Faults are told of the whole draft; here they belong to the fields of one rule.
-  return answer instanceof Refused ? answer.within(`rules[${others.length}].`) : result(answer, org.timezone);
+  return answer instanceof ApiFailure
+    ? answer.within(`rules[${others.length}].`)
+    : result(answer, org.timezone);
 }
 
-async function everyRule(api: ScreenVisit['api'], orgPath: string): Promise<PolicyView[] | Refused> {
+async function everyRule(api: ScreenVisit['api'], orgPath: string): Promise<PolicyView[] | ApiFailure> {
   const rules: PolicyView[] = [];
   let cursor: string | null = null;
   do {
-    const page: Listed<PolicyView> | Refused = await api.tryGet<Listed<PolicyView>>(
+    const page: Listed<PolicyView> | ApiFailure = await api.tryGet<Listed<PolicyView>>(
       `${orgPath}/policies?limit=200${cursor === null ? '' : `&cursor=${cursor}`}`,
     );
-    if (page instanceof Refused) {
+    if (page instanceof ApiFailure) {
       return page;
     }
     rules.push(...page.data);
@@ -75,7 +77,7 @@ function asDraft({ effect, models, actions, expression, priority, reason, enable
   };
 }
 
-function result({ runs, changed, draft, changes }: Simulation, timezone: string): Html {
+function result({ runs, changed, draft, changes }: Simulation, timezone: string): Markup {
   if (runs === 0) {
     return card(
       'On past runs',
@@ -84,7 +86,7 @@ function result({ runs, changed, draft, changes }: Simulation, timezone: string)
   }
   return card(
     'On past runs',
-    html`${facts([
+    html`${definitionList([
       ['Runs looked at', count(runs)],
       ['Would be decided otherwise', count(changed)],
       ...Object.entries(draft).map(
@@ -147,7 +149,7 @@ const requestFields: readonly Field[] = [
 export const policyTrialScreens: readonly Screen[] = formScreens<Evaluation>({
   path: '/console/policies/try',
   title: 'Try a request',
-  intro: 'What the rules in force would say of it. Nothing is booked, and no approval is used.',
+  intro: 'What the rules in force would say of it. Nothing is posted, and no approval is used.',
   submit: 'What would happen?',
   back: '/console/policies',
   fields: () => requestFields,

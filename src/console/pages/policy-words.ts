@@ -1,7 +1,7 @@
 /** Rules as several pages show them. */
 import { badge, type Tone } from '../components.ts';
 import { words } from '../format.ts';
-import { type Html, html, type Part } from '../html.ts';
+import { html, type Markup, type Part } from '../html.ts';
 
 export interface PolicyView {
   readonly id: string;
@@ -18,7 +18,7 @@ export interface PolicyView {
 
 const tones: Readonly<Record<string, Tone>> = { block: 'bad', require_approval: 'warn', allow: 'good' };
 
-export function effectBadge(effect: string): Html {
+export function effectBadge(effect: string): Markup {
   return badge(words(effect), tones[effect] ?? 'plain');
 }
 

@@ -1,13 +1,13 @@
 /** Routing and evals: what each model costs against how it scores, with the bar drawn in; and which one would be chosen. */
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import { scatterChart } from '../charts/scatter.ts';
 import {
   askFirst,
   badge,
   card,
   cardOf,
+  definitionList,
   empty,
-  facts,
   heading,
   linkButton,
   nextPage,
@@ -18,7 +18,7 @@ import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, milliseconds, time, usd, words } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
 const listPath = '/console/routing';
@@ -112,7 +112,7 @@ export const routingScreens: readonly Screen[] = [
     fields: () => policyFields,
     async load({ api, org }) {
       const found = await api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`);
-      if (found instanceof Refused) {
+      if (found instanceof ApiFailure) {
         if (found.code !== 'not_found') {
           // Saving defaults would replace a policy that could not be read.
           throw found;
@@ -173,15 +173,15 @@ async function overview(visit: ScreenVisit) {
     to('try', 'Which model?'),
   ];
   const body = html`${heading('Routing and evals', actions, 'The cheapest, fastest or best model that is good enough, by your own evals.')}
-${policy instanceof Refused && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, to('policy', 'Write the policy', 'primary'))) : cardOf('Policy', policy, policyFacts)}
-${evals instanceof Refused ? '' : models instanceof Refused ? cardOf('Cost against score', models, () => '') : picture(evals.data, models.data, policy instanceof Refused ? undefined : policy)}
+${policy instanceof ApiFailure && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, to('policy', 'Write the policy', 'primary'))) : cardOf('Policy', policy, policyFacts)}
+${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost against score', models, () => '') : picture(evals.data, models.data, policy instanceof ApiFailure ? undefined : policy)}
 ${filterBar(listPath, filters, query)}
-${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof Refused ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
+${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
   return view('Routing and evals', body);
 }
 
-function policyFacts(policy: RoutingPolicyView): Html {
-  return facts([
+function policyFacts(policy: RoutingPolicyView): Markup {
+  return definitionList([
     ['Candidates', policy.candidates.map((name) => html`<code>${name}</code> `)],
     ['Suite', policy.suite],
     ['Bar', `${policy.min_score}, of at least ${count(policy.min_samples)} samples`],
@@ -191,7 +191,7 @@ function policyFacts(policy: RoutingPolicyView): Html {
   ]);
 }
 
-function noEvals(create: Part): Html {
+function noEvals(create: Part): Markup {
   return empty(
     'No eval results',
     html`Record a result by hand, or post them from your pipeline to <code>POST …/evals</code>.`,
@@ -254,7 +254,7 @@ function evalTable(
   evals: readonly EvalView[],
   visit: ScreenVisit,
   policy: RoutingPolicyView | undefined,
-): Html {
+): Markup {
   return table({
     caption: 'Eval results',
     rows: evals,

@@ -1,6 +1,6 @@
 /** Runs that follow from one another, as a tree. */
 import { milliseconds, usd } from '../format.ts';
-import { type Html, html, path } from '../html.ts';
+import { html, type Markup, path } from '../html.ts';
 
 export interface RunView {
   readonly id: string;
@@ -40,7 +40,7 @@ export interface RunView {
 }
 
 /** Those whose parent is not among them stand at the top. */
-export function runTree(runs: readonly RunView[], currentId: string): Html {
+export function runTree(runs: readonly RunView[], currentId: string): Markup {
   const known = new Set(runs.map(({ id }) => id));
   const children = new Map<string | null, RunView[]>();
   for (const run of runs) {
@@ -49,7 +49,7 @@ export function runTree(runs: readonly RunView[], currentId: string): Html {
     siblings.push(run);
     children.set(parent, siblings);
   }
-  const branch = (parent: string | null): Html[] =>
+  const branch = (parent: string | null): Markup[] =>
     (children.get(parent) ?? []).map((run) => {
       const below = branch(run.id);
       return html`<li>${node(run, run.id === currentId)}${below.length > 0 && html`<ul>${below}</ul>`}</li>`;
@@ -57,7 +57,7 @@ export function runTree(runs: readonly RunView[], currentId: string): Html {
   return html`<ul class="tree">${branch(null)}</ul>`;
 }
 
-function node(run: RunView, isCurrent: boolean): Html {
+function node(run: RunView, isCurrent: boolean): Markup {
   const name = html`<strong>${run.action ?? 'run'}</strong> ${run.model}`;
   return html`<div class="node${isCurrent && ' here'}">${isCurrent ? html`<span aria-current="true">${name}</span>` : html`<a href="${path`/console/runs/${run.id}`}">${name}</a>`}
 <span class="quiet">${usd(run.cost_usd ?? run.held_usd)}</span><span class="quiet">${milliseconds(run.latency_ms)}</span>${run.status !== 'succeeded' && html`<span class="quiet">${run.status}</span>`}</div>`;

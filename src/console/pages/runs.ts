@@ -1,10 +1,20 @@
 /** Runs: a list with filters, and one run with its chain. */
-import { type Listed, Refused } from '../api.ts';
-import { alert, badge, card, cardOf, empty, facts, heading, linkButton, type Tone } from '../components.ts';
+import { ApiFailure, type Listed } from '../api.ts';
+import {
+  alert,
+  badge,
+  card,
+  cardOf,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  type Tone,
+} from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, exactUsd, milliseconds, time, usd, words } from '../format.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
@@ -42,7 +52,7 @@ export const runScreens: readonly Screen[] = [
     path: `${runPath}/adjust`,
     title: 'Correct the cost of a run',
     intro:
-      'By a new entry in the ledger, which counts in the windows that the run counted in. What was booked stays.',
+      'By a new entry in the ledger, which counts in the windows that the run counted in. What was posted stays.',
     submit: 'Book the correction',
     back: runPath,
     fields: () => [
@@ -62,22 +72,22 @@ export const runScreens: readonly Screen[] = [
 
 async function list({ api, org, query }: ScreenVisit) {
   const found = await api.tryGet<Listed<RunView>>(link('/v1/runs', { ...filterQuery(query), limit: '50' }));
-  if (found instanceof Refused && found.code !== 'validation_failed') {
+  if (found instanceof ApiFailure && found.code !== 'validation_failed') {
     throw found;
   }
   const body =
-    found instanceof Refused
+    found instanceof ApiFailure
       ? alert('The filters are not valid.', found.fields)
       : rows(found, org.timezone, query);
   return view(
     'Runs',
     html`${heading('Runs', undefined, 'Calls to models, the latest first: what they were about and what they cost.')}
 ${filterBar(listPath, filters, query)}${card('Runs', body)}`,
-    found instanceof Refused ? found.status : 200,
+    found instanceof ApiFailure ? found.status : 200,
   );
 }
 
-function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams): Html {
+function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams): Markup {
   return listing({
     listed,
     path: listPath,
@@ -110,7 +120,7 @@ function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams)
 
 const tones: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', running: 'info' };
 
-function statusBadge(status: string): Html {
+function statusBadge(status: string): Markup {
   return badge(status, tones[status] ?? 'plain');
 }
 
@@ -122,7 +132,7 @@ const markWords: Readonly<Record<string, string>> = {
   flagged: 'flagged',
 };
 
-function marks(run: RunView): Html[] {
+function marks(run: RunView): Markup[] {
   return run.marks.map((mark) =>
     badge(markWords[mark] ?? words(mark), mark === 'backfill' ? 'plain' : 'warn'),
   );
@@ -140,8 +150,8 @@ async function one(visit: ScreenVisit) {
     run.cost_usd !== null &&
     linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Correct the cost' });
   const body = html`${heading(`Run of ${run.model}`, correct, html`<code>${run.id}</code>`)}
-${card('What it was', facts(about(run, org.timezone)))}
-${card('What it cost', facts(costs(run)))}
+${card('What it was', definitionList(about(run, org.timezone)))}
+${card('What it cost', definitionList(costs(run)))}
 ${cardOf('Its chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
   return view(`Run ${run.id}`, body);

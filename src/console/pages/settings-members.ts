@@ -17,7 +17,7 @@ import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { ago } from '../format.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, link, path } from '../html.ts';
+import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../screen.ts';
@@ -160,7 +160,7 @@ function memberColumns(visit: ScreenVisit): Column<MemberView>[] {
   ];
 }
 
-function actions({ id, name, status }: MemberView, visit: ScreenVisit): Html | false {
+function actions({ id, name, status }: MemberView, visit: ScreenVisit): Markup | false {
   const at = path`/console/settings/members/${id}`;
   return (
     status !== 'removed' &&

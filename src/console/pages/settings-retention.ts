@@ -1,6 +1,6 @@
 /** How long things are kept, and what was deleted because of it. */
-import { type Listed, Refused } from '../api.ts';
-import { badge, type Column, cardOf, empty, facts, heading, linkButton } from '../components.ts';
+import { ApiFailure, type Listed } from '../api.ts';
+import { badge, type Column, cardOf, definitionList, empty, heading, linkButton } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import { count, time } from '../format.ts';
@@ -86,13 +86,13 @@ async function overview(visit: ScreenVisit) {
   const page = view(
     'Retention',
     html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Change' }))}${settingsTabs('/retention')}
-${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html`, of: ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is tried again every ten minutes.</p>`}${facts(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
+${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html`, of: ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is tried again every ten minutes.</p>`}${definitionList(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
 ${cardOf('What was deleted', runs, (listed) => listing({ listed, path: here, query, none: empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.'), caption: 'What was deleted', columns: runColumns(org.timezone) }))}`,
   );
   // A hold or a failure keeps a deletion unfinished for as long as it lasts.
-  const isStopped = policy instanceof Refused || policy.legal_hold || policy.failing_since !== null;
+  const isStopped = policy instanceof ApiFailure || policy.legal_hold || policy.failing_since !== null;
   const goesOn =
-    !isStopped && !(runs instanceof Refused) && runs.data.some(({ finished_at }) => finished_at === null);
+    !isStopped && !(runs instanceof ApiFailure) && runs.data.some(({ finished_at }) => finished_at === null);
   return { ...page, goesOn };
 }
 

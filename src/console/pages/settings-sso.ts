@@ -1,9 +1,19 @@
 /** Signing in with what the company has: OIDC or SAML. */
-import { Refused } from '../api.ts';
-import { askFirst, badge, card, empty, facts, heading, linkButton, notice, panel } from '../components.ts';
+import { ApiFailure } from '../api.ts';
+import {
+  askFirst,
+  badge,
+  card,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  notice,
+  panel,
+} from '../components.ts';
 import { actionScreen, formScreens } from '../editing.ts';
 import type { Field, Values } from '../forms.ts';
-import { type Html, html, type Part } from '../html.ts';
+import { html, type Markup, type Part } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
@@ -147,7 +157,7 @@ function unquoted(text: string): string {
 
 async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promise<Values> {
   const found = await api.tryGet<SsoView>(`${org.path}/sso`);
-  if (found instanceof Refused) {
+  if (found instanceof ApiFailure) {
     if (found.code !== 'not_found') {
       throw found;
     }
@@ -173,11 +183,11 @@ async function overview(visit: ScreenVisit) {
   return view(
     'Single sign-on',
     html`${heading('Single sign-on', undefined, 'People sign in with the identity provider of your company.')}${settingsTabs('/sso')}
-${found instanceof Refused ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
+${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
   );
 }
 
-function none(visit: ScreenVisit): Html {
+function none(visit: ScreenVisit): Markup {
   return empty(
     'Not set up',
     'Until then people sign in with a key, or by a link from an invitation.',
@@ -202,7 +212,7 @@ function connection(sso: SsoView, visit: ScreenVisit): Part {
   return html`${card(
     sso.kind === 'oidc' ? 'OIDC' : 'SAML 2.0',
     html`<p>${badge(sso.required ? 'required' : 'optional', sso.required ? 'good' : 'plain')} ${sso.required ? 'Nobody signs in to the console any other way.' : 'Keys and invitations open a session too.'}</p>
-${facts([
+${definitionList([
   ['Identity provider', address(sso.issuer ?? sso.idp_entity_id)],
   ['Client', sso.client_id ?? '–'],
   [
@@ -216,5 +226,5 @@ ${facts([
   ['New people', sso.just_in_time ? 'become members by signing in' : 'have to be invited'],
 ])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Change' })}${askFirst(visit, { path: `${here}/remove`, label: 'Remove' }, 'Nobody can sign in by SSO from now on. Members stay.')}</div>`,
   )}
-${card('For your identity provider', facts([['Where people sign in', address(sso.login_url)], ...ours]))}`;
+${card('For your identity provider', definitionList([['Where people sign in', address(sso.login_url)], ...ours]))}`;
 }

@@ -15,7 +15,7 @@ import {
 import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import { time, words } from '../format.ts';
-import { type Html, html, link, path } from '../html.ts';
+import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
@@ -117,7 +117,7 @@ ${cardOf('What was done under them', accesses, (listed) => listing({ listed, pat
   );
 }
 
-function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Html {
+function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
   const { timezone } = visit.org;
   return table({
     caption: 'Grants',
@@ -136,7 +136,7 @@ function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Html {
   });
 }
 
-function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Html | false {
+function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup | false {
   const at = path`/console/settings/support/grants/${id}`;
   if (status === 'pending') {
     return html`<div class="actions">${actionButton(visit, { path: `${at}/approve`, label: 'Approve', tone: 'primary', about: reason })}${actionButton(visit, { path: `${at}/deny`, label: 'Deny', about: reason })}</div>`;

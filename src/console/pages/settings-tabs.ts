@@ -1,5 +1,5 @@
 /** What the pages of the settings have in common: their place in the menu, and the way from one to the next. */
-import { type Html, html } from '../html.ts';
+import { html, type Markup } from '../html.ts';
 
 export const settingsPath = '/console/settings';
 
@@ -13,6 +13,6 @@ const tabs = [
   ['/deprecations', 'Deprecations'],
 ] as const;
 
-export function settingsTabs(current: (typeof tabs)[number][0]): Html {
+export function settingsTabs(current: (typeof tabs)[number][0]): Markup {
   return html`<nav class="tabs" aria-label="Settings">${tabs.map(([path, title]) => html`<a href="${settingsPath}${path}"${path === current && html` aria-current="page"`}>${title}</a>`)}</nav>`;
 }

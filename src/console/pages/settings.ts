@@ -1,9 +1,9 @@
 /** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
 import type { Listed } from '../api.ts';
-import { badge, cardOf, facts, heading, linkButton, table } from '../components.ts';
+import { badge, cardOf, definitionList, heading, linkButton, table } from '../components.ts';
 import { formScreens } from '../editing.ts';
 import { count, day, inUnit, seconds } from '../format.ts';
-import { type Html, html, type Part } from '../html.ts';
+import { html, type Markup, type Part } from '../html.ts';
 import { scopeName } from '../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
@@ -125,8 +125,8 @@ ${cardOf('Rates and quotas', rates, ({ data, read_rpm }) => html`${readLimit(rea
   );
 }
 
-function organization({ id, name, slug, timezone, created_at }: OrgView, visit: ScreenVisit): Html {
-  return html`${facts([
+function organization({ id, name, slug, timezone, created_at }: OrgView, visit: ScreenVisit): Markup {
+  return html`${definitionList([
     ['Name', name],
     ['Id', html`<code>${id}</code>`],
     ['Short name', html`<code>${slug}</code>`],
@@ -135,18 +135,18 @@ function organization({ id, name, slug, timezone, created_at }: OrgView, visit: 
   ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Change name or time zone' })}</p>`;
 }
 
-function addresses({ cidrs }: AllowListView, visit: ScreenVisit): Html {
+function addresses({ cidrs }: AllowListView, visit: ScreenVisit): Markup {
   return html`<p>${cidrs.length === 0 ? html`${badge('any address')} Keys and sessions work from everywhere.` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
 <p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Change the list' })}</p>`;
 }
 
-function home({ home_region, residency_mode }: OrgView): Html {
+function home({ home_region, residency_mode }: OrgView): Markup {
   return home_region === null
     ? html`<p>${badge('everywhere')} No region is named for it, so each one serves it.</p>`
     : html`<p>${badge(home_region, 'info')} Its data are kept there. What arrives in another region is ${residency_mode === 'strict' ? 'refused' : 'sent there'}.</p>`;
 }
 
-function readLimit(readRpm: number | null): Html {
+function readLimit(readRpm: number | null): Markup {
   return html`<p>${readRpm === null ? 'Any number of reads.' : `${count(readRpm)} reads in a minute, by all keys and people together.`} <span class="quiet">Operators of the service set this and what follows.</span></p>`;
 }
 
@@ -171,7 +171,7 @@ function planFacts({ plan }: OrgPlanView): Part {
   const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));
   return plan === null
     ? html`<p class="quiet">On no plan: runs and tokens are not limited by one.</p>`
-    : facts([
+    : definitionList([
         ['Plan', plan.name],
         ['Runs a month', upTo(plan.monthly_runs)],
         ['Tokens a month', upTo(plan.monthly_tokens)],

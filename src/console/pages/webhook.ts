@@ -1,13 +1,13 @@
 /** One webhook: its deliveries, its signing, and what can be done with it. */
-import { type Listed, Refused } from '../api.ts';
+import { ApiFailure, type Listed } from '../api.ts';
 import {
   actionButton,
   askFirst,
   badge,
   card,
   cardOf,
+  definitionList,
   empty,
-  facts,
   heading,
   linkButton,
   nextPage,
@@ -19,7 +19,7 @@ import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { count, milliseconds, time, words } from '../format.ts';
 import { localTime } from '../forms.ts';
-import { type Html, html, link, type Part, path } from '../html.ts';
+import { html, link, type Markup, type Part, path } from '../html.ts';
 import { pathOf } from '../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import { type SubscriptionView, signingBadge, subscriptionFields, subscriptionStatus } from './webhooks.ts';
@@ -168,16 +168,16 @@ const roundsMax = 20;
  * The API takes so many at a time and says where to go on. What is in line already stays there if it is refused half way, or
  * if nobody waits for it any more.
  */
-async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivered | Refused> {
+async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivered | ApiFailure> {
   let redelivering = 0;
   let cursor: string | null = null;
   for (let round = 0; round === 0 || (cursor !== null && round < roundsMax); round += 1) {
-    const answer: Redelivered | Refused = await visit.api.send<Redelivered>(
+    const answer: Redelivered | ApiFailure = await visit.api.send<Redelivered>(
       'POST',
       apiPath(visit, '/redeliver'),
       { ...body, ...(cursor !== null && { cursor }) },
     );
-    if (answer instanceof Refused) {
+    if (answer instanceof ApiFailure) {
       return answer;
     }
     redelivering += answer.redelivering;
@@ -204,7 +204,7 @@ async function one(visit: ScreenVisit) {
   // What is tried again in an hour is not worth watching.
   const isMoving =
     query.get('state') === 'waiting' &&
-    !(deliveries instanceof Refused) &&
+    !(deliveries instanceof ApiFailure) &&
     deliveries.data.some(
       ({ next_attempt_at }) => next_attempt_at !== null && Date.parse(next_attempt_at) < soonMs,
     );
@@ -213,7 +213,7 @@ async function one(visit: ScreenVisit) {
     html`${heading('Webhook', buttons(sub, here, visit), sub.url)}
 ${card(
   'About it',
-  facts([
+  definitionList([
     ['Status', subscriptionStatus(sub)],
     ['Events', sub.events.map((event) => html`<code>${event}</code> `)],
     ['Description', sub.description ?? '–'],
@@ -228,7 +228,7 @@ ${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data,
   return { ...page, goesOn: sub.status === 'active' && isMoving };
 }
 
-function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Html {
+function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Markup {
   return html`${actionButton(visit, { path: `${here}/test`, label: 'Send a test' })}
 ${linkButton(visit, { path: `${here}/redeliver`, label: 'Deliver again' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
@@ -240,7 +240,7 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
   const { timezone } = visit.org;
   const isOwn = signing.event_version === 2;
   const isOverlapping = signing.overlap_ends_at !== null;
-  return html`${facts([
+  return html`${definitionList([
     ['Signed with', signingBadge(sub)],
     ['Fingerprint', signing.fingerprint === null ? '–' : html`<code>${signing.fingerprint}</code>`],
     ['Made', time(signing.created_at, timezone)],

@@ -4,7 +4,7 @@ import { badge, card, empty, heading, linkButton, type Tone } from '../component
 import { formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
 import type { Field } from '../forms.ts';
-import { type Html, html, link, path } from '../html.ts';
+import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';
 
@@ -56,11 +56,11 @@ export const webhookScreens: readonly Screen[] = [
 
 const tones: Readonly<Record<string, Tone>> = { active: 'good', paused: 'warn', disabled: 'bad' };
 
-export function subscriptionStatus({ status, disabled_reason }: SubscriptionView): Html {
+export function subscriptionStatus({ status, disabled_reason }: SubscriptionView): Markup {
   return badge(disabled_reason === null ? status : `${status}: ${disabled_reason}`, tones[status] ?? 'plain');
 }
 
-export function signingBadge({ event_version }: SubscriptionView): Html {
+export function signingBadge({ event_version }: SubscriptionView): Markup {
   return event_version === 2
     ? badge('own secret (v2)', 'good')
     : badge('org secret (v1, deprecated)', 'warn');

@@ -6,29 +6,29 @@ import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { extendedTo } from '../holds/take-hold.ts';
 import { findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import type { DurableHolds } from './durable-holds.ts';
-import type { MemoryBooks } from './ledger-states.ts';
-import type { EndsInDoubt } from './unresolved-hold-ends.ts';
+import type { LedgerStates } from './ledger-states.ts';
+import type { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
-export interface EmbeddedEndsParts {
+export interface EmbeddedHoldEndsDependencies {
   readonly db: Database;
-  readonly books: MemoryBooks;
+  readonly states: LedgerStates;
   readonly durable: DurableHolds;
-  readonly doubts: EndsInDoubt;
+  readonly doubts: UnresolvedHoldEnds;
   now(): number;
 }
 
 const expiriesPerBatch = 1_000;
 
-export class EmbeddedEnds {
-  readonly #parts: EmbeddedEndsParts;
+export class EmbeddedHoldEnds {
+  readonly #parts: EmbeddedHoldEndsDependencies;
 
-  constructor(parts: EmbeddedEndsParts) {
+  constructor(parts: EmbeddedHoldEndsDependencies) {
     this.#parts = parts;
   }
 
   async void(orgId: string, holdId: string): Promise<HoldChange> {
-    const book = await this.#parts.books.open(orgId);
-    const open = book.holds.get(holdId);
+    const orgState = await this.#parts.states.open(orgId);
+    const open = orgState.holds.get(holdId);
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
@@ -55,7 +55,7 @@ export class EmbeddedEnds {
         setEnding(ending, false);
         ending = holds.filter(
           (open) =>
-            this.#parts.books.isOpen(open) &&
+            this.#parts.states.isOpen(open) &&
             !open.ending &&
             (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
         );
@@ -80,7 +80,7 @@ export class EmbeddedEnds {
   #ended(ending: readonly OpenHold[]): Hold[] {
     const holds = ending.map(({ hold }) => hold);
     for (const open of ending) {
-      this.#parts.books.release(open);
+      this.#parts.states.release(open);
     }
     this.#parts.durable.remove(ending);
     return holds;
@@ -102,8 +102,8 @@ export class EmbeddedEnds {
   }
 
   async extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
-    const book = await this.#parts.books.open(orgId);
-    const open = book.holds.get(holdId);
+    const orgState = await this.#parts.states.open(orgId);
+    const open = orgState.holds.get(holdId);
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
@@ -113,23 +113,23 @@ export class EmbeddedEnds {
     }
     const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#parts.now(), seconds) };
     this.#parts.durable.replace(open, hold);
-    this.#parts.books.prolong(open, hold);
+    this.#parts.states.prolong(open, hold);
     return { kind: 'changed', hold };
   }
 
   async expireDue(): Promise<boolean> {
     const nowMs = this.#parts.now();
-    const due = this.#parts.books.expiries.takeDue(nowMs, expiriesPerBatch);
+    const due = this.#parts.states.expiries.takeDue(nowMs, expiriesPerBatch);
     const expired: OpenHold[] = [];
     try {
       for (const open of due) {
-        await this.#parts.books.open(open.hold.orgId);
-        if (this.#parts.books.isOpen(open)) {
+        await this.#parts.states.open(open.hold.orgId);
+        if (this.#parts.states.isOpen(open)) {
           if (open.hold.expiresAtMs <= nowMs) {
             expired.push(open);
           } else {
             // It was put back, and prolonged since.
-            this.#parts.books.expiries.add(open);
+            this.#parts.states.expiries.add(open);
           }
         }
       }
@@ -137,11 +137,11 @@ export class EmbeddedEnds {
         await this.#end(expired, 'expired', nowMs);
       }
     } catch (error) {
-      this.#parts.books.expiries.putBack(due, nowMs);
+      this.#parts.states.expiries.putBack(due, nowMs);
       throw error;
     }
-    this.#parts.books.expiries.putBack(
-      expired.filter((open) => this.#parts.books.isOpen(open)),
+    this.#parts.states.expiries.putBack(
+      expired.filter((open) => this.#parts.states.isOpen(open)),
       nowMs,
     );
     return due.length === expiriesPerBatch;

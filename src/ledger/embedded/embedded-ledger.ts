@@ -1,13 +1,13 @@
 /**
  * The ledger of the embedded engine: one process owns the database, so the books of its orgs can live in memory. A
- * decision asks nobody; its hold is durable in a log before it is told. Bookings wait for each other and share a
+ * decision asks nobody; its hold is durable in a log before it is told. Posting wait for each other and share a
  * transaction.
  *
- * A counter is what the database says plus what happened since, and "since" must leave no gap: a booking is counted in
+ * A counter is what the database says plus what happened since, and "since" must leave no gap: a posting is counted in
  * memory as soon as its commit is known, before any statement that was sent after it can be answered, because PGlite
  * has one connection and callers take turns.
  */
-import { admit, meetingOf } from '../../kernel/admission.ts';
+import { admit, applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
@@ -15,23 +15,30 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
-import type { Held, HoldChange, HoldQuery, HoldRequest, HoldResult, Look } from '../holds/hold-request.ts';
+import type {
+  AdmissionPreview,
+  Held,
+  HoldChange,
+  HoldQuery,
+  HoldRequest,
+  HoldResult,
+} from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
-import { adopted, denialFor, holdFor, keyName } from '../holds/take-hold.ts';
-import type { Decided, Ledger } from '../ledger.ts';
-import { nobody, ownCounters, type Standing, standingOf } from '../limits/limit-usage.ts';
+import { denialFor, importHold, keyName, takeHold } from '../holds/take-hold.ts';
+import type { DecidedHold, Ledger } from '../ledger.ts';
+import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
-import type { BookingGroup, GroupResult } from '../posting.ts';
+import type { GroupResult, PostingGroup } from '../posting.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
 import { DurableHolds } from './durable-holds.ts';
-import { EmbeddedEnds } from './embedded-hold-ends.ts';
-import { EmbeddedBookings } from './embedded-postings.ts';
+import { EmbeddedHoldEnds } from './embedded-hold-ends.ts';
+import { EmbeddedPostings } from './embedded-postings.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
-import { MemoryBooks } from './ledger-states.ts';
+import { LedgerStates } from './ledger-states.ts';
 import { restoreHolds } from './restored-holds.ts';
-import { EndsInDoubt } from './unresolved-hold-ends.ts';
+import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
 export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
@@ -45,11 +52,11 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: EmbeddedLedgerOptions<Run>;
-  readonly #books: MemoryBooks;
+  readonly #states: LedgerStates;
   readonly #durable: DurableHolds;
-  readonly #doubts = new EndsInDoubt();
-  readonly #bookings: EmbeddedBookings<Run>;
-  readonly #ends: EmbeddedEnds;
+  readonly #doubts = new UnresolvedHoldEnds();
+  readonly #postings: EmbeddedPostings<Run>;
+  readonly #ends: EmbeddedHoldEnds;
   /** Idempotency keys in use, or whose hold is not durable yet: neither the response nor a replay may be sent. */
   readonly #keysInFlight = new Map<string, Promise<void>>();
   readonly #warming = new Map<string, Promise<void>>();
@@ -84,21 +91,21 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#options = options;
     this.#nowMs = floorMs;
     const now = () => this.#now();
-    const books = new MemoryBooks({
+    const states = new LedgerStates({
       orgLimits: options.orgLimits ?? createOrgLimits(options.db),
       restored,
       now,
     });
-    this.#books = books;
+    this.#states = states;
     this.#durable = new DurableHolds(holdLog, (lost, error) => {
       options.log.error({ err: error }, 'holds could not be made durable');
       for (const open of lost) {
-        books.release(open);
+        states.release(open);
       }
     });
-    const shared = { books, durable: this.#durable, doubts: this.#doubts, now };
-    this.#bookings = new EmbeddedBookings({ ...options, ...shared });
-    this.#ends = new EmbeddedEnds({ db: options.db, ...shared });
+    const shared = { states, durable: this.#durable, doubts: this.#doubts, now };
+    this.#postings = new EmbeddedPostings({ ...options, ...shared });
+    this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
   }
 
   /** Never behind what it was, in this life of the process and those before. */
@@ -138,7 +145,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   /** Memory first: a hold leaves it after its end, and with that its key, is in the database. */
   async #replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
-    const open = this.#books.heldUnder(keyName(orgId, key.digest));
+    const open = this.#states.heldUnder(keyName(orgId, key.digest));
     if (open !== undefined) {
       return replayOf(open.idempotency, key);
     }
@@ -162,18 +169,21 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return result;
   }
 
-  async look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]> {
+  async previewDenials(
+    orgId: string,
+    previews: readonly AdmissionPreview[],
+  ): Promise<(Denial | undefined)[]> {
     for (;;) {
       this.#requireDatabase();
-      const book = await this.#books.open(orgId);
+      const orgState = await this.#states.open(orgId);
       const nowMs = this.#now();
-      const missing = looks.flatMap(({ scope, surface }) =>
-        book.missing(meetingOf(book.limits, scope, nowMs, surface).counters, scope),
+      const missing = previews.flatMap(({ scope, surface }) =>
+        orgState.missing(applicableCounters(orgState.limits, scope, nowMs, surface).counters, scope),
       );
       if (missing.length === 0) {
-        return looks.map((one) => denialFor(book, one, nowMs));
+        return previews.map((one) => denialFor(orgState, one, nowMs));
       }
-      await addCounters(this.#options.db, book, missing);
+      await addCounters(this.#options.db, orgState, missing);
     }
   }
 
@@ -184,35 +194,45 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+  decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
     // The database may know the key.
     return request.key === undefined ? this.#decide(request) : undefined;
   }
 
-  #decide(request: HoldRequest): Decided | Exclude<HoldResult, Held> | undefined {
+  #decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
     this.#requireDatabase();
-    const book = this.#books.fresh(request.orgId);
-    if (book === undefined) {
+    const orgState = this.#states.fresh(request.orgId);
+    if (orgState === undefined) {
       return undefined;
     }
     const { scope, amounts, surface } = request;
     const nowMs = this.#now();
     const charge = { scope, amounts, depth: null, atMs: nowMs };
-    const meeting = meetingOf(book.limits, scope, nowMs, surface);
-    const met = meeting.counters;
-    if (book.missing(met, scope).length > 0) {
+    const applicable = applicableCounters(orgState.limits, scope, nowMs, surface);
+    const windows = applicable.counters;
+    if (orgState.missing(windows, scope).length > 0) {
       return undefined;
     }
-    const admission = admit(book.counters, { limits: book.limits, charge, met, preFlight: true });
+    const admission = admit(orgState.counters, {
+      limits: orgState.limits,
+      charge,
+      windows,
+      preFlight: true,
+    });
     if (admission.kind === 'denied') {
       return admission;
     }
-    if (this.#books.openHolds >= this.#options.holdsMax) {
+    if (this.#states.openHolds >= this.#options.holdsMax) {
       throw new DatabaseUnavailable('too many holds are open');
     }
-    const held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
-    const open = book.keep(held.hold);
-    this.#books.remember(open);
+    const held = takeHold(this.#options.ids, orgState, {
+      request,
+      charge,
+      applicable,
+      admission,
+    });
+    const open = orgState.keep(held.hold);
+    this.#states.remember(open);
     return { held, durable: this.#durable.addSoon(open) };
   }
 
@@ -229,18 +249,18 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async #read({ orgId, scope, surface }: HoldRequest): Promise<void> {
-    const book = await this.#books.open(orgId);
-    const { counters } = meetingOf(book.limits, scope, this.#now(), surface);
-    await addCounters(this.#options.db, book, book.missing(counters, scope));
+    const orgState = await this.#states.open(orgId);
+    const { counters } = applicableCounters(orgState.limits, scope, this.#now(), surface);
+    await addCounters(this.#options.db, orgState, orgState.missing(counters, scope));
   }
 
-  async adopt(given: Hold): Promise<void> {
+  async importHold(given: Hold): Promise<void> {
     const { orgId, idempotency: key } = given;
     if (key === null) {
       return this.#adopt(given);
     }
     return this.#oneAtATime(orgId, key.digest, async () => {
-      const open = this.#books.heldUnder(keyName(orgId, key.digest));
+      const open = this.#states.heldUnder(keyName(orgId, key.digest));
       const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
       // A key that was used before stays with the decision that it was used for.
       await this.#adopt(open === undefined && stored === undefined ? given : { ...given, idempotency: null });
@@ -248,20 +268,20 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async #adopt(given: Hold): Promise<void> {
-    const book = await this.#books.open(given.orgId);
+    const orgState = await this.#states.open(given.orgId);
     const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
-    const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
-    await addCounters(this.#options.db, book, book.missing(meeting.counters, given.scope));
-    if (ended.length > 0 || book.holds.has(given.id)) {
+    const applicable = applicableCounters(orgState.limits, given.scope, given.admittedAtMs, given.surface);
+    await addCounters(this.#options.db, orgState, orgState.missing(applicable.counters, given.scope));
+    if (ended.length > 0 || orgState.holds.has(given.id)) {
       return;
     }
-    const open = adopted(book, given, meeting);
-    this.#books.remember(open);
+    const open = importHold(orgState, given, applicable);
+    this.#states.remember(open);
     await this.#durable.addSoon(open);
   }
 
-  book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
-    return this.#bookings.add(group);
+  post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
+    return this.#postings.add(group);
   }
 
   void(orgId: string, holdId: string): Promise<HoldChange> {
@@ -277,9 +297,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async holds(orgId: string, { limit, after, newestFirst = false }: HoldQuery): Promise<Hold[]> {
-    const book = await this.#books.open(orgId);
+    const orgState = await this.#states.open(orgId);
     const precedes = (id: string, other: string) => (newestFirst ? id > other : id < other);
-    return [...book.holds.values()]
+    return [...orgState.holds.values()]
       .map(({ hold }) => hold)
       .filter(({ id }) => after === undefined || precedes(after, id))
       .sort((a, b) => (precedes(a.id, b.id) ? -1 : 1))
@@ -287,28 +307,28 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
-    return (await this.#books.open(orgId)).holds.get(holdId)?.hold;
+    return (await this.#states.open(orgId)).holds.get(holdId)?.hold;
   }
 
-  async standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]> {
-    const book = await this.#books.open(orgId);
-    const counters = ownCounters(book.limits, limitIds, this.#now());
-    await addCounters(this.#options.db, book, book.missing(counters, nobody));
+  async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
+    const orgState = await this.#states.open(orgId);
+    const counters = ownCounters(orgState.limits, limitIds, this.#now());
+    await addCounters(this.#options.db, orgState, orgState.missing(counters, emptyScope));
     return counters.flatMap((one) => {
-      const counter = book.counters.get(one.key);
-      return counter === undefined ? [] : [standingOf(one, counter)];
+      const counter = orgState.counters.get(one.key);
+      return counter === undefined ? [] : [limitUsageOf(one, counter)];
     });
   }
 
   async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {
-    const book = await this.#books.open(orgId);
-    // Inside a turn no booking is half done: those before are concluded, those after have not begun.
+    const orgState = await this.#states.open(orgId);
+    // Inside a turn no posting is half done: those before are concluded, those after have not begun.
     return this.#options.db.transaction(async (tx) => {
       const result = (await read(tx)) as Result;
       return {
         result,
-        counters: [...book.counters].map(([key, { settled, held }]) => ({ key, settled, held })),
-        holds: [...book.holds.values()].map(({ hold }) => hold),
+        counters: [...orgState.counters].map(([key, { settled, held }]) => ({ key, settled, held })),
+        holds: [...orgState.holds.values()].map(({ hold }) => hold),
       };
     });
   }
@@ -318,20 +338,20 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     renaming: Renaming,
     change: (tx: Transaction) => Promise<void>,
   ): Promise<void> {
-    const book = await this.#books.open(orgId);
+    const orgState = await this.#states.open(orgId);
     await this.#options.db.transaction(change);
     // As soon as the commit is known, and without a pause: nobody decides under the old name in between.
     const renamed: OpenHold[] = [];
-    for (const open of book.holds.values()) {
+    for (const open of orgState.holds.values()) {
       const hold = renamedHold(open.hold, renaming);
       if (hold !== undefined) {
-        this.#books.prolong(open, hold);
+        this.#states.prolong(open, hold);
         renamed.push(open);
       }
     }
-    for (const key of book.counters.keys()) {
+    for (const key of orgState.counters.keys()) {
       if (isCounterOf(key, renaming.from)) {
-        book.counters.delete(key);
+        orgState.counters.delete(key);
       }
     }
     if (renamed.length > 0) {
@@ -340,24 +360,24 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   /** What memory can do without, because the database knows it. */
-  async tidy(): Promise<boolean> {
-    for (const book of this.#books.all()) {
-      book.prune(this.#now());
+  async evictCounters(): Promise<boolean> {
+    for (const orgState of this.#states.all()) {
+      orgState.prune(this.#now());
     }
     return false;
   }
 
   stats() {
     return {
-      openHolds: this.#books.openHolds,
-      oldestHoldMs: this.#books.expiries.oldestMs(this.#now()),
-      waiting: this.#bookings.waiting,
+      openHolds: this.#states.openHolds,
+      oldestHoldMs: this.#states.expiries.oldestMs(this.#now()),
+      waiting: this.#postings.waiting,
     };
   }
 
   async close(): Promise<void> {
     this.#doubts.close();
-    await this.#bookings.idle();
+    await this.#postings.idle();
     await this.#durable.close();
   }
 }

@@ -1,43 +1,43 @@
 /**
- * Bookings of the embedded engine: those that wait for each other share a transaction. What they took is concluded in
+ * Posting of the embedded engine: those that wait for each other share a transaction. What they took is concluded in
  * memory as soon as its commit is known, undone where it was rolled back, and held where nobody knows.
  */
-import { conclude } from '../../kernel/settlement.ts';
+import { commitSettlement } from '../../kernel/settlement.ts';
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Book, OpenHold } from '../holds/org-ledger-state.ts';
-import type { BookingGroup, GroupResult } from '../posting.ts';
+import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
+import type { GroupResult, PostingGroup } from '../posting.ts';
 import { advanceClock } from '../postings/ledger-writes.ts';
 import {
   addCounters,
   type Batch,
   type BatchDependencies,
-  type BookAlerts,
   decideBatch,
   markAllAlerted,
+  type OrgAlerts,
   writeBatch,
 } from '../postings/posting-batch.ts';
-import { BookingQueue, type WaitingGroup } from '../postings/posting-queue.ts';
-import { type Prepared, undoAll } from '../postings/uncommitted-posting.ts';
+import { PostingQueue, type WaitingGroup } from '../postings/posting-queue.ts';
+import { rollBackAll, type UncommittedPosting } from '../postings/uncommitted-posting.ts';
 import type { DurableHolds } from './durable-holds.ts';
 import { HoldsNotDurable } from './hold-log.ts';
-import type { MemoryBooks } from './ledger-states.ts';
-import { EndInDoubt, type EndsInDoubt } from './unresolved-hold-ends.ts';
+import type { LedgerStates } from './ledger-states.ts';
+import { UnresolvedHoldEnd, type UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
-export interface EmbeddedBookingsParts<Run> extends BatchDependencies<Run> {
+export interface EmbeddedPostingsDependencies<Run> extends BatchDependencies<Run> {
   readonly db: Database;
   readonly log: Log;
-  readonly books: MemoryBooks;
+  readonly states: LedgerStates;
   readonly durable: DurableHolds;
-  readonly doubts: EndsInDoubt;
+  readonly doubts: UnresolvedHoldEnds;
   now(): number;
 }
 
-export class EmbeddedBookings<Run> {
-  readonly #parts: EmbeddedBookingsParts<Run>;
-  readonly #queue = new BookingQueue<Run>((waiting) => this.#bookBatch(waiting));
+export class EmbeddedPostings<Run> {
+  readonly #parts: EmbeddedPostingsDependencies<Run>;
+  readonly #queue = new PostingQueue<Run>((waiting) => this.#bookBatch(waiting));
 
-  constructor(parts: EmbeddedBookingsParts<Run>) {
+  constructor(parts: EmbeddedPostingsDependencies<Run>) {
     this.#parts = parts;
   }
 
@@ -45,7 +45,7 @@ export class EmbeddedBookings<Run> {
     return this.#queue.size;
   }
 
-  add(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
+  add(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
     return this.#queue.add(group);
   }
 
@@ -54,22 +54,22 @@ export class EmbeddedBookings<Run> {
   }
 
   async #bookBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
-    const { db, books, durable, doubts } = this.#parts;
+    const { db, states, durable, doubts } = this.#parts;
     const groups = waiting.map(({ group }) => group);
     const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
     let batch: Batch<Run> | undefined;
-    let alerts: BookAlerts[] = [];
+    let alerts: OrgAlerts[] = [];
     try {
-      await Promise.all(orgIds.map((orgId) => books.open(orgId)));
+      await Promise.all(orgIds.map((orgId) => states.open(orgId)));
       const nowMs = this.#parts.now();
       await db.transaction(async (tx) => {
-        doubts.refuse(groups.flatMap(({ bookings }) => bookings.map(({ decisionId }) => decisionId)));
+        doubts.refuse(groups.flatMap(({ postings }) => postings.map(({ decisionId }) => decisionId)));
         batch = await decideBatch(tx, this.#parts, {
           groups,
           nowMs,
-          bookOf: (orgId) => books.get(orgId) as Book,
-          makeCounters: async (book, missing) => {
-            await addCounters(tx, book, missing);
+          bookOf: (orgId) => states.get(orgId) as OrgLedgerState,
+          makeCounters: async (orgState, missing) => {
+            await addCounters(tx, orgState, missing);
           },
         });
         [alerts] = await Promise.all([
@@ -89,7 +89,7 @@ export class EmbeddedBookings<Run> {
     this.#conclude(batch?.prepared ?? []);
     markAllAlerted(alerts);
     for (const open of batch?.newHolds ?? []) {
-      books.remember(open);
+      states.remember(open);
     }
     // The next batch goes to the database first: answering these takes as long as writing those does.
     setImmediate(() => {
@@ -99,15 +99,18 @@ export class EmbeddedBookings<Run> {
     });
   }
 
-  #conclude(prepared: readonly Prepared<Run>[]): void {
+  #conclude(prepared: readonly UncommittedPosting<Run>[]): void {
     const ended: OpenHold[] = [];
-    for (const { book, booked, ends } of prepared) {
-      if (booked.charged !== null) {
+    for (const { orgState, posted, ends } of prepared) {
+      if (posted.charged !== null) {
         // The hold as it is: while its end was in doubt it may have come to take a counter more, or another.
-        conclude(book.counters, ends === null ? booked.charged : { ...booked.charged, taken: ends.hold });
+        commitSettlement(
+          orgState.counters,
+          ends === null ? posted.charged : { ...posted.charged, reservation: ends.hold },
+        );
       }
       if (ends !== null) {
-        this.#parts.books.drop(ends);
+        this.#parts.states.drop(ends);
         ended.push(ends);
       }
     }
@@ -123,7 +126,7 @@ export class EmbeddedBookings<Run> {
       void this.#resolveLater(batch.prepared);
     } else {
       this.#parts.durable.remove(batch.newHolds);
-      undoAll(batch.prepared);
+      rollBackAll(batch.prepared);
     }
   }
 
@@ -140,10 +143,10 @@ export class EmbeddedBookings<Run> {
     }
   }
 
-  /** The answer to COMMIT was lost. Each booking is held until its entry, or that it has none, can be read. */
-  async #resolveLater(prepared: readonly Prepared<Run>[]): Promise<void> {
-    const doubtful = prepared.flatMap(({ ends: open, booked: { booking, hold } }) =>
-      open !== null ? open.hold.id : booking.kind === 'open' && hold !== null ? hold.id : [],
+  /** The answer to COMMIT was lost. Each posting is held until its entry, or that it has none, can be read. */
+  async #resolveLater(prepared: readonly UncommittedPosting<Run>[]): Promise<void> {
+    const doubtful = prepared.flatMap(({ ends: open, posted: { posting, hold } }) =>
+      open !== null ? open.hold.id : posting.kind === 'open' && hold !== null ? hold.id : [],
     );
     await this.#parts.doubts.resolve(doubtful, async () => {
       const written = await this.#written(prepared);
@@ -151,37 +154,37 @@ export class EmbeddedBookings<Run> {
         this.#resolve(one, written);
       }
       this.#parts.log.info(
-        { bookings: prepared.length },
-        'bookings whose outcome was not known are resolved',
+        { postings: prepared.length },
+        'postings whose outcome was not known are resolved',
       );
     });
   }
 
   /** The ids of the runs and entries that are in the database. */
-  async #written(prepared: readonly Prepared<Run>[]): Promise<ReadonlySet<string>> {
+  async #written(prepared: readonly UncommittedPosting<Run>[]): Promise<ReadonlySet<string>> {
     const rows = await this.#parts.db.query<{ id: string }>(
       `SELECT run_id AS id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2) UNION ALL
        SELECT id FROM ledger_entries WHERE org_id = ANY($1) AND charged_at = ANY($3::timestamptz[]) AND id = ANY($4)`,
       [
-        prepared.map(({ book }) => book.orgId),
-        prepared.map(({ booked }) => booked.booking.runId),
-        prepared.map(({ booked }) => new Date(booked.chargedAtMs)),
-        prepared.map(({ booked }) => booked.booking.entryId),
+        prepared.map(({ orgState }) => orgState.orgId),
+        prepared.map(({ posted }) => posted.posting.runId),
+        prepared.map(({ posted }) => new Date(posted.chargedAtMs)),
+        prepared.map(({ posted }) => posted.posting.entryId),
       ],
     );
     return new Set(rows.map(({ id }) => id));
   }
 
-  #resolve(one: Prepared<Run>, written: ReadonlySet<string>): void {
-    const { booking, charged, hold } = one.booked;
-    const isNewRun = booking.kind !== 'complete' && booking.kind !== 'adjust';
-    const committed = written.has(isNewRun && charged === null ? booking.runId : booking.entryId);
-    const opened = booking.kind === 'open' ? one.book.holds.get(hold?.id ?? '') : undefined;
+  #resolve(one: UncommittedPosting<Run>, written: ReadonlySet<string>): void {
+    const { posting, charged, hold } = one.posted;
+    const isNewRun = posting.kind !== 'complete' && posting.kind !== 'adjust';
+    const committed = written.has(isNewRun && charged === null ? posting.runId : posting.entryId);
+    const opened = posting.kind === 'open' ? one.orgState.holds.get(hold?.id ?? '') : undefined;
     if (committed) {
       this.#conclude([one]);
       if (opened !== undefined) {
         // It is in the log, where it was put before the commit.
-        this.#parts.books.remember(opened);
+        this.#parts.states.remember(opened);
       }
     } else {
       one.undo();
@@ -193,6 +196,7 @@ export class EmbeddedBookings<Run> {
 /** Whether it is not known what became of a transaction that failed with this. */
 function isUnknown(error: unknown): boolean {
   return (
-    error instanceof DatabaseUnavailable && !(error instanceof HoldsNotDurable || error instanceof EndInDoubt)
+    error instanceof DatabaseUnavailable &&
+    !(error instanceof HoldsNotDurable || error instanceof UnresolvedHoldEnd)
   );
 }

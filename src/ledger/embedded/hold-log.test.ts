@@ -283,7 +283,7 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
       await world.held(orgId, '4'),
     ];
     const copy = copyOf(holdsDirectory());
-    await world.booked(orgId, '1', { decisionId: settled.id });
+    await world.posted(orgId, '1', { decisionId: settled.id });
     await world.ledger.void(orgId, voided.id);
     await world.ledger.close();
     putBack(copy, holdsDirectory());
@@ -302,7 +302,7 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
 
   test('has every hold that was told of, also of a process that died', async () => {
     const held = await Promise.all(Array.from({ length: 10 }, () => world.held(orgId, '0.5')));
-    const opened = await world.booked(orgId, '1', { kind: 'open' });
+    const opened = await world.posted(orgId, '1', { kind: 'open' });
     await world.ledger.extend(orgId, held[0]?.id ?? '', 2_000);
     await world.crash();
     const found = await world.ledger.holds(orgId, { limit: 100, after: undefined });

@@ -2,32 +2,32 @@
  * The books of all orgs as the embedded engine has them in memory, with what finds their open holds: by key, and by when
  * they expire.
  */
-import { releaseAll } from '../../kernel/admission.ts';
+import { releaseReservation } from '../../kernel/admission.ts';
 import { Expiries } from '../holds/expiries.ts';
 import type { Hold } from '../holds/hold.ts';
-import { Book, completeFrom, type OpenHold } from '../holds/org-ledger-state.ts';
+import { completeFrom, type OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import { keyName } from '../holds/take-hold.ts';
 import type { OrgLimitsCache } from '../limits/org-limits.ts';
 import type { LoggedHold } from './hold-log.ts';
 
-export interface MemoryBooksOptions {
+export interface LedgerStatesOptions {
   readonly orgLimits: OrgLimitsCache;
   /** Holds of the process before this one. */
   readonly restored: readonly LoggedHold[];
   now(): number;
 }
 
-export class MemoryBooks {
+export class LedgerStates {
   readonly expiries = new Expiries();
-  readonly #options: MemoryBooksOptions;
-  readonly #books = new Map<string, Book>();
+  readonly #options: LedgerStatesOptions;
+  readonly #states = new Map<string, OrgLedgerState>();
   /** Holds of orgs whose book is not open yet. */
   readonly #restored = new Map<string, OpenHold[]>();
   readonly #keys = new Map<string, OpenHold>();
   readonly #startedMs: number;
   #openHolds = 0;
 
-  constructor(options: MemoryBooksOptions) {
+  constructor(options: LedgerStatesOptions) {
     this.#options = options;
     this.#startedMs = completeFrom(options.now());
     for (const { hold, place } of options.restored) {
@@ -46,45 +46,45 @@ export class MemoryBooks {
     return this.#openHolds;
   }
 
-  all(): Iterable<Book> {
-    return this.#books.values();
+  all(): Iterable<OrgLedgerState> {
+    return this.#states.values();
   }
 
-  get(orgId: string): Book | undefined {
-    return this.#books.get(orgId);
+  get(orgId: string): OrgLedgerState | undefined {
+    return this.#states.get(orgId);
   }
 
   /** The book of an org with its limits as they are now; undefined when those have to be read. */
-  fresh(orgId: string): Book | undefined {
+  fresh(orgId: string): OrgLedgerState | undefined {
     const limits = this.#options.orgLimits.peek(orgId);
-    const book = this.#books.get(orgId);
-    if (limits === undefined || book === undefined) {
+    const orgState = this.#states.get(orgId);
+    if (limits === undefined || orgState === undefined) {
       return undefined;
     }
-    if (book.limits !== limits) {
-      book.changeLimits(limits, this.#options.now());
+    if (orgState.limits !== limits) {
+      orgState.changeLimits(limits, this.#options.now());
     }
-    return book;
+    return orgState;
   }
 
-  async open(orgId: string): Promise<Book> {
+  async open(orgId: string): Promise<OrgLedgerState> {
     const limits = await this.#options.orgLimits.get(orgId);
-    const there = this.#books.get(orgId);
+    const there = this.#states.get(orgId);
     if (there !== undefined) {
       there.changeLimits(limits, this.#options.now());
       return there;
     }
-    const book = new Book(limits, this.#startedMs);
+    const orgState = new OrgLedgerState(limits, this.#startedMs);
     for (const open of this.#restored.get(orgId) ?? []) {
-      book.holds.set(open.hold.id, open);
+      orgState.holds.set(open.hold.id, open);
     }
     this.#restored.delete(orgId);
-    this.#books.set(orgId, book);
-    return book;
+    this.#states.set(orgId, orgState);
+    return orgState;
   }
 
   isOpen(open: OpenHold): boolean {
-    return this.#books.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
+    return this.#states.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
   }
 
   heldUnder(key: string): Hold | undefined {
@@ -108,9 +108,9 @@ export class MemoryBooks {
 
   /** Gives back what a hold takes. Its end is in the database, or it was never told. */
   release(open: OpenHold): void {
-    const book = this.#books.get(open.hold.orgId);
-    if (book !== undefined && this.isOpen(open)) {
-      releaseAll(book.counters, open.hold);
+    const orgState = this.#states.get(open.hold.orgId);
+    if (orgState !== undefined && this.isOpen(open)) {
+      releaseReservation(orgState.counters, open.hold);
     }
     this.drop(open);
   }
@@ -119,7 +119,7 @@ export class MemoryBooks {
   drop(open: OpenHold): void {
     const { hold } = open;
     if (this.isOpen(open)) {
-      this.#books.get(hold.orgId)?.holds.delete(hold.id);
+      this.#states.get(hold.orgId)?.holds.delete(hold.id);
       this.#openHolds -= 1;
       this.expiries.remove(open);
     }

@@ -2,16 +2,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 
-export class EndInDoubt extends DatabaseUnavailable {
+export class UnresolvedHoldEnd extends DatabaseUnavailable {
   constructor() {
     super('it is not known yet whether the hold has ended');
     this.name = 'EndInDoubt';
   }
 }
 
-const askAgainAfterMs = 250;
+const retryAfterMs = 250;
 
-export class EndsInDoubt {
+export class UnresolvedHoldEnds {
   readonly #holdIds = new Set<string>();
   #closed = false;
 
@@ -28,7 +28,7 @@ export class EndsInDoubt {
         }
         return;
       } catch {
-        await pause(askAgainAfterMs, undefined, { ref: false });
+        await pause(retryAfterMs, undefined, { ref: false });
       }
     }
   }
@@ -36,7 +36,7 @@ export class EndsInDoubt {
   /** To say that they have ended would be as wrong as to end them again: whoever asked may ask again soon. */
   refuse(holdIds: readonly (string | null)[]): void {
     if (holdIds.some((id) => id !== null && this.#holdIds.has(id))) {
-      throw new EndInDoubt();
+      throw new UnresolvedHoldEnd();
     }
   }
 

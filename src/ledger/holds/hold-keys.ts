@@ -13,7 +13,7 @@ import {
   erasedStatus,
   storedForDays,
 } from '../../platform/http/pipeline/idempotency.ts';
-import { seal, unseal } from '../../platform/secrets/encryption.ts';
+import { decrypt, encrypt } from '../../platform/secrets/encryption.ts';
 import type { Hold, HoldKey } from './hold.ts';
 
 /** The key of a request, as the ledger needs it. */
@@ -28,7 +28,7 @@ export interface RequestKey {
 
 /** The key was used before: for the same request, or for another one. */
 export type Replay =
-  | { readonly kind: 'replayed'; readonly answer: string }
+  | { readonly kind: 'replayed'; readonly response: string }
   /** The response was removed together with the customer that it belongs to. */
   | { readonly kind: 'answer_erased' }
   | { readonly kind: 'key_conflict' };
@@ -62,7 +62,7 @@ export function holdKeyOf(
   { digest, fingerprint, cipherKey, customerDigest }: RequestKey,
   answer: string,
 ): HoldKey {
-  return { digest, fingerprint, encrypted: seal(answer, cipherKey).toString('base64'), customerDigest };
+  return { digest, fingerprint, encrypted: encrypt(answer, cipherKey).toString('base64'), customerDigest };
 }
 
 /** The key of a hold whose customer was erased: it stays used, and its response is gone. */
@@ -82,11 +82,11 @@ export function replayOf(
     return { kind: 'key_conflict' };
   }
   if (used.answer !== undefined) {
-    return { kind: 'replayed', answer: used.answer };
+    return { kind: 'replayed', response: used.answer };
   }
   return used.encrypted === null
     ? { kind: 'answer_erased' }
-    : { kind: 'replayed', answer: unseal(Buffer.from(used.encrypted, 'base64'), cipherKey) };
+    : { kind: 'replayed', response: decrypt(Buffer.from(used.encrypted, 'base64'), cipherKey) };
 }
 
 /** A key and the instant of its decision. */
@@ -111,7 +111,7 @@ export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<
  * Stores the response of a decision that has no hold, and so no effect: of several at once the first one stands. Returns
  * undefined where this one does.
  */
-export async function storeAnswer(
+export async function storeResponse(
   db: Queryable,
   orgId: string,
   key: RequestKey,

@@ -1,5 +1,5 @@
 /** The request for a hold, its results, and how holds are listed and changed. */
-import type { Meeting, Surface } from '../../kernel/admission.ts';
+import type { ApplicableCounters, Surface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { Hold } from './hold.ts';
@@ -19,17 +19,17 @@ export interface HoldRequest {
 export interface Held {
   readonly kind: 'held';
   readonly hold: Hold;
-  readonly meeting: Meeting;
+  readonly applicable: ApplicableCounters;
   /** What is left of each counter that it met, with this hold taken. */
   readonly left: readonly bigint[];
   /** The response that the key of the request keeps, where it has one. */
-  readonly answer?: string;
+  readonly response?: string;
 }
 
 export type HoldResult = Held | { readonly kind: 'denied'; readonly denial: Denial } | Replay;
 
 /** What somebody might ask for: held against the limits, and not taken. */
-export type Look = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'>;
+export type AdmissionPreview = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'>;
 
 export interface HoldQuery {
   readonly limit: number;

@@ -1,10 +1,10 @@
 /** A hold: an amount set aside of every limit that applies, until it is settled, voided or expired. */
-import type { Share, Surface, Taken } from '../../kernel/admission.ts';
-import type { Take } from '../../kernel/credits.ts';
+import type { Reservation, ReservedCounter, Surface } from '../../kernel/admission.ts';
+import type { Debit } from '../../kernel/credits.ts';
 import type { Scope, Unit } from '../../kernel/limits.ts';
 
 /** Its shares are the counters that it takes its amounts of. */
-export interface Hold extends Taken {
+export interface Hold extends Reservation {
   readonly id: string;
   readonly orgId: string;
   /** The run it is for, where that is known. */
@@ -63,7 +63,7 @@ export function storedHold(hold: Hold): StoredHold {
  */
 export function holdsLine(holds: readonly Hold[]): string {
   const scopes = new Map<Scope, number>();
-  const shares = new Map<readonly Share[], number>();
+  const shares = new Map<readonly ReservedCounter[], number>();
   let line = '';
   for (const hold of holds) {
     const text = holdText(hold, indexIn(scopes, hold.scope), indexIn(shares, hold.shares));
@@ -192,9 +192,9 @@ function scopeText(scope: Scope): string {
 }
 
 /** Many holds have them in common, and they are most of the text. */
-const shareTexts = new WeakMap<readonly Share[], string>();
+const shareTexts = new WeakMap<readonly ReservedCounter[], string>();
 
-function sharesText(shares: readonly Share[]): string {
+function sharesText(shares: readonly ReservedCounter[]): string {
   let text = shareTexts.get(shares);
   if (text === undefined) {
     text = JSON.stringify(flatShares(shares));
@@ -203,12 +203,12 @@ function sharesText(shares: readonly Share[]): string {
   return text;
 }
 
-function flatShares(shares: readonly Share[]): string[] {
+function flatShares(shares: readonly ReservedCounter[]): string[] {
   return shares.flatMap(({ key, unit }) => [key, unit]);
 }
 
-function pairedShares(texts: readonly string[]): Share[] {
-  const shares: Share[] = [];
+function pairedShares(texts: readonly string[]): ReservedCounter[] {
+  const shares: ReservedCounter[] = [];
   for (let i = 0; i + 1 < texts.length; i += 2) {
     shares.push({ key: texts[i] as string, unit: texts[i + 1] as Unit });
   }
@@ -216,18 +216,18 @@ function pairedShares(texts: readonly string[]): Share[] {
 }
 
 /** Keys and amounts in turn: half the size, and several times faster to write. */
-function flat(takes: readonly Take[]): string[] {
+function flat(debits: readonly Debit[]): string[] {
   const texts: string[] = [];
-  for (const { key, amount } of takes) {
+  for (const { key, amount } of debits) {
     texts.push(key, amount.toString());
   }
   return texts;
 }
 
-function paired(texts: readonly string[]): Take[] {
-  const takes: Take[] = [];
+function paired(texts: readonly string[]): Debit[] {
+  const debits: Debit[] = [];
   for (let i = 0; i + 1 < texts.length; i += 2) {
-    takes.push({ key: texts[i] as string, amount: BigInt(texts[i + 1] as string) });
+    debits.push({ key: texts[i] as string, amount: BigInt(texts[i + 1] as string) });
   }
-  return takes;
+  return debits;
 }

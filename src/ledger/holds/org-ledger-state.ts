@@ -2,14 +2,14 @@
  * The book of one org in memory: its limits, the counters that are known, and open holds. On the embedded engine it is
  * the truth and lives as long as the process; on PostgreSQL it is made for one transaction, from what that has locked.
  */
-import { type Counter, countsIn, type Met, meetingOf } from '../../kernel/admission.ts';
+import { applicableCounters, type Counter, countsIn, type LimitWindow } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
-import { countingGap } from '../limits/stale-counters.ts';
+import { staleCounters } from '../limits/stale-counters.ts';
 import type { Hold } from './hold.ts';
 
 /** A counter that has to be made before the decision, with the charge that asks for it. */
 export interface MissingCounter {
-  readonly met: Met;
+  readonly window: LimitWindow;
   readonly scope: Scope;
 }
 
@@ -23,12 +23,12 @@ export interface OpenHold {
   dueSecond: number;
 }
 
-export class Book {
+export class OrgLedgerState {
   readonly orgId: string;
   readonly counters = new Map<string, Counter>();
   readonly holds = new Map<string, OpenHold>();
   #limits: OrgLimits;
-  /** Every booking since then was counted here, so a window that began later and has no counter is at zero. */
+  /** Every posting since then was counted here, so a window that began later and has no counter is at zero. */
   #completeSinceMs: number;
 
   constructor(limits: OrgLimits, completeSinceMs: number) {
@@ -51,7 +51,7 @@ export class Book {
   }
 
   #forgetUncounted(limits: OrgLimits): void {
-    const gap = countingGap(this.#limits, limits);
+    const gap = staleCounters(this.#limits, limits);
     for (const key of gap === undefined ? [] : this.counters.keys()) {
       if (gap?.(key)) {
         this.counters.delete(key);
@@ -66,14 +66,14 @@ export class Book {
   }
 
   /** Those of the counters that nobody can know without asking the database. */
-  missing(met: readonly Met[], scope: Scope): MissingCounter[] {
+  missing(windows: readonly LimitWindow[], scope: Scope): MissingCounter[] {
     const missing: MissingCounter[] = [];
-    for (const one of met) {
+    for (const one of windows) {
       if (!this.counters.has(one.key)) {
         if (one.window.startMs >= this.#completeSinceMs) {
           this.counters.set(one.key, { settled: 0n, held: 0n, alerted: 0, endMs: one.window.endMs });
         } else {
-          missing.push({ met: one, scope });
+          missing.push({ window: one, scope });
         }
       }
     }
@@ -81,7 +81,7 @@ export class Book {
   }
 
   /** Adds a counter with what is settled, and what the open holds take of it. Returns the holds that now take it too. */
-  addCounter({ limit, key, window }: Met, settled: bigint, alerted: number): Hold[] {
+  addCounter({ limit, key, window }: LimitWindow, settled: bigint, alerted: number): Hold[] {
     const counter: Counter = { settled, held: 0n, alerted, endMs: window.endMs };
     const joined: Hold[] = [];
     for (const open of this.holds.values()) {
@@ -95,7 +95,7 @@ export class Book {
         counter.held += hold.amounts[there.unit];
       } else if (countsIn(hold.surface, limit.kind)) {
         const { scope, admittedAtMs, surface } = hold;
-        const share = meetingOf(this.#limits, scope, admittedAtMs, surface).shares.find(
+        const share = applicableCounters(this.#limits, scope, admittedAtMs, surface).shares.find(
           (one) => one.key === key,
         );
         if (share !== undefined && hold.amounts[share.unit] > 0n) {
@@ -125,7 +125,7 @@ export class Book {
 /** History may be recorded a little ahead of time, so the books of windows that are about to begin are not empty for sure. */
 const recordedAheadMs = 5 * 60_000;
 
-/** From when on every booking is counted by someone who begins to count now. */
+/** From when on every posting is counted by someone who begins to count now. */
 export function completeFrom(nowMs: number): number {
   return nowMs + recordedAheadMs + 1;
 }

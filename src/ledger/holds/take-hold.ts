@@ -1,36 +1,40 @@
 /** Taking a hold that was admitted, the same on both engines. */
 import {
   type Admission,
+  type ApplicableCounters,
   admit,
+  applicableCounters,
   type Charge,
   type Counter,
-  type Meeting,
-  meetingOf,
-  take,
-  takeAll,
+  reserve,
+  reserveDebits,
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Hold } from './hold.ts';
 import { holdKeyOf } from './hold-keys.ts';
-import { type Held, type HoldRequest, holdSecondsMax, type Look } from './hold-request.ts';
-import type { Book, OpenHold } from './org-ledger-state.ts';
+import { type AdmissionPreview, type Held, type HoldRequest, holdSecondsMax } from './hold-request.ts';
+import type { OpenHold, OrgLedgerState } from './org-ledger-state.ts';
 
 export interface Admitted {
   readonly request: HoldRequest;
   readonly charge: Charge;
-  readonly meeting: Meeting;
+  readonly applicable: ApplicableCounters;
   readonly admission: Extract<Admission, { kind: 'allowed' }>;
 }
 
 /** Takes what it holds in the book; to keep it there and to make it durable is for whoever has the book. */
-export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admission }: Admitted): Held {
+export function takeHold(
+  ids: Ids,
+  orgState: OrgLedgerState,
+  { request, charge, applicable, admission }: Admitted,
+): Held {
   const { amounts } = request;
   const left: bigint[] = [];
-  take(book.counters, admission.packs);
-  for (const { key, limit } of meeting.counters) {
-    const counter = book.counters.get(key) as Counter;
+  reserveDebits(orgState.counters, admission.packs);
+  for (const { key, limit } of applicable.counters) {
+    const counter = orgState.counters.get(key) as Counter;
     if (limit.kind !== 'credits') {
       counter.held += amounts[limit.unit];
     }
@@ -45,7 +49,7 @@ export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admiss
     amounts: request.amounts,
     admittedAtMs: charge.atMs,
     expiresAtMs: charge.atMs + request.holdSeconds * 1_000,
-    shares: meeting.shares,
+    shares: applicable.shares,
     packs: admission.packs,
     priceVersion: request.priceVersion,
     idempotency: null,
@@ -53,33 +57,37 @@ export function holdFor(ids: Ids, book: Book, { request, charge, meeting, admiss
   const held: Held = {
     kind: 'held',
     hold,
-    meeting,
+    applicable,
     left,
   };
   return request.key === undefined ? held : withKey(held, request.key);
 }
 
 /** What would refuse it. Takes nothing; every counter must exist. */
-export function denialFor(book: Book, { scope, amounts, surface }: Look, nowMs: number): Denial | undefined {
-  const admission = admit(book.counters, {
-    limits: book.limits,
+export function denialFor(
+  orgState: OrgLedgerState,
+  { scope, amounts, surface }: AdmissionPreview,
+  nowMs: number,
+): Denial | undefined {
+  const admission = admit(orgState.counters, {
+    limits: orgState.limits,
     charge: { scope, amounts, depth: null, atMs: nowMs },
-    met: meetingOf(book.limits, scope, nowMs, surface).counters,
+    windows: applicableCounters(orgState.limits, scope, nowMs, surface).counters,
     preFlight: true,
   });
   return admission.kind === 'denied' ? admission.denial : undefined;
 }
 
 /** Takes a hold that was given without asking. */
-export function adopted(book: Book, given: Hold, { shares }: Meeting): OpenHold {
+export function importHold(orgState: OrgLedgerState, given: Hold, { shares }: ApplicableCounters): OpenHold {
   const hold: Hold = { ...given, shares };
-  takeAll(book.counters, hold);
-  return book.keep(hold);
+  reserve(orgState.counters, hold);
+  return orgState.keep(hold);
 }
 
 function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
   const answer = key.answerOf(held);
-  return { ...held, answer, hold: { ...held.hold, idempotency: holdKeyOf(key, answer) } };
+  return { ...held, response: answer, hold: { ...held.hold, idempotency: holdKeyOf(key, answer) } };
 }
 
 /** Stops at zero: a limit may have been lowered below what is spent. */

@@ -1,16 +1,16 @@
 /** The rate policies that look into a request: its model, its customer, its tokens, its cost. They stand with the gates. */
-import { type Refusal, refuseAs, refuseWith } from '../../contract/refusal.ts';
+import { type ApiError, apiErrorWithDetails, apiErrorWithStatus } from '../../contract/refusal.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import {
   type Amounts,
   applicable,
-  each,
   type Limit,
   type OrgLimits,
   type Scope,
+  WILDCARD,
 } from '../../kernel/limits.ts';
 import type { RateLimiter, RateTake, RateVerdict } from '../../platform/rates/rate-limiter.ts';
-import type { Exhaustions } from './limit-events.ts';
+import type { LimitEvents } from './limit-events.ts';
 import { isRequestRate } from './request-rates.ts';
 
 export interface Charge {
@@ -19,7 +19,7 @@ export interface Charge {
 }
 
 /** What a request takes of one rate, for all of its runs that the rate is about. */
-interface Share {
+interface RateDebit {
   readonly limit: Limit;
   take: RateTake;
   /** Which charges take of it, and how much it is with each. */
@@ -27,27 +27,27 @@ interface Share {
 }
 
 /** What was taken; a request that is refused further on gives it back. */
-export interface GateTake {
-  readonly takes: readonly RateTake[];
+export interface RateReservation {
+  readonly debits: readonly RateTake[];
   /** Of each take, in the same order. */
-  readonly shares: readonly Share[];
+  readonly shares: readonly RateDebit[];
   readonly verdict: RateVerdict | Promise<RateVerdict>;
 }
 
 /** All charges of a request pass together, or none. Undefined: no rate is about any of them. */
-export function takeGateRates(
+export function takeAdmissionRates(
   limiter: RateLimiter,
   limits: OrgLimits,
   charges: readonly Charge[],
   nowMs: number,
-): GateTake | undefined {
+): RateReservation | undefined {
   if (!limits.hasRates) {
     return undefined;
   }
-  const byKey = new Map<string, Share>();
+  const byKey = new Map<string, RateDebit>();
   for (const [index, { scope, amounts }] of charges.entries()) {
     for (const limit of applicable(limits, scope)) {
-      if (isGateRate(limit) && isInForce(limit, nowMs)) {
+      if (isAdmissionRate(limit) && isInForce(limit, nowMs)) {
         const take = takeOf(limits.orgId, limit, scope, amounts);
         const share = byKey.get(take.key) ?? { limit, take: { ...take, amount: 0n }, parts: [] };
         const sum = share.take.amount + take.amount;
@@ -58,47 +58,48 @@ export function takeGateRates(
     }
   }
   const shares = [...byKey.values()];
-  const takes = shares.map(({ take }) => take);
-  return takes.length === 0 ? undefined : { takes, shares, verdict: limiter.take(takes, nowMs) };
+  const debits = shares.map(({ take }) => take);
+  return debits.length === 0 ? undefined : { debits, shares, verdict: limiter.take(debits, nowMs) };
 }
 
-export interface RateRefusal {
-  readonly refusal: Refusal;
+export interface RateDenial {
+  readonly error: ApiError;
   /** Of the charge that was too much. */
   readonly index: number;
   /** Notes which rate it was that refused. */
-  tell(exhaustions: Exhaustions, orgId: string, scope: Scope): void;
+  enqueueEvent(limitEvents: LimitEvents, orgId: string, scope: Scope): void;
 }
 
 /**
  * Undefined: they all let it pass. A retry clears `rate_limited`, so a request that takes more than ever passes at once is
  * told something else.
  */
-export function rateRefusal(
-  { shares }: GateTake,
+export function rateDenial(
+  { shares }: RateReservation,
   verdict: RateVerdict,
   surface: 'edge' | 'run',
-): RateRefusal | undefined {
+): RateDenial | undefined {
   if (verdict.allowed) {
     return undefined;
   }
   const never = shares.find(({ take: { amount, burst } }) => amount > burst);
-  const { limit, take, parts } = never ?? (shares[verdict.index] as Share);
-  const refusal =
+  const { limit, take, parts } = never ?? (shares[verdict.index] as RateDebit);
+  const error =
     never === undefined
-      ? refuseWith('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
-      : moreThanPasses(limit, take.amount, surface);
+      ? apiErrorWithDetails('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
+      : burstLimitError(limit, take.amount, surface);
   const part = never === undefined ? parts[0] : parts.find(({ sum }) => sum > take.burst);
   return {
-    refusal,
+    error,
     index: part?.index ?? 0,
-    tell: (exhaustions, orgId, scope) => exhaustions.rateRefused(orgId, scope, limit, take.key, refusal.code),
+    enqueueEvent: (limitEvents, orgId, scope) =>
+      limitEvents.rateDenied(orgId, scope, limit, take.key, error.code),
   };
 }
 
-function moreThanPasses(limit: Limit, asked: bigint, surface: 'edge' | 'run'): Refusal {
+function burstLimitError(limit: Limit, asked: bigint, surface: 'edge' | 'run'): ApiError {
   const most = inUnit(limit, limit.burst);
-  return refuseAs(
+  return apiErrorWithStatus(
     'quota_exhausted',
     surface === 'edge' ? 402 : 429,
     {
@@ -113,7 +114,7 @@ function moreThanPasses(limit: Limit, asked: bigint, surface: 'edge' | 'run'): R
   );
 }
 
-function isGateRate(limit: Limit): boolean {
+function isAdmissionRate(limit: Limit): boolean {
   return limit.kind === 'rate' && limit.enforcement === 'block' && !isRequestRate(limit);
 }
 
@@ -124,7 +125,7 @@ function isInForce({ expiresAtMs }: Limit, nowMs: number): boolean {
 function takeOf(orgId: string, limit: Limit, scope: Scope, amounts: Amounts): RateTake {
   const { id, match, span, unit, capacity, burst } = limit;
   const own = (['customer_id', 'key_id', 'model'] as const)
-    .filter((field) => match[field] === each)
+    .filter((field) => match[field] === WILDCARD)
     .map((field) => `:${scope[field]}`)
     .join('');
   return {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
 import { Random } from '../../../test/support/ledger-values.ts';
-import { each, type Limit, units } from '../../kernel/limits.ts';
+import { type Limit, units, WILDCARD } from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { calendarWindow, fixedWindow, periods, type Window } from '../../kernel/windows.ts';
 import { readSettled } from './counters.ts';
@@ -102,7 +102,12 @@ test('a counter of any window and time zone begins with what the ledger says, to
     const [name, window] = anyWindow();
     const unit = random.of(units);
     const [workflow, customer] = [`w${random.int(3)}`, `c${random.int(4)}`];
-    const match = random.of([{}, { workflow }, { customer_id: each }, { workflow, customer_id: customer }]);
+    const match = random.of([
+      {},
+      { workflow },
+      { customer_id: WILDCARD },
+      { workflow, customer_id: customer },
+    ]);
     const inside = entries.filter(
       (entry) =>
         window.startMs <= entry.charged_at.getTime() &&

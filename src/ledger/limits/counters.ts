@@ -1,6 +1,6 @@
 /** What is settled of a limit in a window, summed from the books for a counter that does not exist yet. */
-import type { Met } from '../../kernel/admission.ts';
-import { each, type MatchField, type Scope, type Unit } from '../../kernel/limits.ts';
+import type { LimitWindow } from '../../kernel/admission.ts';
+import { type MatchField, type Scope, type Unit, WILDCARD } from '../../kernel/limits.ts';
 import { bucketMs, rollupParts, type TimeRange } from '../../kernel/rollup-parts.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 
@@ -21,9 +21,14 @@ export interface Settled {
   readonly alerted: number;
 }
 
-export async function readSettled(db: Queryable, orgId: string, met: Met, scope: Scope): Promise<Settled> {
-  const source = sourceOf(met, scope);
-  const params = [orgId, met.key, ...source.params];
+export async function readSettled(
+  db: Queryable,
+  orgId: string,
+  limitWindow: LimitWindow,
+  scope: Scope,
+): Promise<Settled> {
+  const source = sourceOf(limitWindow, scope);
+  const params = [orgId, limitWindow.key, ...source.params];
   const [row] = await db.query<Settled>(
     `SELECT coalesce((${source.sql}), 0)::int8 AS settled,
             coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
@@ -38,7 +43,7 @@ interface Source {
   readonly params: readonly unknown[];
 }
 
-function sourceOf({ limit, window }: Met, scope: Scope): Source {
+function sourceOf({ limit, window }: LimitWindow, scope: Scope): Source {
   if (limit.kind === 'prepaid' || limit.kind === 'credits') {
     return {
       sql: 'SELECT settled FROM limit_tallies WHERE org_id = $1 AND limit_id = $3',
@@ -54,7 +59,7 @@ function sourceOf({ limit, window }: Met, scope: Scope): Source {
   const params: unknown[] = [];
   const add = (value: unknown) => `$${params.push(value) + 2}`;
   const conditions = (Object.entries(limit.match) as [Exclude<MatchField, 'route_class'>, string][]).map(
-    ([field, wanted]) => ` AND ${field} = ${add(wanted === each ? scope[field] : wanted)}`,
+    ([field, wanted]) => ` AND ${field} = ${add(wanted === WILDCARD ? scope[field] : wanted)}`,
   );
   const sumOf = ({ sum, table, column }: Summed, { fromMs, toMs }: TimeRange) =>
     `coalesce((SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= ${add(new Date(fromMs))}

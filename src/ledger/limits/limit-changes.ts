@@ -1,5 +1,5 @@
 /** The ways in which capabilities change limits: under a lock, with an answer that tells what was and what is. */
-import { refuse } from '../../contract/refusal.ts';
+import { apiError } from '../../contract/refusal.ts';
 import type { LimitKind } from '../../kernel/limits.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import type { IdPrefix, Ids } from '../../platform/ids.ts';
@@ -22,7 +22,7 @@ export interface LimitName {
 
 function found(row: LimitRow | undefined): LimitRow {
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return row;
 }
@@ -118,7 +118,7 @@ export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<voi
     orgId,
   ]);
   if (rows.length === 0) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
 }
 
@@ -126,7 +126,7 @@ export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<voi
 export async function requireOrg(db: Queryable, orgId: string): Promise<void> {
   const rows = await db.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL', [orgId]);
   if (rows.length === 0) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
 }
 

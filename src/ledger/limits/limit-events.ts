@@ -17,30 +17,30 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
 /** As much of a limit as an event tells. */
-export type ToldLimit = Pick<Limit, 'id' | 'kind' | 'unit' | 'match' | 'capacity'>;
+export type EventLimit = Pick<Limit, 'id' | 'kind' | 'unit' | 'match' | 'capacity'>;
 /** As much of a request as is known where it was refused. */
-export type ToldScope = Pick<Scope, 'key_id'> & Partial<Scope>;
+export type EventScope = Pick<Scope, 'key_id'> & Partial<Scope>;
 
-export interface Exhaustions {
+export interface LimitEvents {
   /** A gate of the books refused. */
-  refused(orgId: string, scope: Scope, denial: Denial): void;
+  limitDenied(orgId: string, scope: Scope, denial: Denial): void;
   /** A rate refused. It has no window, so it is told of at most once an hour. */
-  rateRefused(orgId: string, scope: ToldScope, limit: ToldLimit, counted: string, code: ErrorCode): void;
+  rateDenied(orgId: string, scope: EventScope, limit: EventLimit, counted: string, code: ErrorCode): void;
   readonly job: Job;
 }
 
-interface Told {
+interface PendingEvent {
   readonly orgId: string;
   readonly key: string;
-  readonly limit: ToldLimit;
+  readonly limit: EventLimit;
   readonly window: Window;
   readonly used: bigint;
-  readonly scope: ToldScope;
+  readonly scope: EventScope;
   readonly code: ErrorCode;
   readonly at: Date;
 }
 
-export interface ExhaustionDependencies {
+export interface LimitEventDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly clock: Clock;
@@ -51,20 +51,20 @@ const eventType: EventType = 'limit.exhausted';
 /** Of `limit_alerts`: thresholds are percents, and this is none. */
 const exhaustedThreshold = 0;
 const rateWindowSeconds = 3_600;
-const rememberedMax = 50_000;
+const cachedKeysMax = 50_000;
 const waitingMax = 10_000;
 const perBatch = 200;
 
-export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDependencies): Exhaustions {
+export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDependencies): LimitEvents {
   const remembered = new Set<string>();
-  let waiting: Told[] = [];
+  let waiting: PendingEvent[] = [];
 
-  function tell(told: Omit<Told, 'at'>): void {
+  function tell(told: Omit<PendingEvent, 'at'>): void {
     const name = `${told.orgId} ${told.key}`;
     if (remembered.has(name) || waiting.length >= waitingMax) {
       return;
     }
-    if (remembered.size >= rememberedMax) {
+    if (remembered.size >= cachedKeysMax) {
       // What is told twice is found out by the database.
       remembered.clear();
     }
@@ -89,7 +89,7 @@ export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDepen
   }
 
   return {
-    refused(orgId, scope, { code, by }) {
+    limitDenied(orgId, scope, { code, by }) {
       const limit = by?.limit ?? latestPack(orgId, scope);
       if (limit !== undefined) {
         const window = by?.window ?? lifetime;
@@ -104,7 +104,7 @@ export function createExhaustions({ db, ids, clock, orgLimits }: ExhaustionDepen
         });
       }
     },
-    rateRefused(orgId, scope, limit, counted, code) {
+    rateDenied(orgId, scope, limit, counted, code) {
       const window = fixedWindow(rateWindowSeconds, clock.now().getTime());
       const key = `${counted}@${window.startMs}`;
       tell({ orgId, limit, window, scope, code, used: limit.capacity, key });
@@ -128,7 +128,7 @@ function keyOf(limit: Limit, window: Window, scope: Scope): string {
   return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }
 
-async function write(tx: Queryable, ids: Ids, batch: readonly Told[]): Promise<void> {
+async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): Promise<void> {
   const fresh = await tx.query<{ org_id: string; counter_key: string }>(
     `INSERT INTO limit_alerts (org_id, counter_key, threshold, at)
      SELECT unnest($1::text[]), unnest($2::text[]), $3, unnest($4::timestamptz[])
@@ -155,7 +155,7 @@ async function write(tx: Queryable, ids: Ids, batch: readonly Told[]): Promise<v
   );
 }
 
-function dataOf({ limit, window, used, scope, code }: Told): object {
+function dataOf({ limit, window, used, scope, code }: PendingEvent): object {
   return {
     limit_id: limit.id,
     kind: limit.kind,

@@ -3,8 +3,8 @@
  * them to the columns of a row and back. Amounts travel as decimal strings and are stored as nanodollars; nothing rounds.
  */
 import { type Static, Type } from 'typebox';
-import { refuseField } from '../../contract/refusal.ts';
-import { each } from '../../kernel/limits.ts';
+import { invalidField } from '../../contract/refusal.ts';
+import { WILDCARD } from '../../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import { periods } from '../../kernel/windows.ts';
 import {
@@ -48,7 +48,7 @@ export const windowTimezone = nullable(
 );
 
 /** The value of a run's field. The wildcard is none. */
-export const scopeValue = Type.String({ minLength: 1, maxLength: 200, not: { const: each } });
+export const scopeValue = Type.String({ minLength: 1, maxLength: 200, not: { const: WILDCARD } });
 export const scopeValueOrEach = Type.String({ minLength: 1, maxLength: 200 });
 
 /** What a limit on spending per calendar window takes. */
@@ -122,7 +122,7 @@ export function nanosOf(text: string): bigint {
 export function positiveNanosOf(field: string, text: string): bigint {
   const nanos = nanosOf(text);
   if (nanos === 0n) {
-    throw refuseField(field, 'out_of_range', 'This has to be more than 0.');
+    throw invalidField(field, 'out_of_range', 'This has to be more than 0.');
   }
   return nanos;
 }

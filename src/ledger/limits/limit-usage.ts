@@ -1,9 +1,16 @@
 /** Where limits stand: what is settled and held of each in its present window. */
-import type { Counter, Met } from '../../kernel/admission.ts';
-import { counterKey, each, type Limit, type OrgLimits, type Scope, windowOf } from '../../kernel/limits.ts';
+import type { Counter, LimitWindow } from '../../kernel/admission.ts';
+import {
+  counterKey,
+  type Limit,
+  type OrgLimits,
+  type Scope,
+  WILDCARD,
+  windowOf,
+} from '../../kernel/limits.ts';
 import type { Window } from '../../kernel/windows.ts';
 
-export interface Standing {
+export interface LimitUsage {
   readonly limit: Limit;
   readonly window: Window;
   readonly settled: bigint;
@@ -11,7 +18,7 @@ export interface Standing {
 }
 
 /** Of nobody in particular: limits that count each value by itself have no single standing. */
-export const nobody: Scope = {
+export const emptyScope: Scope = {
   key_id: '',
   model: null,
   provider: null,
@@ -25,20 +32,26 @@ export const nobody: Scope = {
 };
 
 /** The counters of those of the limits that have one. Rates are counted elsewhere. */
-export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): Met[] {
+export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): LimitWindow[] {
   const wanted = new Set(limitIds);
   return limits.all
     .filter(({ id, kind, match }) => {
       return (
-        wanted.has(id) && kind !== 'rate' && kind !== 'chain_depth' && !Object.values(match).includes(each)
+        wanted.has(id) &&
+        kind !== 'rate' &&
+        kind !== 'chain_depth' &&
+        !Object.values(match).includes(WILDCARD)
       );
     })
     .map((limit) => {
       const window = windowOf(limit, limits.timezone, atMs);
-      return { limit, window, key: counterKey(limit, window, nobody) };
+      return { limit, window, key: counterKey(limit, window, emptyScope) };
     });
 }
 
-export function standingOf({ limit, window }: Met, counter: Pick<Counter, 'settled' | 'held'>): Standing {
+export function limitUsageOf(
+  { limit, window }: LimitWindow,
+  counter: Pick<Counter, 'settled' | 'held'>,
+): LimitUsage {
   return { limit, window, settled: counter.settled, held: counter.held };
 }

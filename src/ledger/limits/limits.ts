@@ -2,7 +2,14 @@
  * The rows of limits. Capabilities write them through these functions and give them their shape on the wire; the ledger
  * reads them all. Every change moves the org's version and is announced, so that the next decision obeys it.
  */
-import { each, type Limit, type LimitKind, type Match, type Span, type Unit } from '../../kernel/limits.ts';
+import {
+  type Limit,
+  type LimitKind,
+  type Match,
+  type Span,
+  type Unit,
+  WILDCARD,
+} from '../../kernel/limits.ts';
 import type { Period } from '../../kernel/windows.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import {
@@ -12,7 +19,7 @@ import {
   type SortFields,
   selectPage,
 } from '../../platform/http/routes/list.ts';
-import { announceLimit } from './change-notifications.ts';
+import { notifyLimitChanged } from './change-notifications.ts';
 
 export interface LimitRow {
   readonly org_id: string;
@@ -121,7 +128,7 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
       row.updated_at,
     ],
   );
-  await announceLimit(tx, row.org_id);
+  await notifyLimitChanged(tx, row.org_id);
   await forgetDisplaced(tx, row);
 }
 
@@ -149,28 +156,28 @@ export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void>
       row.updated_at,
     ],
   );
-  await announceLimit(tx, row.org_id);
+  await notifyLimitChanged(tx, row.org_id);
   if (changed?.moved === true) {
-    await forgetCounters(tx, row);
+    await deleteCounters(tx, row);
   }
 }
 
 export async function endLimit(tx: Transaction, row: LimitRow, now: Date): Promise<void> {
   const { org_id, id } = row;
   await tx.query('UPDATE limits SET ended_at = $3 WHERE org_id = $1 AND id = $2', [org_id, id, now]);
-  await announceLimit(tx, org_id);
-  await forgetCounters(tx, row);
+  await notifyLimitChanged(tx, org_id);
+  await deleteCounters(tx, row);
   await forgetDisplaced(tx, row);
 }
 
 /** What a limit does not count for a while is missing in its counters: they are made again when they are needed. */
-async function forgetCounters(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
+async function deleteCounters(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('DELETE FROM counters WHERE org_id = $1 AND limit_id = $2', [org_id, id]);
 }
 
 /** The limit for every other customer stops, or begins, to count this one. */
 async function forgetDisplaced(tx: Transaction, { org_id, kind, match }: LimitRow): Promise<void> {
-  if (kind === 'customer' && match.customer_id !== each) {
+  if (kind === 'customer' && match.customer_id !== WILDCARD) {
     await tx.query(
       `DELETE FROM counters USING limits
         WHERE counters.org_id = $1 AND limits.org_id = $1 AND limits.id = counters.limit_id
@@ -197,7 +204,7 @@ export async function lockLimitEvenEnded(
 /** Undoes `endLimit`: the limit goes on under its id, with what was counted before. */
 export async function reviveLimit(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('UPDATE limits SET ended_at = NULL WHERE org_id = $1 AND id = $2', [org_id, id]);
-  await announceLimit(tx, org_id);
+  await notifyLimitChanged(tx, org_id);
 }
 
 export async function findLimit(

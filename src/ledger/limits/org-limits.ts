@@ -2,12 +2,12 @@
  * The limits of each org as the kernel wants them, remembered until they change. While notices may be missing nothing
  * that was remembered is believed.
  */
-import { type OrgLimits, orgLimits, otherGates } from '../../kernel/limits.ts';
+import { type OrgLimits, orgLimits, runOnlyChecks } from '../../kernel/limits.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { onLimitsChange } from './change-notifications.ts';
 import { selectLiveLimits, toLimit } from './limits.ts';
 
-const rememberedOrgsMax = 20_000;
+const cachedOrgsMax = 20_000;
 
 export interface OrgLimitsCache {
   /** What is remembered and still true; undefined when it has to be read. */
@@ -34,11 +34,11 @@ export function createOrgLimits(db: Database): OrgLimitsCache {
   });
 
   function peek(orgId: string): OrgLimits | undefined {
-    return db.noticesAreCurrent() ? remembered.get(orgId) : undefined;
+    return db.notificationsHealthy() ? remembered.get(orgId) : undefined;
   }
 
   function remember(limits: OrgLimits): void {
-    if (remembered.size >= rememberedOrgsMax) {
+    if (remembered.size >= cachedOrgsMax) {
       remembered.clear();
     }
     remembered.set(limits.orgId, limits);
@@ -99,6 +99,6 @@ export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLi
     timezone: org?.timezone ?? 'UTC',
     readRpm: org?.read_rpm ?? null,
     all: rows.map(toLimit),
-    otherGates: otherGates.filter((gate) => org?.other_gates?.includes(gate)),
+    runOnlyChecks: runOnlyChecks.filter((gate) => org?.other_gates?.includes(gate)),
   });
 }

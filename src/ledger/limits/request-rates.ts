@@ -1,6 +1,6 @@
-import { each, type Limit, type MatchField, type OrgLimits } from '../../kernel/limits.ts';
+import { type Limit, type MatchField, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
-import type { RoutePlace, TakeRequest } from '../../platform/http/pipeline/request-rate.ts';
+import type { CheckRequestRate, RoutePlace } from '../../platform/http/pipeline/request-rate.ts';
 import { type Caller, platformTenant } from '../../platform/http/routes/access.ts';
 import {
   allowed,
@@ -8,7 +8,7 @@ import {
   type RateTake,
   type RateVerdict,
 } from '../../platform/rates/rate-limiter.ts';
-import type { Exhaustions, ToldLimit } from './limit-events.ts';
+import type { EventLimit, LimitEvents } from './limit-events.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
 /** What a policy's `route_class` may name. */
@@ -17,14 +17,14 @@ export type RouteClass = (typeof routeClasses)[number];
 
 export interface RequestRateDependencies {
   readonly limiter: RateLimiter;
-  readonly exhaustions: Pick<Exhaustions, 'rateRefused'>;
+  readonly limitEvents: Pick<LimitEvents, 'rateDenied'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
   /** For orgs without a limit of their own; undefined: none. */
   readonly readLimitPerMinute: number | undefined;
 }
 
-export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
-  const { limiter, orgLimits, readLimitPerMinute, exhaustions } = deps;
+export function createRequestRate(deps: RequestRateDependencies): CheckRequestRate {
+  const { limiter, orgLimits, readLimitPerMinute, limitEvents } = deps;
   /** Picked out once for as long as an org's limits are the same: there may be thousands of other kinds. */
   const picked = new WeakMap<OrgLimits, readonly RequestRate[]>();
 
@@ -48,27 +48,27 @@ export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
       return undefined;
     }
     const request = { key_id: keyId, route_class: routeClass(route) };
-    const takes: RateTake[] = [];
-    const taken: ToldLimit[] = [];
+    const debits: RateTake[] = [];
+    const taken: EventLimit[] = [];
     for (const rate of rates) {
       const key = counted(rate, request, nowMs);
       if (key !== undefined) {
-        takes.push({ ...rate.take, key });
+        debits.push({ ...rate.take, key });
         taken.push(rate.limit);
       }
     }
-    if (takes.length === 0) {
+    if (debits.length === 0) {
       return undefined;
     }
     const told = (verdict: RateVerdict): RateVerdict => {
       const refused = verdict.allowed ? undefined : taken[verdict.index];
-      const take = verdict.allowed ? undefined : takes[verdict.index];
+      const take = verdict.allowed ? undefined : debits[verdict.index];
       if (refused !== undefined && take !== undefined) {
-        exhaustions.rateRefused(limits.orgId, { key_id: keyId }, refused, take.key, 'rate_limited');
+        limitEvents.rateDenied(limits.orgId, { key_id: keyId }, refused, take.key, 'rate_limited');
       }
       return verdict;
     };
-    const verdict = limiter.take(takes, nowMs);
+    const verdict = limiter.take(debits, nowMs);
     return verdict instanceof Promise ? verdict.then(told) : told(verdict);
   }
 
@@ -81,13 +81,13 @@ export function createRequestRate(deps: RequestRateDependencies): TakeRequest {
       ? orgLimits
           .get(caller.tenantId)
           .then((limits) => take(limits, caller, route, nowMs) ?? allowed)
-          .catch(whoeverCannotBeAsked)
+          .catch(allowIfLimitsUnavailable)
       : take(known, caller, route, nowMs);
   };
 }
 
 /** A rate protects the service; while its limits cannot be read, what the request is for will tell that itself. */
-function whoeverCannotBeAsked(error: unknown): RateVerdict {
+function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   if (error instanceof DatabaseUnavailable) {
     return allowed;
   }
@@ -119,7 +119,7 @@ export function isRequestRate({ kind, unit, match }: Limit): boolean {
 }
 
 interface RequestRate {
-  readonly limit: ToldLimit;
+  readonly limit: EventLimit;
   readonly match: Limit['match'];
   readonly expiresAtMs: number | null;
   readonly take: RateTake;
@@ -176,7 +176,7 @@ function counted(
   let { key } = take;
   for (const field of ['key_id', 'route_class'] as const) {
     const wanted = match[field];
-    if (wanted === each) {
+    if (wanted === WILDCARD) {
       key += `:${request[field]}`;
     } else if (wanted !== undefined && wanted !== request[field]) {
       return undefined;

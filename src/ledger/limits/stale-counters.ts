@@ -2,13 +2,13 @@
  * What a change of limits leaves uncounted. A counter that nobody adds to for a while must not come back as it was: it
  * is forgotten, and made again from the books when it is needed. (PostgreSQL's are forgotten in `limits.ts`.)
  */
-import { each, type Limit, type OrgLimits } from '../../kernel/limits.ts';
+import { type Limit, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
 
 /**
  * Tells such counters: of limits that are gone or count in other windows now, and of customers that a limit for every
  * other one stops or begins to count. Undefined when there are none.
  */
-export function countingGap(before: OrgLimits, after: OrgLimits): ((key: string) => boolean) | undefined {
+export function staleCounters(before: OrgLimits, after: OrgLimits): ((key: string) => boolean) | undefined {
   const later = new Map(after.all.map((limit) => [limit.id, limit]));
   const moved = new Set<string>();
   for (const limit of before.all) {
@@ -47,7 +47,7 @@ function spanKey({ span }: Limit, { timezone }: OrgLimits): string {
 function customersWithOwn({ all }: OrgLimits): Set<string> {
   return new Set(
     all.flatMap(({ kind, match: { customer_id } }) =>
-      kind === 'customer' && customer_id !== undefined && customer_id !== each ? [customer_id] : [],
+      kind === 'customer' && customer_id !== undefined && customer_id !== WILDCARD ? [customer_id] : [],
     ),
   );
 }

@@ -1,18 +1,18 @@
 /** One transaction on the books of one org, on PostgreSQL: what waits for it, decided and written under the org's lock. */
-import { admit, type Counter, meetingOf, releaseAll } from '../../kernel/admission.ts';
+import { admit, applicableCounters, type Counter, releaseReservation } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
-import { conclude } from '../../kernel/settlement.ts';
+import { commitSettlement } from '../../kernel/settlement.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { type Hold, type HoldKey, restoredHold } from '../holds/hold.ts';
 import { findStoredKeys, replayOf } from '../holds/hold-keys.ts';
-import type { Held, HoldChange, HoldRequest, HoldResult, Look } from '../holds/hold-request.ts';
-import { Book, type MissingCounter } from '../holds/org-ledger-state.ts';
-import { adopted, denialFor, extendedTo, holdFor } from '../holds/take-hold.ts';
+import type { AdmissionPreview, Held, HoldChange, HoldRequest, HoldResult } from '../holds/hold-request.ts';
+import { type MissingCounter, OrgLedgerState } from '../holds/org-ledger-state.ts';
+import { denialFor, extendedTo, importHold, takeHold } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
-import type { BookingGroup, GroupResult } from '../posting.ts';
+import type { GroupResult, PostingGroup } from '../posting.ts';
 import { findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import {
   addCounters,
@@ -29,18 +29,23 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits?: OrgLimitsCache;
 }
 
-export type Asked<Run> =
+export type LedgerCommand<Run> =
   | { readonly kind: 'hold'; readonly request: HoldRequest }
-  | { readonly kind: 'look'; readonly looks: readonly Look[] }
+  | { readonly kind: 'look'; readonly previews: readonly AdmissionPreview[] }
   | { readonly kind: 'adopt'; readonly hold: Hold }
-  | { readonly kind: 'book'; readonly group: BookingGroup<Run> }
+  | { readonly kind: 'book'; readonly group: PostingGroup<Run> }
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
   | { readonly kind: 'expire'; readonly holdIds: readonly string[] };
 
-export type Answer<Run> = HoldResult | (Denial | undefined)[] | GroupResult<Run> | HoldChange | undefined;
+export type LedgerResult<Run> =
+  | HoldResult
+  | (Denial | undefined)[]
+  | GroupResult<Run>
+  | HoldChange
+  | undefined;
 
-export class Tick<Run> {
+export class OrgTransaction<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
   readonly #tx: Transaction;
@@ -67,20 +72,20 @@ export class Tick<Run> {
     this.#orgId = orgId;
   }
 
-  async run(asked: readonly Asked<Run>[]): Promise<Answer<Run>[]> {
+  async run(asked: readonly LedgerCommand<Run>[]): Promise<LedgerResult<Run>[]> {
     const { version, now, lastAt } = await lockOrg(this.#tx, this.#orgId);
     const nowMs = Math.max(this.#options.clock.agreed(now).getTime(), lastAt.getTime());
-    const book = new Book(await this.#limits(version), Number.POSITIVE_INFINITY);
-    await this.#readHolds(book, asked, nowMs);
-    await this.#readCounters(book, asked, nowMs);
-    const answers: Answer<Run>[] = new Array(asked.length);
+    const orgState = new OrgLedgerState(await this.#limits(version), Number.POSITIVE_INFINITY);
+    await this.#readHolds(orgState, asked, nowMs);
+    await this.#readCounters(orgState, asked, nowMs);
+    const answers: LedgerResult<Run>[] = new Array(asked.length);
     for (const [index, one] of asked.entries()) {
       if (one.kind !== 'book') {
-        answers[index] = await this.#answer(book, one, nowMs);
+        answers[index] = await this.#answer(orgState, one, nowMs);
       }
     }
-    await this.#book(book, asked, answers, nowMs);
-    await this.#write(book, nowMs);
+    await this.#book(orgState, asked, answers, nowMs);
+    await this.#write(orgState, nowMs);
     return answers;
   }
 
@@ -94,14 +99,18 @@ export class Tick<Run> {
     return limits;
   }
 
-  async #readHolds(book: Book, asked: readonly Asked<Run>[], nowMs: number): Promise<void> {
+  async #readHolds(
+    orgState: OrgLedgerState,
+    asked: readonly LedgerCommand<Run>[],
+    nowMs: number,
+  ): Promise<void> {
     const ids = asked.flatMap((one) => {
       switch (one.kind) {
         case 'hold':
         case 'look':
           return [];
         case 'book':
-          return one.group.bookings.flatMap(({ decisionId }) => decisionId ?? []);
+          return one.group.postings.flatMap(({ decisionId }) => decisionId ?? []);
         case 'expire':
           return one.holdIds;
         case 'adopt':
@@ -120,13 +129,13 @@ export class Tick<Run> {
       }
     }
     for (const hold of await selectHolds(this.#tx, this.#orgId, ids, digests)) {
-      book.keep(hold);
+      orgState.keep(hold);
       this.#useKey(hold);
     }
     const late = asked.flatMap((one) =>
       one.kind === 'book'
-        ? one.group.bookings.flatMap(({ kind, decisionId }) =>
-            decisionId === null || kind === 'open' || book.holds.has(decisionId) ? [] : [decisionId],
+        ? one.group.postings.flatMap(({ kind, decisionId }) =>
+            decisionId === null || kind === 'open' || orgState.holds.has(decisionId) ? [] : [decisionId],
           )
         : [],
     );
@@ -134,35 +143,40 @@ export class Tick<Run> {
   }
 
   /** All that the commands will look at: of what they ask for, and of the holds that they end. */
-  async #readCounters(book: Book, asked: readonly Asked<Run>[], nowMs: number): Promise<void> {
+  async #readCounters(
+    orgState: OrgLedgerState,
+    asked: readonly LedgerCommand<Run>[],
+    nowMs: number,
+  ): Promise<void> {
     const wanted = new Map<string, MissingCounter | undefined>();
     for (const one of asked) {
       if (one.kind === 'hold' || one.kind === 'look') {
-        for (const { scope, surface } of one.kind === 'hold' ? [one.request] : one.looks) {
-          for (const met of meetingOf(book.limits, scope, nowMs, surface).counters) {
-            wanted.set(met.key, { met, scope });
+        for (const { scope, surface } of one.kind === 'hold' ? [one.request] : one.previews) {
+          for (const limitWindow of applicableCounters(orgState.limits, scope, nowMs, surface).counters) {
+            wanted.set(limitWindow.key, { window: limitWindow, scope });
           }
         }
       } else if (one.kind === 'adopt') {
         const { scope, admittedAtMs, surface } = one.hold;
-        for (const met of meetingOf(book.limits, scope, admittedAtMs, surface).counters) {
-          wanted.set(met.key, { met, scope });
+        for (const met of applicableCounters(orgState.limits, scope, admittedAtMs, surface).counters) {
+          wanted.set(met.key, { window: met, scope });
         }
       } else if (one.kind === 'book') {
-        for (const { kind, scope, atMs } of one.group.bookings) {
+        for (const { kind, scope, atMs } of one.group.postings) {
           const surface = kind === 'record' ? 'record' : 'run';
-          for (const { key } of meetingOf(book.limits, scope, atMs ?? nowMs, surface).counters) {
+          for (const { key } of applicableCounters(orgState.limits, scope, atMs ?? nowMs, surface).counters) {
             wanted.set(key, wanted.get(key));
           }
         }
       }
     }
-    const holds = [...book.holds.values()].map(({ hold }) => hold);
+    const holds = [...orgState.holds.values()].map(({ hold }) => hold);
     for (const hold of [...holds, ...this.#endedBefore]) {
       for (const { key } of [...hold.shares, ...hold.packs]) {
         wanted.set(key, wanted.get(key));
       }
-      for (const { key } of meetingOf(book.limits, hold.scope, hold.admittedAtMs, 'run').counters) {
+      for (const { key } of applicableCounters(orgState.limits, hold.scope, hold.admittedAtMs, 'run')
+        .counters) {
         wanted.set(key, wanted.get(key));
       }
     }
@@ -171,89 +185,94 @@ export class Tick<Run> {
       [this.#orgId, [...wanted.keys()]],
     );
     for (const { key, settled, held, alerted, window_end } of rows) {
-      book.counters.set(key, { settled, held, alerted, endMs: window_end.getTime() });
+      orgState.counters.set(key, { settled, held, alerted, endMs: window_end.getTime() });
       this.#read.set(key, { settled, held, alerted });
     }
     const missing = [...wanted.values()].filter(
-      (one): one is MissingCounter => one !== undefined && !book.counters.has(one.met.key),
+      (one): one is MissingCounter => one !== undefined && !orgState.counters.has(one.window.key),
     );
-    await this.#makeCounters(book, missing);
+    await this.#makeCounters(orgState, missing);
   }
 
   /** A new counter starts with what open holds take of it, so those have to be known, and to name it from now on. */
-  async #makeCounters(book: Book, missing: readonly MissingCounter[]): Promise<void> {
+  async #makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void> {
     if (missing.length === 0) {
       return;
     }
     for (const hold of await selectHoldsSince(this.#tx, this.#orgId, missing)) {
       // Those that ended in this transaction are still there.
-      if (!book.holds.has(hold.id) && !this.#endedHolds.has(hold.id)) {
-        book.keep(hold);
+      if (!orgState.holds.has(hold.id) && !this.#endedHolds.has(hold.id)) {
+        orgState.keep(hold);
       }
     }
-    for (const hold of await addCounters(this.#tx, book, missing)) {
+    for (const hold of await addCounters(this.#tx, orgState, missing)) {
       this.#changedHolds.set(hold.id, hold);
     }
   }
 
   async #answer(
-    book: Book,
-    asked: Exclude<Asked<Run>, { kind: 'book' }>,
+    orgState: OrgLedgerState,
+    asked: Exclude<LedgerCommand<Run>, { kind: 'book' }>,
     nowMs: number,
-  ): Promise<Answer<Run>> {
+  ): Promise<LedgerResult<Run>> {
     switch (asked.kind) {
       case 'hold':
-        return this.#hold(book, asked.request, nowMs);
+        return this.#hold(orgState, asked.request, nowMs);
       case 'look':
-        return asked.looks.map((one) => denialFor(book, one, nowMs));
+        return asked.previews.map((one) => denialFor(orgState, one, nowMs));
       case 'adopt':
-        return this.#adopt(book, asked.hold);
+        return this.#adopt(orgState, asked.hold);
       case 'void':
-        return this.#end(book, asked.holdId, 'voided', nowMs);
+        return this.#end(orgState, asked.holdId, 'voided', nowMs);
       case 'extend':
-        return this.#extend(book, asked.holdId, asked.seconds, nowMs);
+        return this.#extend(orgState, asked.holdId, asked.seconds, nowMs);
       case 'expire':
         for (const holdId of asked.holdIds) {
-          const open = book.holds.get(holdId);
+          const open = orgState.holds.get(holdId);
           if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
-            await this.#end(book, holdId, 'expired', nowMs);
+            await this.#end(orgState, holdId, 'expired', nowMs);
           }
         }
         return undefined;
     }
   }
 
-  #hold(book: Book, request: HoldRequest, nowMs: number): HoldResult {
+  #hold(orgState: OrgLedgerState, request: HoldRequest, nowMs: number): HoldResult {
     const replay = request.key && replayOf(this.#usedKeys.get(request.key.digest), request.key);
     if (replay !== undefined) {
       return replay;
     }
     const { scope, amounts, surface } = request;
     const charge = { scope, amounts, depth: null, atMs: nowMs };
-    const meeting = meetingOf(book.limits, scope, nowMs, surface);
-    const admission = admit(book.counters, {
-      limits: book.limits,
+    const applicable = applicableCounters(orgState.limits, scope, nowMs, surface);
+    const admission = admit(orgState.counters, {
+      limits: orgState.limits,
       charge,
-      met: meeting.counters,
+      windows: applicable.counters,
       preFlight: true,
     });
     if (admission.kind === 'denied') {
       return admission;
     }
-    const held: Held = holdFor(this.#options.ids, book, { request, charge, meeting, admission });
-    book.keep(held.hold);
+    const held: Held = takeHold(this.#options.ids, orgState, {
+      request,
+      charge,
+      applicable,
+      admission,
+    });
+    orgState.keep(held.hold);
     this.#newHolds.push(held.hold);
     this.#useKey(held.hold);
     return held;
   }
 
-  async #adopt(book: Book, given: Hold): Promise<undefined> {
+  async #adopt(orgState: OrgLedgerState, given: Hold): Promise<undefined> {
     const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
-    if (ended.length === 0 && !book.holds.has(given.id)) {
-      const meeting = meetingOf(book.limits, given.scope, given.admittedAtMs, given.surface);
+    if (ended.length === 0 && !orgState.holds.has(given.id)) {
+      const applicable = applicableCounters(orgState.limits, given.scope, given.admittedAtMs, given.surface);
       // A key that was used before stays with the decision that it was used for.
       const isKeyFree = given.idempotency === null || !this.#usedKeys.has(given.idempotency.digest);
-      const { hold } = adopted(book, isKeyFree ? given : { ...given, idempotency: null }, meeting);
+      const { hold } = importHold(orgState, isKeyFree ? given : { ...given, idempotency: null }, applicable);
       this.#newHolds.push(hold);
       this.#useKey(hold);
     }
@@ -266,21 +285,31 @@ export class Tick<Run> {
     }
   }
 
-  async #end(book: Book, holdId: string, endedAs: HoldEnd['endedAs'], nowMs: number): Promise<HoldChange> {
-    const open = book.holds.get(holdId);
+  async #end(
+    orgState: OrgLedgerState,
+    holdId: string,
+    endedAs: HoldEnd['endedAs'],
+    nowMs: number,
+  ): Promise<HoldChange> {
+    const open = orgState.holds.get(holdId);
     if (open === undefined) {
       const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
       return { kind: ends.length > 0 ? 'ended' : 'unknown' };
     }
     await insertEnds(this.#tx, [{ hold: open.hold, endedAs, runId: null }], nowMs);
-    releaseAll(book.counters, open.hold);
-    book.holds.delete(holdId);
+    releaseReservation(orgState.counters, open.hold);
+    orgState.holds.delete(holdId);
     this.#endedHolds.add(holdId);
     return { kind: 'changed', hold: open.hold };
   }
 
-  async #extend(book: Book, holdId: string, seconds: number, nowMs: number): Promise<HoldChange> {
-    const open = book.holds.get(holdId);
+  async #extend(
+    orgState: OrgLedgerState,
+    holdId: string,
+    seconds: number,
+    nowMs: number,
+  ): Promise<HoldChange> {
+    const open = orgState.holds.get(holdId);
     if (open === undefined) {
       const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
       return { kind: ends.length > 0 ? 'ended' : 'unknown' };
@@ -291,9 +320,9 @@ export class Tick<Run> {
   }
 
   async #book(
-    book: Book,
-    asked: readonly Asked<Run>[],
-    answers: Answer<Run>[],
+    orgState: OrgLedgerState,
+    asked: readonly LedgerCommand<Run>[],
+    answers: LedgerResult<Run>[],
     nowMs: number,
   ): Promise<void> {
     const groups = asked.flatMap((one) => (one.kind === 'book' ? [one.group] : []));
@@ -303,17 +332,17 @@ export class Tick<Run> {
     const batch = await decideBatch(this.#tx, this.#options, {
       groups,
       nowMs,
-      bookOf: () => book,
-      makeCounters: (_, missing) => this.#makeCounters(book, missing),
+      bookOf: () => orgState,
+      makeCounters: (_, missing) => this.#makeCounters(orgState, missing),
     });
     markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
     this.#newHolds.push(...batch.newHolds.map(({ hold }) => hold));
-    for (const { booked, ends } of batch.prepared) {
-      if (booked.charged !== null) {
-        conclude(book.counters, booked.charged);
+    for (const { posted, ends } of batch.prepared) {
+      if (posted.charged !== null) {
+        commitSettlement(orgState.counters, posted.charged);
       }
       if (ends !== null) {
-        book.holds.delete(ends.hold.id);
+        orgState.holds.delete(ends.hold.id);
         this.#endedHolds.add(ends.hold.id);
       }
     }
@@ -324,7 +353,7 @@ export class Tick<Run> {
     }
   }
 
-  async #write(book: Book, nowMs: number): Promise<void> {
+  async #write(orgState: OrgLedgerState, nowMs: number): Promise<void> {
     const ended = this.#endedHolds;
     const changed = [...this.#changedHolds.values()].filter(({ id }) => !ended.has(id));
     // Sent one behind the other without waiting for each answer: others wait for this org's lock meanwhile.
@@ -335,7 +364,7 @@ export class Tick<Run> {
       ),
       updateHolds(this.#tx, this.#orgId, changed),
       deleteHolds(this.#tx, this.#orgId, [...ended]),
-      this.#writeCounters(book, nowMs),
+      this.#writeCounters(orgState, nowMs),
       this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
         this.#orgId,
         new Date(nowMs),
@@ -343,8 +372,8 @@ export class Tick<Run> {
     ]);
   }
 
-  async #writeCounters(book: Book, nowMs: number): Promise<void> {
-    const changed = [...book.counters].filter(([key, { settled, held, alerted }]) => {
+  async #writeCounters(orgState: OrgLedgerState, nowMs: number): Promise<void> {
+    const changed = [...orgState.counters].filter(([key, { settled, held, alerted }]) => {
       const before = this.#read.get(key);
       return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
     });

@@ -39,10 +39,12 @@ export async function selectHoldsSince(
   orgId: string,
   missing: readonly MissingCounter[],
 ): Promise<Hold[]> {
-  const chains = missing.filter(({ met }) => met.limit.match.chain_id !== undefined);
+  const chains = missing.filter(({ window: limitWindow }) => limitWindow.limit.match.chain_id !== undefined);
   const others = missing.filter((one) => !chains.includes(one));
   const since =
-    others.length === 0 ? 'infinity' : new Date(Math.min(...others.map(({ met }) => met.window.startMs)));
+    others.length === 0
+      ? 'infinity'
+      : new Date(Math.min(...others.map(({ window: limitWindow }) => limitWindow.window.startMs)));
   return holdsOf(
     await db.query<HoldRow>(
       `SELECT record FROM holds WHERE org_id = $1 AND chain_id = ANY($2) AND chain_id IS NOT NULL

@@ -9,13 +9,25 @@ import { DatabaseUnavailable, type Transaction } from '../../platform/db/databas
 import { namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
-import type { HoldChange, HoldQuery, HoldRequest, HoldResult, Look } from '../holds/hold-request.ts';
+import type {
+  AdmissionPreview,
+  HoldChange,
+  HoldQuery,
+  HoldRequest,
+  HoldResult,
+} from '../holds/hold-request.ts';
 import type { Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
-import { nobody, ownCounters, type Standing, standingOf } from '../limits/limit-usage.ts';
+import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
-import type { BookingGroup, GroupResult } from '../posting.ts';
-import { type Answer, type Asked, lockOrg, type PostgresLedgerOptions, Tick } from './org-transaction.ts';
+import type { GroupResult, PostingGroup } from '../posting.ts';
+import {
+  type LedgerCommand,
+  type LedgerResult,
+  lockOrg,
+  OrgTransaction,
+  type PostgresLedgerOptions,
+} from './org-transaction.ts';
 import {
   selectAllHolds,
   selectHolds,
@@ -24,29 +36,29 @@ import {
   updateHolds,
 } from './postgres-holds.ts';
 
-interface Command<Run> {
-  readonly asked: Asked<Run>;
-  resolve(answer: Answer<Run>): void;
+interface QueuedCommand<Run> {
+  readonly asked: LedgerCommand<Run>;
+  resolve(answer: LedgerResult<Run>): void;
   reject(error: unknown): void;
 }
 
 /** What waits for one org. */
-interface Lane<Run> {
-  waiting: Command<Run>[];
+interface OrgQueue<Run> {
+  waiting: QueuedCommand<Run>[];
   busy: boolean;
 }
 
 const commandsPerBatch = 500;
 const waitingMax = 20_000;
 const expiriesPerBatch = 500;
-const countersPerTidy = 5_000;
+const countersPerEviction = 5_000;
 /** A counter that is not there has to be summed from the books by whoever needs it again. */
 const unusedCounterMs = 3_600_000;
 
 export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
-  readonly #lanes = new Map<string, Lane<Run>>();
+  readonly #lanes = new Map<string, OrgQueue<Run>>();
   #waiting = 0;
 
   constructor(options: PostgresLedgerOptions<Run>) {
@@ -73,15 +85,15 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return replayOf(stored, key);
   }
 
-  look(orgId: string, looks: readonly Look[]): Promise<(Denial | undefined)[]> {
-    return this.#ask(orgId, { kind: 'look', looks }) as Promise<(Denial | undefined)[]>;
+  previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]> {
+    return this.#ask(orgId, { kind: 'look', previews }) as Promise<(Denial | undefined)[]>;
   }
 
-  async adopt(hold: Hold): Promise<void> {
+  async importHold(hold: Hold): Promise<void> {
     await this.#ask(hold.orgId, { kind: 'adopt', hold });
   }
 
-  book(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
+  post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
     return this.#ask(group.orgId, { kind: 'book', group }) as Promise<GroupResult<Run>>;
   }
 
@@ -101,7 +113,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return (await selectHolds(this.#options.db, orgId, [holdId]))[0];
   }
 
-  async standings(orgId: string, limitIds: readonly string[]): Promise<Standing[]> {
+  async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
     const { db, clock } = this.#options;
     const nowMs = (await agreedNow(db, clock)).getTime();
     const wanted = ownCounters(await readOrgLimits(db, orgId), limitIds, nowMs);
@@ -110,13 +122,13 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       [orgId, wanted.map(({ key }) => key)],
     );
     const known = new Map(rows.map((row) => [row.key, row]));
-    const standings: Standing[] = [];
+    const usages: LimitUsage[] = [];
     for (const one of wanted) {
       // One that nobody has asked for yet has no row. It is not made here: reading changes nothing.
-      const { settled } = known.get(one.key) ?? (await readSettled(db, orgId, one, nobody));
-      standings.push(standingOf(one, { settled, held: known.get(one.key)?.held ?? 0n }));
+      const { settled } = known.get(one.key) ?? (await readSettled(db, orgId, one, emptyScope));
+      usages.push(limitUsageOf(one, { settled, held: known.get(one.key)?.held ?? 0n }));
     }
-    return standings;
+    return usages;
   }
 
   async inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>> {
@@ -168,16 +180,16 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return due.length === expiriesPerBatch;
   }
 
-  async tidy(): Promise<boolean> {
+  async evictCounters(): Promise<boolean> {
     const { db, clock } = this.#options;
     const unusedSince = new Date((await agreedNow(db, clock)).getTime() - unusedCounterMs);
     const forgotten = await db.query(
       `DELETE FROM counters WHERE (org_id, key) IN (
          SELECT org_id, key FROM counters WHERE held = 0 AND window_end < $1 LIMIT $2)
        RETURNING 1 AS one`,
-      [unusedSince, countersPerTidy],
+      [unusedSince, countersPerEviction],
     );
-    return forgotten.length === countersPerTidy;
+    return forgotten.length === countersPerEviction;
   }
 
   stats() {
@@ -188,7 +200,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     // Nothing is kept here: what waits is answered before the server is gone.
   }
 
-  #ask(orgId: string, asked: Asked<Run>): Promise<Answer<Run>> {
+  #ask(orgId: string, asked: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
     if (this.#waiting >= waitingMax) {
       return Promise.reject(new DatabaseUnavailable('too many decisions are waiting'));
     }
@@ -205,7 +217,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     });
   }
 
-  async #work(orgId: string, lane: Lane<Run>): Promise<void> {
+  async #work(orgId: string, lane: OrgQueue<Run>): Promise<void> {
     while (lane.waiting.length > 0) {
       const commands = lane.waiting.splice(0, commandsPerBatch);
       this.#waiting -= commands.length;
@@ -215,11 +227,11 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     this.#lanes.delete(orgId);
   }
 
-  async #run(orgId: string, commands: readonly Command<Run>[]): Promise<void> {
-    let answers: readonly Answer<Run>[];
+  async #run(orgId: string, commands: readonly QueuedCommand<Run>[]): Promise<void> {
+    let answers: readonly LedgerResult<Run>[];
     try {
       answers = await this.#options.db.transaction((tx) =>
-        new Tick(this.#options, this.#orgLimits, tx, orgId).run(commands.map(({ asked }) => asked)),
+        new OrgTransaction(this.#options, this.#orgLimits, tx, orgId).run(commands.map(({ asked }) => asked)),
       );
     } catch (error) {
       if (commands.length === 1 || error instanceof DatabaseUnavailable) {

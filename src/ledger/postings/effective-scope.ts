@@ -1,36 +1,40 @@
-/** Where a booking counts, once the hold that it settles has its say. */
+/** Where a posting counts, once the hold that it settles has its say. */
 import type { Scope } from '../../kernel/limits.ts';
 import { isErased } from '../holds/customer-pseudonyms.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
-import type { Book } from '../holds/org-ledger-state.ts';
-import type { Booking } from '../posting.ts';
-import { type Known, nameOf } from './existing-records.ts';
+import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
+import type { Posting } from '../posting.ts';
+import { type ExistingRecords, recordKey } from './existing-records.ts';
 
-/** What a booking is about, and the instant that it belongs to: its hold's, where it has one. */
-export function whereItCounts(
-  book: Book,
-  booking: Booking,
-  { ends }: Known,
+/** What a posting is about, and the instant that it belongs to: its hold's, where it has one. */
+export function effectiveScope(
+  orgState: OrgLedgerState,
+  posting: Posting,
+  { ends }: ExistingRecords,
   nowMs: number,
 ): { scope: Scope; atMs: number } {
-  const hold = holdOf(book, booking) ?? endedHold(ends, book.orgId, booking);
+  const hold = holdOf(orgState, posting) ?? endedHold(ends, orgState.orgId, posting);
   return {
-    scope: hold === undefined ? booking.scope : settledScope(hold, booking),
-    atMs: hold?.admittedAtMs ?? booking.atMs ?? nowMs,
+    scope: hold === undefined ? posting.scope : settledScope(hold, posting),
+    atMs: hold?.admittedAtMs ?? posting.atMs ?? nowMs,
   };
 }
 
-function holdOf(book: Book, { kind, decisionId }: Booking): Hold | undefined {
-  return decisionId === null || kind === 'open' ? undefined : book.holds.get(decisionId)?.hold;
+function holdOf(orgState: OrgLedgerState, { kind, decisionId }: Posting): Hold | undefined {
+  return decisionId === null || kind === 'open' ? undefined : orgState.holds.get(decisionId)?.hold;
 }
 
-function endedHold(ends: Known['ends'], orgId: string, { kind, decisionId }: Booking): Hold | undefined {
-  const end = decisionId === null || kind === 'open' ? undefined : ends.get(nameOf(orgId, decisionId));
+function endedHold(
+  ends: ExistingRecords['ends'],
+  orgId: string,
+  { kind, decisionId }: Posting,
+): Hold | undefined {
+  const end = decisionId === null || kind === 'open' ? undefined : ends.get(recordKey(orgId, decisionId));
   return end === undefined ? undefined : restoredHold(end.body);
 }
 
 /** What a limit can count by is the hold's to say; the rest is the run's, where the hold left it open. */
-export function settledScope({ scope: held }: Hold, { scope: said }: Booking): Scope {
+export function settledScope({ scope: held }: Hold, { scope: said }: Posting): Scope {
   return {
     ...held,
     provider: held.provider ?? said.provider,
@@ -44,7 +48,7 @@ const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_
 const fixedIfSaid = ['provider', 'action', 'team', 'chain_id'] as const;
 
 /** The first field in which a run says something else than the decision it names. */
-export function contradiction({ scope: held }: Hold, { scope: said }: Booking): string | undefined {
+export function contradiction({ scope: held }: Hold, { scope: said }: Posting): string | undefined {
   return (
     fixedByHold.find(
       (field) =>

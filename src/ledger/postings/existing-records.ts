@@ -1,4 +1,4 @@
-/** What the books already say about the bookings of a batch. */
+/** What the books already say about the postings of a batch. */
 import type { Paid } from '../../kernel/settlement.ts';
 import type { HoldEndRow } from './ledger-writes.ts';
 
@@ -7,8 +7,8 @@ export interface PaidSoFar extends Paid {
   readonly recorded: boolean;
 }
 
-export interface Known {
-  readonly runs: KnownRuns;
+export interface ExistingRecords {
+  readonly runs: ExistingRuns;
   readonly ends: Map<string, HoldEndRow>;
   /** Of each run that is corrected; what one correction gives back is not there for the next. */
   readonly paid: Map<string, PaidSoFar>;
@@ -16,21 +16,21 @@ export interface Known {
   readonly permits: Map<string, number>;
 }
 
-export interface KnownRun {
+export interface ExistingRun {
   readonly runId: string;
   /** Null where none was kept. */
   readonly contentDigest: string | null;
 }
 
 /** The runs that have these ids of their callers. By org, so that none needs a name put together for it. */
-export class KnownRuns {
-  readonly #byOrg = new Map<string, Map<string, KnownRun>>();
+export class ExistingRuns {
+  readonly #byOrg = new Map<string, Map<string, ExistingRun>>();
 
-  get(orgId: string, externalId: string): KnownRun | undefined {
+  get(orgId: string, externalId: string): ExistingRun | undefined {
     return this.#byOrg.get(orgId)?.get(externalId);
   }
 
-  set(orgId: string, externalId: string, run: KnownRun): void {
+  set(orgId: string, externalId: string, run: ExistingRun): void {
     const there = this.#byOrg.get(orgId);
     if (there === undefined) {
       this.#byOrg.set(orgId, new Map([[externalId, run]]));
@@ -44,6 +44,6 @@ export class KnownRuns {
   }
 }
 
-export const nameOf = (orgId: string, id: string) => `${orgId} ${id}`;
+export const recordKey = (orgId: string, id: string) => `${orgId} ${id}`;
 
 export const nothingPaid: PaidSoFar = { burned: [], uncovered: 0n, prepaid: 0n, recorded: false };

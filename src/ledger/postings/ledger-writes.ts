@@ -1,5 +1,5 @@
-/** Writes what was booked: identities, entries, tallies, the ends of holds, alerts. A few statements, whatever the number. */
-import type { Take } from '../../kernel/credits.ts';
+/** Writes what was posted: identities, entries, tallies, the ends of holds, alerts. A few statements, whatever the number. */
+import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import type { Alert } from '../../kernel/settlement.ts';
 import {
@@ -14,10 +14,10 @@ import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox/outbox.ts';
 import { type Hold, storedHold } from '../holds/hold.ts';
 import { storeKeys } from '../holds/hold-keys.ts';
-import type { Booked } from '../posting.ts';
+import type { Posted } from '../posting.ts';
 
-export async function insertIdentities(tx: Transaction, booked: readonly Booked[]): Promise<void> {
-  const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+export async function insertIdentities(tx: Transaction, posted: readonly Posted[]): Promise<void> {
+  const fresh = posted.filter(({ posting: { kind } }) => kind !== 'complete' && kind !== 'adjust');
   await insertEach(
     senderOf(tx, fresh),
     'run_identities',
@@ -31,10 +31,10 @@ export async function insertIdentities(tx: Transaction, booked: readonly Booked[
     fresh,
     (one) => ({
       org_id: one.orgId,
-      run_id: one.booking.runId,
-      external_id: one.booking.externalId,
+      run_id: one.posting.runId,
+      external_id: one.posting.externalId,
       charged_at: new Date(one.chargedAtMs),
-      content_digest: one.booking.contentDigest ?? null,
+      content_digest: one.posting.contentDigest ?? null,
     }),
   );
 }
@@ -63,24 +63,24 @@ const entryColumns = {
   note: 'text',
 } as const;
 
-export async function insertEntries(tx: Transaction, booked: readonly Booked[]): Promise<void> {
-  const charges = booked.filter(({ charged }) => charged !== null);
+export async function insertEntries(tx: Transaction, posted: readonly Posted[]): Promise<void> {
+  const charges = posted.filter(({ charged }) => charged !== null);
   await insertEach(senderOf(tx, charges), 'ledger_entries', entryColumns, charges, entryRow);
 }
 
-function entryRow(one: Booked): Record<keyof typeof entryColumns, unknown> {
-  const { booking, scope, charged } = one;
+function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
+  const { posting, scope, charged } = one;
   const burned = charged?.burned ?? [];
   return {
     org_id: one.orgId,
     charged_at: new Date(one.chargedAtMs),
-    id: booking.entryId,
-    run_id: booking.runId,
-    kind: booking.kind === 'record' ? 'record' : booking.kind === 'adjust' ? 'adjustment' : 'charge',
-    booked_at: new Date(one.bookedAtMs),
-    usd_nanos: booking.amounts.usd,
-    tokens: booking.amounts.tokens,
-    requests: booking.amounts.requests,
+    id: posting.entryId,
+    run_id: posting.runId,
+    kind: posting.kind === 'record' ? 'record' : posting.kind === 'adjust' ? 'adjustment' : 'charge',
+    booked_at: new Date(one.postedAtMs),
+    usd_nanos: posting.amounts.usd,
+    tokens: posting.amounts.tokens,
+    requests: posting.amounts.requests,
     key_id: scope.key_id,
     model: scope.model,
     workflow: scope.workflow,
@@ -92,7 +92,7 @@ function entryRow(one: Booked): Record<keyof typeof entryColumns, unknown> {
     uncovered_nanos: charged?.uncovered ?? 0n,
     packs: burned.length === 0 ? null : burned.map(({ key, amount }) => [packId(key), amount]),
     marks: one.marks,
-    note: booking.note ?? null,
+    note: posting.note ?? null,
   };
 }
 
@@ -102,11 +102,11 @@ export function packId(counterKey: string): string {
 }
 
 /** What was burned of packs and of the prepaid balance. */
-export async function addToTallies(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+export async function addToTallies(tx: Queryable, posted: readonly Posted[]): Promise<void> {
   const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
-  for (const one of booked) {
-    const prepaid = one.charged?.met.find(({ limit }) => limit.kind === 'prepaid');
-    const burned: Take[] = [...(one.charged?.burned ?? [])];
+  for (const one of posted) {
+    const prepaid = one.charged?.windows.find(({ limit }) => limit.kind === 'prepaid');
+    const burned: Debit[] = [...(one.charged?.burned ?? [])];
     if (prepaid !== undefined) {
       burned.push({ key: prepaid.key, amount: one.charged?.prepaid ?? 0n });
     }
@@ -202,7 +202,7 @@ export async function deleteOldEnds(db: Queryable, limit: number): Promise<numbe
   return deleted.length;
 }
 
-export interface KnownRun {
+export interface ExistingRunRow {
   readonly org_id: string;
   readonly external_id: string;
   readonly run_id: string;
@@ -210,13 +210,13 @@ export interface KnownRun {
 }
 
 /** Each is looked up by itself: one plan for all, made while the table was small, would read all of it for good. */
-export async function findKnown(
+export async function findExistingRuns(
   db: Queryable,
   wanted: readonly { readonly orgId: string; readonly externalId: string }[],
-): Promise<KnownRun[]> {
+): Promise<ExistingRunRow[]> {
   return wanted.length === 0
     ? []
-    : db.query<KnownRun>(
+    : db.query<ExistingRunRow>(
         `SELECT wanted.org_id, wanted.external_id, known.run_id, known.content_digest
            FROM unnest($1::text[], $2::text[]) AS wanted(org_id, external_id)
           CROSS JOIN LATERAL (
@@ -228,15 +228,15 @@ export async function findKnown(
 }
 
 /** One event per threshold and window, whoever finds out first. */
-export async function raiseAlerts(
+export async function emitAlerts(
   tx: Queryable,
   ids: Ids,
   orgId: string,
   alerts: readonly Alert[],
   atMs: number,
 ): Promise<void> {
-  for (const { met, percent, settled } of alerts) {
-    const { limit, window, key } = met;
+  for (const { limitWindow, percent, settled } of alerts) {
+    const { limit, window, key } = limitWindow;
     const fresh = await tx.query(
       `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) VALUES ($1, $2, $3, $4)
        ON CONFLICT DO NOTHING RETURNING 1 AS one`,

@@ -3,41 +3,41 @@
  * decisions need, then the kernel decides without a pause, then the facts are written. The counters are changed as if
  * the transaction had committed up to the raised hold; whoever owns the books concludes or undoes that.
  */
-import { meetingOf } from '../../kernel/admission.ts';
-import { type Alert, alertsDue, markAlerted, type Raised } from '../../kernel/settlement.ts';
+import { applicableCounters } from '../../kernel/admission.ts';
+import { type Alert, alertsDue, markAlerted, type PendingSettlement } from '../../kernel/settlement.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Hold } from '../holds/hold.ts';
-import type { Book, MissingCounter, OpenHold } from '../holds/org-ledger-state.ts';
+import type { MissingCounter, OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import { readSettled } from '../limits/counters.ts';
-import type { Booked, BookingGroup, GroupResult } from '../posting.ts';
+import type { GroupResult, Posted, PostingGroup } from '../posting.ts';
 import { addToUsage } from '../usage/usage-rollups.ts';
 import { Decider } from './decider.ts';
-import { whereItCounts } from './effective-scope.ts';
-import { type Known, KnownRuns, nameOf, type PaidSoFar } from './existing-records.ts';
+import { effectiveScope } from './effective-scope.ts';
+import { type ExistingRecords, ExistingRuns, type PaidSoFar, recordKey } from './existing-records.ts';
 import {
   addToTallies,
   claimEnded,
+  emitAlerts,
   findEnds,
-  findKnown,
+  findExistingRuns,
   type HoldEnd,
   insertEnds,
   insertEntries,
   insertIdentities,
-  raiseAlerts,
 } from './ledger-writes.ts';
-import { type Prepared, undoAll } from './uncommitted-posting.ts';
+import { rollBackAll, type UncommittedPosting } from './uncommitted-posting.ts';
 
 export interface BatchDependencies<Run> {
   readonly ids: Ids;
   /** Stores the runs themselves. */
-  writeRuns(tx: Transaction, booked: readonly Booked<Run>[]): Promise<void>;
+  writeRuns(tx: Transaction, posted: readonly Posted<Run>[]): Promise<void>;
   /** What earlier entries of a run burned and left uncovered. */
   readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar>;
   readonly permits: Permits;
 }
 
-/** What lets a booking pass a gate that is not in the books, a number of times. */
+/** What lets a posting pass a gate that is not in the books, a number of times. */
 export interface Permits {
   /** How often each may still be used at this instant, by its id; nobody else can use them until the transaction ends. */
   read(
@@ -47,20 +47,20 @@ export interface Permits {
     atMs: number,
   ): Promise<ReadonlyMap<string, number>>;
   /** Writes down those that were used. */
-  use(tx: Transaction, booked: readonly Booked[]): Promise<void>;
+  use(tx: Transaction, posted: readonly Posted[]): Promise<void>;
 }
 
 export interface Batch<Run> {
-  readonly results: ReadonlyMap<BookingGroup<Run>, GroupResult<Run>>;
-  readonly prepared: readonly Prepared<Run>[];
+  readonly results: ReadonlyMap<PostingGroup<Run>, GroupResult<Run>>;
+  readonly prepared: readonly UncommittedPosting<Run>[];
   readonly newHolds: readonly OpenHold[];
 }
 
 export interface BatchRequest<Run> {
-  readonly groups: readonly BookingGroup<Run>[];
-  readonly bookOf: (orgId: string) => Book;
+  readonly groups: readonly PostingGroup<Run>[];
+  readonly bookOf: (orgId: string) => OrgLedgerState;
   readonly nowMs: number;
-  makeCounters(book: Book, missing: readonly MissingCounter[]): Promise<void>;
+  makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void>;
 }
 
 export async function decideBatch<Run>(
@@ -68,11 +68,11 @@ export async function decideBatch<Run>(
   deps: BatchDependencies<Run>,
   request: BatchRequest<Run>,
 ): Promise<Batch<Run>> {
-  const known = await readKnown(tx, deps, request);
+  const known = await readExistingRecords(tx, deps, request);
   await makeCounters(request, known);
   // From here on no pause: nobody else decides in between.
-  const results = new Map<BookingGroup<Run>, GroupResult<Run>>();
-  const prepared: Prepared<Run>[] = [];
+  const results = new Map<PostingGroup<Run>, GroupResult<Run>>();
+  const prepared: UncommittedPosting<Run>[] = [];
   const decider = new Decider<Run>(request, known);
   try {
     for (const group of request.groups) {
@@ -81,24 +81,24 @@ export async function decideBatch<Run>(
       prepared.push(...decided.prepared);
     }
   } catch (error) {
-    undoAll(prepared);
+    rollBackAll(prepared);
     throw error;
   }
-  const newHolds = prepared.flatMap(({ book, booked: { booking, hold } }) =>
-    booking.kind === 'open' && hold !== null ? (book.holds.get(hold.id) ?? []) : [],
+  const newHolds = prepared.flatMap(({ orgState, posted: { posting, hold } }) =>
+    posting.kind === 'open' && hold !== null ? (orgState.holds.get(hold.id) ?? []) : [],
   );
   return { results, prepared, newHolds };
 }
 
 /** Alerts that are out once the transaction has committed. */
-export interface BookAlerts {
-  readonly book: Book;
+export interface OrgAlerts {
+  readonly orgState: OrgLedgerState;
   readonly alerts: readonly Alert[];
 }
 
-export function markAllAlerted(all: readonly BookAlerts[]): void {
-  for (const { book, alerts } of all) {
-    markAlerted(book.counters, alerts);
+export function markAllAlerted(all: readonly OrgAlerts[]): void {
+  for (const { orgState, alerts } of all) {
+    markAlerted(orgState.counters, alerts);
   }
 }
 
@@ -108,34 +108,34 @@ export async function writeBatch<Run>(
   deps: BatchDependencies<Run>,
   { results, prepared }: Batch<Run>,
   nowMs: number,
-): Promise<BookAlerts[]> {
-  const booked = prepared.map((one) => one.booked);
+): Promise<OrgAlerts[]> {
+  const posted = prepared.map((one) => one.posted);
   // None of these is waited for, unless there are very many. If one fails, so do all behind it, and the transaction.
   await Promise.all([
-    insertIdentities(tx, booked),
-    deps.writeRuns(tx, booked),
-    insertEntries(tx, booked),
-    addToUsage(tx.unanswered, booked),
-    addToTallies(tx.unanswered, booked),
+    insertIdentities(tx, posted),
+    deps.writeRuns(tx, posted),
+    insertEntries(tx, posted),
+    addToUsage(tx.unanswered, posted),
+    addToTallies(tx.unanswered, posted),
   ]);
-  const permitted = booked.filter(({ booking }) => booking.permit !== undefined);
+  const permitted = posted.filter(({ posting }) => posting.permit !== undefined);
   if (permitted.length > 0) {
     await deps.permits.use(tx, permitted);
   }
-  const ends = prepared.flatMap(({ booked: { booking }, ends: open }): HoldEnd[] =>
-    open === null ? [] : [{ hold: open.hold, endedAs: 'settled', runId: booking.runId }],
+  const ends = prepared.flatMap(({ posted: { posting }, ends: open }): HoldEnd[] =>
+    open === null ? [] : [{ hold: open.hold, endedAs: 'settled', runId: posting.runId }],
   );
   await insertEnds(tx.unanswered, ends, nowMs);
-  for (const { orgId, booking, marks } of booked) {
-    if (marks.includes('late') && booking.decisionId !== null) {
-      await claimEnded(tx.unanswered, orgId, booking.decisionId, booking.runId);
+  for (const { orgId, posting, marks } of posted) {
+    if (marks.includes('late') && posting.decisionId !== null) {
+      await claimEnded(tx.unanswered, orgId, posting.decisionId, posting.runId);
     }
   }
-  const raisedAlerts: BookAlerts[] = [];
-  for (const [book, raised] of chargesByBook(prepared)) {
-    const alerts = alertsDue(book.counters, raised);
-    await raiseAlerts(tx, deps.ids, book.orgId, alerts, nowMs);
-    raisedAlerts.push({ book, alerts });
+  const raisedAlerts: OrgAlerts[] = [];
+  for (const [orgState, settlements] of chargesByOrg(prepared)) {
+    const alerts = alertsDue(orgState.counters, settlements);
+    await emitAlerts(tx, deps.ids, orgState.orgId, alerts, nowMs);
+    raisedAlerts.push({ orgState, alerts });
   }
   for (const [group, result] of results) {
     if (result.kind === 'done' && group.seal !== undefined) {
@@ -145,65 +145,67 @@ export async function writeBatch<Run>(
   return raisedAlerts;
 }
 
-function chargesByBook<Run>(prepared: readonly Prepared<Run>[]): Map<Book, Raised[]> {
-  const charges = new Map<Book, Raised[]>();
-  for (const { book, booked } of prepared) {
-    if (booked.charged !== null) {
-      const others = charges.get(book);
+function chargesByOrg<Run>(
+  prepared: readonly UncommittedPosting<Run>[],
+): Map<OrgLedgerState, PendingSettlement[]> {
+  const charges = new Map<OrgLedgerState, PendingSettlement[]>();
+  for (const { orgState, posted } of prepared) {
+    if (posted.charged !== null) {
+      const others = charges.get(orgState);
       if (others === undefined) {
-        charges.set(book, [booked.charged]);
+        charges.set(orgState, [posted.charged]);
       } else {
-        others.push(booked.charged);
+        others.push(posted.charged);
       }
     }
   }
   return charges;
 }
 
-async function readKnown<Run>(
+async function readExistingRecords<Run>(
   tx: Transaction,
   deps: BatchDependencies<Run>,
   { groups, bookOf, nowMs }: BatchRequest<Run>,
-): Promise<Known> {
+): Promise<ExistingRecords> {
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
   const named: { orgId: string; externalId: string }[] = [];
   const endedIds: string[] = [];
   const paid = new Map<string, PaidSoFar>();
   const permits = new Map<string, number>();
-  for (const { orgId, bookings } of groups) {
-    const permitIds = bookings.flatMap(({ permit }) => permit ?? []);
+  for (const { orgId, postings } of groups) {
+    const permitIds = postings.flatMap(({ permit }) => permit ?? []);
     if (permitIds.length > 0) {
       for (const [id, left] of await deps.permits.read(tx, orgId, permitIds, nowMs)) {
         permits.set(id, left);
       }
     }
-    for (const booking of bookings) {
-      if (booking.externalId !== null) {
-        named.push({ orgId, externalId: booking.externalId });
+    for (const posting of postings) {
+      if (posting.externalId !== null) {
+        named.push({ orgId, externalId: posting.externalId });
       }
       if (
-        booking.decisionId !== null &&
-        booking.kind !== 'open' &&
-        !bookOf(orgId).holds.has(booking.decisionId)
+        posting.decisionId !== null &&
+        posting.kind !== 'open' &&
+        !bookOf(orgId).holds.has(posting.decisionId)
       ) {
-        endedIds.push(booking.decisionId);
+        endedIds.push(posting.decisionId);
       }
-      if (booking.kind === 'adjust') {
-        const name = nameOf(orgId, booking.runId);
+      if (posting.kind === 'adjust') {
+        const name = recordKey(orgId, posting.runId);
         if (!paid.has(name)) {
-          paid.set(name, await deps.readPaid(tx, orgId, booking.runId));
+          paid.set(name, await deps.readPaid(tx, orgId, posting.runId));
         }
       }
     }
   }
-  const runs = new KnownRuns();
-  for (const row of await findKnown(tx, named)) {
+  const runs = new ExistingRuns();
+  for (const row of await findExistingRuns(tx, named)) {
     runs.set(row.org_id, row.external_id, { runId: row.run_id, contentDigest: row.content_digest });
   }
   const ends = await findEnds(tx, orgIds, endedIds);
   return {
     runs,
-    ends: new Map(ends.map((row) => [nameOf(row.org_id, row.hold_id), row])),
+    ends: new Map(ends.map((row) => [recordKey(row.org_id, row.hold_id), row])),
     paid,
     permits,
   };
@@ -212,20 +214,20 @@ async function readKnown<Run>(
 /** Of all counters that the decisions will look at, those that do not exist yet. */
 async function makeCounters<Run>(
   { groups, bookOf, nowMs, makeCounters: make }: BatchRequest<Run>,
-  known: Known,
+  known: ExistingRecords,
 ): Promise<void> {
-  const missing = new Map<Book, Map<string, MissingCounter>>();
-  for (const { orgId, bookings } of groups) {
-    const book = bookOf(orgId);
-    for (const booking of bookings) {
-      const { scope, atMs } = whereItCounts(book, booking, known, nowMs);
-      const surface = booking.kind === 'record' ? 'record' : 'run';
-      const { counters } = meetingOf(book.limits, scope, atMs, surface);
-      for (const one of book.missing(counters, scope)) {
+  const missing = new Map<OrgLedgerState, Map<string, MissingCounter>>();
+  for (const { orgId, postings } of groups) {
+    const orgState = bookOf(orgId);
+    for (const posting of postings) {
+      const { scope, atMs } = effectiveScope(orgState, posting, known, nowMs);
+      const surface = posting.kind === 'record' ? 'record' : 'run';
+      const { counters } = applicableCounters(orgState.limits, scope, atMs, surface);
+      for (const one of orgState.missing(counters, scope)) {
         // What belongs to a window of the past only counts where someone counts; packs have to be known to burn.
-        if (nowMs < one.met.window.endMs && !(booking.kind === 'record' && atMs !== nowMs)) {
-          const others = missing.get(book) ?? new Map<string, MissingCounter>();
-          missing.set(book, others.set(one.met.key, one));
+        if (nowMs < one.window.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {
+          const others = missing.get(orgState) ?? new Map<string, MissingCounter>();
+          missing.set(orgState, others.set(one.window.key, one));
         }
       }
     }
@@ -238,14 +240,14 @@ async function makeCounters<Run>(
 /** Makes counters in one go: sums what is settled, then adds it without a pause, since holds come and go meanwhile. */
 export async function addCounters(
   tx: Pick<Transaction, 'query'>,
-  book: Book,
+  orgState: OrgLedgerState,
   missing: readonly MissingCounter[],
 ): Promise<Hold[]> {
   const joined: Hold[] = [];
-  for (const { met, scope } of missing) {
-    const { settled, alerted } = await readSettled(tx, book.orgId, met, scope);
-    if (!book.counters.has(met.key)) {
-      joined.push(...book.addCounter(met, settled, alerted));
+  for (const { window: limitWindow, scope } of missing) {
+    const { settled, alerted } = await readSettled(tx, orgState.orgId, limitWindow, scope);
+    if (!orgState.counters.has(limitWindow.key)) {
+      joined.push(...orgState.addCounter(limitWindow, settled, alerted));
     }
   }
   return joined;

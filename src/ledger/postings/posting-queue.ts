@@ -1,18 +1,18 @@
-/** Bookings that wait for each other: those that come while a batch is under way share the next one. */
+/** Posting that wait for each other: those that come while a batch is under way share the next one. */
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
-import type { BookingGroup, GroupResult } from '../posting.ts';
+import type { GroupResult, PostingGroup } from '../posting.ts';
 
 /** A transaction holds up everyone else, so it takes no more than this; a larger group has one of its own. */
-const bookingsPerBatch = 2_000;
+const postingsPerBatch = 2_000;
 const waitingGroupsMax = 20_000;
 
 export interface WaitingGroup<Run> {
-  readonly group: BookingGroup<Run>;
+  readonly group: PostingGroup<Run>;
   resolve(result: GroupResult<Run>): void;
   reject(error: unknown): void;
 }
 
-export class BookingQueue<Run> {
+export class PostingQueue<Run> {
   readonly #bookBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>;
   #waiting: WaitingGroup<Run>[] = [];
   #working: Promise<void> | undefined;
@@ -26,9 +26,9 @@ export class BookingQueue<Run> {
     return this.#waiting.length;
   }
 
-  add(group: BookingGroup<Run>): Promise<GroupResult<Run>> {
+  add(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
     if (this.#waiting.length >= waitingGroupsMax) {
-      return Promise.reject(new DatabaseUnavailable('too many bookings are waiting'));
+      return Promise.reject(new DatabaseUnavailable('too many postings are waiting'));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ group, resolve, reject });
@@ -50,11 +50,11 @@ export class BookingQueue<Run> {
   }
 
   #nextBatch(): WaitingGroup<Run>[] {
-    let bookings = 0;
+    let postings = 0;
     let groups = 0;
     for (const { group } of this.#waiting) {
-      bookings += group.bookings.length;
-      if (groups > 0 && bookings > bookingsPerBatch) {
+      postings += group.postings.length;
+      if (groups > 0 && postings > postingsPerBatch) {
         break;
       }
       groups += 1;

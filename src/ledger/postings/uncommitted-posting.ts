@@ -1,32 +1,37 @@
-/** Bookings that are accepted in memory, and not yet in the database. */
-import type { Taken } from '../../kernel/admission.ts';
-import { lower, nothingTaken } from '../../kernel/settlement.ts';
-import type { Book, OpenHold } from '../holds/org-ledger-state.ts';
-import type { Booked } from '../posting.ts';
+/** Posting that are accepted in memory, and not yet in the database. */
+import type { Reservation } from '../../kernel/admission.ts';
+import { emptyReservation, rollBackSettlement } from '../../kernel/settlement.ts';
+import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
+import type { Posted } from '../posting.ts';
 
-/** One accepted booking and how to undo it in memory. A batch may have thousands: a plain charge keeps nothing more. */
-export class Prepared<Run> {
-  readonly book: Book;
-  readonly booked: Booked<Run>;
+/** One accepted posting and how to undo it in memory. A batch may have thousands: a plain charge keeps nothing more. */
+export class UncommittedPosting<Run> {
+  readonly orgState: OrgLedgerState;
+  readonly posted: Posted<Run>;
   /** The hold that this ends. */
   readonly ends: OpenHold | null;
   /** What that took, as it was; a charge without a hold leaves nothing behind. */
-  readonly #before: Taken;
+  readonly #before: Reservation;
   /** What else is to be undone. */
   #alsoUndo: (() => void) | undefined;
 
-  constructor(book: Book, booked: Booked<Run>, ends: OpenHold | null, alsoUndo: (() => void) | undefined) {
-    this.book = book;
-    this.booked = booked;
+  constructor(
+    orgState: OrgLedgerState,
+    posted: Posted<Run>,
+    ends: OpenHold | null,
+    alsoUndo: (() => void) | undefined,
+  ) {
+    this.orgState = orgState;
+    this.posted = posted;
     this.ends = ends;
-    this.#before = ends?.hold ?? nothingTaken;
+    this.#before = ends?.hold ?? emptyReservation;
     this.#alsoUndo = alsoUndo;
   }
 
   undo(): void {
-    const { charged } = this.booked;
+    const { charged } = this.posted;
     if (charged !== null) {
-      lower(this.book.counters, charged, this.#before);
+      rollBackSettlement(this.orgState.counters, charged, this.#before);
     }
     this.#alsoUndo?.();
   }
@@ -44,7 +49,7 @@ export class Prepared<Run> {
 }
 
 /** In memory, nothing came of them. */
-export function undoAll(prepared: readonly Prepared<unknown>[]): void {
+export function rollBackAll(prepared: readonly UncommittedPosting<unknown>[]): void {
   for (let at = prepared.length - 1; at >= 0; at -= 1) {
     prepared[at]?.undo();
   }

@@ -17,22 +17,22 @@ const daysOf = (orgId: string) =>
 /** History of three days, two of a scope each, with several quarters of an hour to a day. */
 async function orgWithHistory(): Promise<string> {
   const orgId = await world.createOrg();
-  const bookings = ['13T23:59:59', '14T00:00:00', '14T23:45:00', '15T11:00:00', '15T11:59:59'].flatMap((at) =>
+  const postings = ['13T23:59:59', '14T00:00:00', '14T23:45:00', '15T11:00:00', '15T11:59:59'].flatMap((at) =>
     ['a', 'b'].map((customer_id) =>
-      world.bookingOf('1.5', {
+      world.postingOf('1.5', {
         kind: 'record',
         atMs: Date.parse(`2026-11-${at}Z`),
         scope: scopeOf({ customer_id }),
       }),
     ),
   );
-  await world.ledger.book({ orgId, bookings });
+  await world.ledger.post({ orgId, postings });
   return orgId;
 }
 
 test('a day sums up its quarters of an hour, also those of one batch', async () => {
   const orgId = await orgWithHistory();
-  await world.booked(orgId, '2', { scope: scopeOf({ customer_id: 'a' }) });
+  await world.posted(orgId, '2', { scope: scopeOf({ customer_id: 'a' }) });
   const sums = (await daysOf(orgId)).map(({ day, customer_id, requests, usd_nanos }) => [
     (day as Date).toISOString(),
     customer_id,
@@ -49,7 +49,7 @@ test('a day sums up its quarters of an hour, also those of one batch', async () 
   ]);
 });
 
-test('the days of what was booked before there were any are made from the quarters, once', async () => {
+test('the days of what was posted before there were any are made from the quarters, once', async () => {
   const orgId = await orgWithHistory();
   const before = await daysOf(orgId);
   await world.db.query('DELETE FROM usage_days WHERE org_id = $1', [orgId]);

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
 import { jsonText, type Queryable } from '../../platform/db/database.ts';
-import type { Booked, Tags } from '../posting.ts';
-import { TagMemory } from './usage-tags.ts';
+import type { Posted, Tags } from '../posting.ts';
+import { TagLimiter } from './usage-tags.ts';
 
 const rollupDimensions = [
   'key_id',
@@ -37,9 +37,9 @@ type Rollup = { org_id: string; bucket: Date; digest: string; tags: Tags; histog
 > &
   Record<(typeof rollupMeasures)[number], bigint>;
 
-export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Promise<void> {
+export async function addToUsage(tx: Queryable, posted: readonly Posted[]): Promise<void> {
   const rollups = new Map<string, Rollup>();
-  for (const one of booked) {
+  for (const one of posted) {
     if (one.charged !== null) {
       addTo(rollups, rollupOf(one));
     }
@@ -54,7 +54,7 @@ export async function addToUsage(tx: Queryable, booked: readonly Booked[]): Prom
   await tx.query(addRollups, [jsonText(rows)]);
 }
 
-const tagMemory = new TagMemory();
+const tagMemory = new TagLimiter();
 const noTags: Tags = {};
 
 const dimensions = rollupDimensions.join(', ');
@@ -80,27 +80,27 @@ const added = [
 
 /** All in one statement, so that one is never without the others. Of a day, a batch may have several quarters. */
 const addRollups = `
-  WITH booked AS (
+  WITH posted AS (
     SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
       FROM jsonb_to_recordset($1::jsonb) AS r(${record})
   ), quarters AS (
     INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies)
-    SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM booked
+    SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM posted
     ON CONFLICT (org_id, bucket, digest) DO UPDATE SET ${added}
   ), totals AS (
     INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies)
     SELECT org_id, bucket, coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::int8, ${summed},
            string_agg(latencies, ''::bytea)
-      FROM booked GROUP BY org_id, bucket
+      FROM posted GROUP BY org_id, bucket
     ON CONFLICT (org_id, bucket) DO UPDATE SET failed = there.failed + excluded.failed, ${added}
   )
   INSERT INTO usage_days AS there (org_id, day, digest, ${dimensions}, tags, ${measures}, latencies)
   SELECT org_id, date_trunc('day', bucket, 'UTC') AS day, digest, ${dimensions}, tags, ${summed},
          string_agg(latencies, ''::bytea)
-    FROM booked GROUP BY org_id, day, digest, ${dimensions}, tags
+    FROM posted GROUP BY org_id, day, digest, ${dimensions}, tags
   ON CONFLICT (org_id, day, digest) DO UPDATE SET ${added}`;
 
-function rollupOf({ orgId, booking, scope, chargedAtMs }: Booked): Rollup {
+function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
   const dimensions = {
     key_id: scope.key_id,
     model: scope.model ?? '',
@@ -110,9 +110,9 @@ function rollupOf({ orgId, booking, scope, chargedAtMs }: Booked): Rollup {
     department: scope.department ?? '',
     team: scope.team ?? '',
     customer_id: scope.customer_id ?? '',
-    status: booking.usage.status,
+    status: posting.usage.status,
   };
-  const { usage, amounts } = booking;
+  const { usage, amounts } = posting;
   const tags =
     usage.tags === null ? noTags : tagMemory.keep(orgId, Math.floor(chargedAtMs / dayMs), usage.tags);
   const histogram: Histogram = new Map();

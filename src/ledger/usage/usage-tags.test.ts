@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { otherValues, TagMemory, tagBounds } from './usage-tags.ts';
+import { otherValues, TagLimiter, tagBounds } from './usage-tags.ts';
 
 const day = 20_000;
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const distinct = (all: readonly object[]) => new Set(all.map((one) => JSON.stringify(one))).size;
 
 test('a set is the same whatever its order', () => {
-  const memory = new TagMemory();
+  const memory = new TagLimiter();
   const kept = [
     { b: '1', a: '2' },
     { a: '2', b: '1' },
@@ -15,7 +15,7 @@ test('a set is the same whatever its order', () => {
 });
 
 test('a tag that is different for every run does not take the others along', () => {
-  const memory = new TagMemory();
+  const memory = new TagLimiter();
   const kept = range(5_000).map((i) => memory.keep('o', day, { request: `${i}`, env: `${i % 3}` }));
   expect(kept.map(({ env }) => env)).toEqual(range(5_000).map((i) => `${i % 3}`));
   expect(kept.at(-1)?.request).toBe(otherValues);
@@ -23,7 +23,7 @@ test('a tag that is different for every run does not take the others along', () 
 });
 
 test('sets, and names, are bounded too', () => {
-  const memory = new TagMemory();
+  const memory = new TagLimiter();
   const sets = range(20_000).map((i) =>
     memory.keep('o', day, { a: `${i % 99}`, b: `${i % 97}`, c: `${i % 95}` }),
   );
@@ -33,7 +33,7 @@ test('sets, and names, are bounded too', () => {
 });
 
 test('another org and another day have bounds of their own', () => {
-  const memory = new TagMemory();
+  const memory = new TagLimiter();
   for (const i of range(5_000)) {
     memory.keep('o', day, { request: `${i}` });
   }

@@ -25,7 +25,7 @@ interface Seen {
 /** Of an org's day. Bounded as a whole, and then forgotten as a whole: what was seen is soon seen again. */
 const seenMax = 2_000;
 
-export class TagMemory {
+export class TagLimiter {
   readonly #seen = new Map<string, Seen>();
 
   /** Names in their order, so that the same set is always the same text. */

@@ -4,18 +4,18 @@
  */
 import type { Database } from '../db/database.ts';
 
-export interface Memory<Value> {
+export interface NotifiedCache<Value> {
   /** The value itself where it is remembered. Asked only while notices are current. */
   get(key: string): Value | Promise<Value>;
   /** Null: all of them. */
-  forget(key: string | null): void;
+  invalidate(key: string | null): void;
 }
 
-export function createMemory<Value>(
-  db: Pick<Database, 'noticesAreCurrent'>,
+export function createNotifiedCache<Value>(
+  db: Pick<Database, 'notificationsHealthy'>,
   rememberedMax: number,
   load: (key: string) => Promise<Value>,
-): Memory<Value> {
+): NotifiedCache<Value> {
   const remembered = new Map<string, Value>();
   /** Reads under way that no notice has overtaken. */
   const loading = new Map<string, Promise<Value>>();
@@ -33,7 +33,7 @@ export function createMemory<Value>(
       (value) => {
         if (loading.get(key) === read) {
           loading.delete(key);
-          if (db.noticesAreCurrent()) {
+          if (db.notificationsHealthy()) {
             remember(key, value);
           }
         }
@@ -63,7 +63,7 @@ export function createMemory<Value>(
       }
       return known;
     },
-    forget(key) {
+    invalidate(key) {
       if (key === null) {
         remembered.clear();
         loading.clear();

@@ -318,7 +318,7 @@ describe('notices', () => {
       })
       .catch(() => undefined);
     expect(heard).not.toContain('never');
-    await eventually(() => expect(db.noticesAreCurrent()).toBe(true));
+    await eventually(() => expect(db.notificationsHealthy()).toBe(true));
   });
 });
 

@@ -36,7 +36,7 @@ export interface Transaction extends Queryable {
 }
 
 /** `null` means that notices may have been missed: whatever was remembered has to be forgotten. */
-export type NoticeListener = (payload: string | null) => void;
+export type NotificationListener = (payload: string | null) => void;
 
 export interface DatabaseStats {
   readonly connections: number;
@@ -56,9 +56,9 @@ export interface Database extends Queryable {
     work: (tx: Transaction) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
-  listen(channel: string, listener: NoticeListener): void;
+  listen(channel: string, listener: NotificationListener): void;
   /** False while a notice that was sent could still be missing: what was remembered must not be trusted. */
-  noticesAreCurrent(): boolean;
+  notificationsHealthy(): boolean;
   stats(): DatabaseStats;
   close(): Promise<void>;
 }

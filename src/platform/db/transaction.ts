@@ -1,7 +1,7 @@
 /** The part of a transaction that is the same on both engines: begin, commit or roll back, notices after commit. */
 import { isAborted, type Queryable, type Transaction } from './database.ts';
 
-export interface Notice {
+export interface PendingNotification {
   readonly channel: string;
   readonly payload: string;
 }
@@ -15,16 +15,16 @@ export interface TransactionParts {
    */
   readonly sendsAtOnce: boolean;
   /** Sends a notice to other processes as part of the transaction. */
-  sendNotice(connection: Queryable, notice: Notice): Promise<void>;
+  sendNotice(connection: Queryable, notice: PendingNotification): Promise<void>;
   /** Delivers a notice in this process, at once after the commit. */
-  deliverNotice(notice: Notice): void;
+  deliverNotice(notice: PendingNotification): void;
 }
 
 export async function runTransaction<Result>(
   { connection, sendsAtOnce, sendNotice, deliverNotice }: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const notices: Notice[] = [];
+  const notices: PendingNotification[] = [];
   /** Statements may be sent together; those behind one that failed fail too, and do not say why. */
   let firstFailure: unknown;
   let isOver = false;
@@ -112,7 +112,7 @@ export async function runTransaction<Result>(
 }
 
 /** Who listens to what in this process. */
-export class NoticeBoard {
+export class LocalNotifications {
   readonly #listeners = new Map<string, Set<(payload: string | null) => void>>();
 
   add(channel: string, listener: (payload: string | null) => void): void {
@@ -125,7 +125,7 @@ export class NoticeBoard {
     return [...this.#listeners.keys()];
   }
 
-  deliver({ channel, payload }: Notice): void {
+  deliver({ channel, payload }: PendingNotification): void {
     for (const listener of this.#listeners.get(channel) ?? []) {
       listener(payload);
     }

@@ -69,10 +69,10 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
   afterAll(async () => {
     await subject.limiter.close();
   });
-  const take = async (...takes: RateTake[]) => subject.limiter.take(takes, subject.nowMs());
-  const passes = async (...takes: RateTake[]) => (await take(...takes)).allowed;
-  const waitFor = async (...takes: RateTake[]) => {
-    const verdict = await take(...takes);
+  const take = async (...debits: RateTake[]) => subject.limiter.take(debits, subject.nowMs());
+  const passes = async (...debits: RateTake[]) => (await take(...debits)).allowed;
+  const waitFor = async (...debits: RateTake[]) => {
+    const verdict = await take(...debits);
     return verdict.allowed ? undefined : verdict.retryAfterSeconds;
   };
 

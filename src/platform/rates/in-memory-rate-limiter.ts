@@ -14,7 +14,7 @@ import {
 import { allowed, type RateLimiter, type RateTake, type RateVerdict } from './rate-limiter.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
-  take(takes: readonly RateTake[], nowMs: number): RateVerdict;
+  take(debits: readonly RateTake[], nowMs: number): RateVerdict;
   /** How many meters are remembered. */
   readonly size: number;
 }
@@ -43,13 +43,13 @@ export function createMemoryRateLimiter({ share, metersMax }: MemoryOptions): Me
     get size() {
       return buckets.size + windows.size;
     },
-    take(takes, nowMs) {
+    take(debits, nowMs) {
       const shares = share();
       const undo: (() => void)[] = [];
       let refused: { index: number; retryAfterSeconds: number } | undefined;
-      for (const [index, take] of takes.entries()) {
+      for (const [index, take] of debits.entries()) {
         const shelf = shelfOf(take);
-        const back = takes.length > 1 ? shelf.remember(take.key) : undefined;
+        const back = debits.length > 1 ? shelf.remember(take.key) : undefined;
         const taking = shelf.take(take, rateOf(take, shares), nowMs);
         if (!taking.allowed) {
           refused = {
@@ -69,9 +69,9 @@ export function createMemoryRateLimiter({ share, metersMax }: MemoryOptions): Me
       }
       return { allowed: false, ...refused };
     },
-    giveBack(takes, nowMs) {
+    giveBack(debits, nowMs) {
       const shares = share();
-      for (const take of takes) {
+      for (const take of debits) {
         shelfOf(take).giveBack(take, rateOf(take, shares), nowMs);
       }
     },

@@ -31,7 +31,7 @@ export type RateVerdict =
 
 export interface RateLimiter {
   /** All of them or none. */
-  take(takes: readonly RateTake[], nowMs: number): RateVerdict | Promise<RateVerdict>;
+  take(debits: readonly RateTake[], nowMs: number): RateVerdict | Promise<RateVerdict>;
   /** For a request that was refused later on: it takes nothing. With the very array that `take` allowed. */
   giveBack(takes: readonly RateTake[], nowMs: number): void;
   close(): Promise<void>;

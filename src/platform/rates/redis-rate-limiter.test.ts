@@ -63,8 +63,8 @@ withRedis('the script', () => {
     client.destroy();
   });
 
-  async function run(action: 'take' | 'back', takes: readonly RateTake[], nowMs: number): Promise<number[]> {
-    const { keys, args } = scriptCall(action, takes);
+  async function run(action: 'take' | 'back', debits: readonly RateTake[], nowMs: number): Promise<number[]> {
+    const { keys, args } = scriptCall(action, debits);
     const time = [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000 + 999)];
     return (await client.eval(timed, { keys, arguments: [...args, ...time] })) as number[];
   }
@@ -132,8 +132,8 @@ withRedis('the script', () => {
 
   test('leaves no key without an end', async () => {
     await client.flushAll();
-    const takes = [hourly('a'), hourly('b', { rolling: true }), hourly('c', { limit: 0n })];
-    await run('take', takes, Date.now());
+    const debits = [hourly('a'), hourly('b', { rolling: true }), hourly('c', { limit: 0n })];
+    await run('take', debits, Date.now());
     const ends = await Promise.all((await client.keys('*')).map((name) => client.pTTL(name)));
     expect(ends).toHaveLength(3);
     for (const end of ends) {
@@ -147,9 +147,9 @@ withRedis('several processes on one Redis', () => {
   test('together let exactly the limit pass, however many calls come at once', async () => {
     const { url } = await startRedis();
     const two = await Promise.all([1, 2].map(() => connected(newLimiter({ url, ...patient }))));
-    const takes = [hourly('shared'), hourly('wide', { limit: 500n, burst: 500n })];
+    const debits = [hourly('shared'), hourly('wide', { limit: 500n, burst: 500n })];
     const verdicts = await Promise.all(
-      Array.from({ length: 400 }, (_, call) => two[call % 2]?.take(takes, Date.now())),
+      Array.from({ length: 400 }, (_, call) => two[call % 2]?.take(debits, Date.now())),
     );
     expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(50);
     // Refused calls took nothing.

@@ -39,24 +39,24 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
   let timer: NodeJS.Timeout | undefined;
   let connecting = connect();
 
-  function takeFromMemory(takes: readonly RateTake[], nowMs: number): RateVerdict {
-    const verdict = memory.take(takes, nowMs);
+  function takeFromMemory(debits: readonly RateTake[], nowMs: number): RateVerdict {
+    const verdict = memory.take(debits, nowMs);
     if (verdict.allowed) {
-      takenFromMemory.add(takes);
+      takenFromMemory.add(debits);
     }
     return verdict;
   }
 
   async function takeFromRedis(
     redis: RedisConnection,
-    takes: readonly RateTake[],
+    debits: readonly RateTake[],
     nowMs: number,
   ): Promise<RateVerdict> {
     try {
-      return verdictOf(takes, await answerOf(redis, scriptCall('take', takes)));
+      return verdictOf(debits, await answerOf(redis, scriptCall('take', debits)));
     } catch (error) {
       lose(redis, error);
-      return takeFromMemory(takes, nowMs);
+      return takeFromMemory(debits, nowMs);
     }
   }
 
@@ -116,20 +116,20 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
     get connected() {
       return connection !== undefined;
     },
-    take(takes, nowMs) {
-      if (takes.length === 0) {
+    take(debits, nowMs) {
+      if (debits.length === 0) {
         return allowed;
       }
       return connection === undefined
-        ? takeFromMemory(takes, nowMs)
-        : takeFromRedis(connection, takes, nowMs);
+        ? takeFromMemory(debits, nowMs)
+        : takeFromRedis(connection, debits, nowMs);
     },
-    giveBack(takes, nowMs) {
-      if (takenFromMemory.delete(takes)) {
-        memory.giveBack(takes, nowMs);
-      } else if (connection !== undefined && takes.length > 0) {
+    giveBack(debits, nowMs) {
+      if (takenFromMemory.delete(debits)) {
+        memory.giveBack(debits, nowMs);
+      } else if (connection !== undefined && debits.length > 0) {
         const redis = connection;
-        answerOf(redis, scriptCall('back', takes)).catch((error) => lose(redis, error));
+        answerOf(redis, scriptCall('back', debits)).catch((error) => lose(redis, error));
       }
     },
     async close() {

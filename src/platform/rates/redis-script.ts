@@ -177,10 +177,10 @@ export interface ScriptCall {
 const longestInMilliseconds = 86_400;
 
 /** The braces make a cluster keep all keys of an org in one place. */
-export function scriptCall(action: 'take' | 'back', takes: readonly RateTake[]): ScriptCall {
+export function scriptCall(action: 'take' | 'back', debits: readonly RateTake[]): ScriptCall {
   const keys: string[] = [];
   const args: string[] = [action];
-  for (const take of takes) {
+  for (const take of debits) {
     const { shift, limit, burst, amount } = exact(take);
     const end = take.key.indexOf(':');
     const rest = shift === 0n ? take.key.slice(end) : `${take.key.slice(end)}:${shift}`;
@@ -194,7 +194,7 @@ export function scriptCall(action: 'take' | 'back', takes: readonly RateTake[]):
   return { keys, args };
 }
 
-export function verdictOf(takes: readonly RateTake[], reply: readonly number[]): RateVerdict {
+export function verdictOf(debits: readonly RateTake[], reply: readonly number[]): RateVerdict {
   const [first] = reply;
   if (first === undefined) {
     return allowed;
@@ -202,7 +202,7 @@ export function verdictOf(takes: readonly RateTake[], reply: readonly number[]):
   let retryAfterSeconds = 1;
   for (let i = 0; i < reply.length; i += 4) {
     const [index = 0, ...why] = reply.slice(i, i + 4);
-    const take = takes[index];
+    const take = debits[index];
     if (take !== undefined) {
       retryAfterSeconds = Math.max(retryAfterSeconds, waitSeconds(take, why));
     }

@@ -2,20 +2,20 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';
-import { refuse } from '../../contract/refusal.ts';
+import { apiError } from '../../contract/refusal.ts';
 
 const startMsMax = 30_000;
 const heapMb = 128;
 const waitingMax = 32;
 
-export interface Question {
+export interface VerificationRequest {
   /** Without functions: it goes to another thread. */
   readonly options: SamlConfig;
   /** In base64, as it was posted. */
   readonly response: string;
 }
 
-interface Answer {
+interface VerificationResult {
   readonly signed?: object;
   readonly wrong?: string;
 }
@@ -31,9 +31,9 @@ export class SamlThread {
   }
 
   /** The document made of the signed bytes; undefined if there is none. Throws whatever is wrong with the response. */
-  async verify(question: Question): Promise<object | undefined> {
+  async verify(question: VerificationRequest): Promise<object | undefined> {
     if (this.#waiting >= waitingMax) {
-      throw refuse('service_unavailable', 'Many people are signing in just now. Try again in a moment.');
+      throw apiError('service_unavailable', 'Many people are signing in just now. Try again in a moment.');
     }
     this.#waiting += 1;
     const turn = this.#last.then(() => this.#ask(question)).finally(() => (this.#waiting -= 1));
@@ -45,11 +45,11 @@ export class SamlThread {
     return signed;
   }
 
-  async #ask(question: Question): Promise<Answer> {
+  async #ask(question: VerificationRequest): Promise<VerificationResult> {
     const worker = this.#worker ?? (await this.#start());
     try {
       worker.postMessage(question);
-      return (await nextMessage(worker, this.#answerMsMax)) as Answer;
+      return (await nextMessage(worker, this.#answerMsMax)) as VerificationResult;
     } catch (error) {
       this.#end(worker);
       throw error;

@@ -8,7 +8,7 @@
 import { parentPort } from 'node:worker_threads';
 import { SAML } from '@node-saml/node-saml';
 
-/** @param {import('./saml-thread.ts').Question} question */
+/** @param {import('./saml-thread.ts').VerificationRequest} question */
 async function answer({ options, response }) {
   try {
     const { profile } = await new SAML(options).validatePostResponseAsync({ SAMLResponse: response });

@@ -6,7 +6,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /** `context` names whom it belongs to; it can be opened with the same context alone, so it cannot be moved elsewhere. */
-export function seal(text: string, key: Buffer, context = ''): Buffer {
+export function encrypt(text: string, key: Buffer, context = ''): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce);
   cipher.setAAD(Buffer.from(context));
@@ -15,7 +15,7 @@ export function seal(text: string, key: Buffer, context = ''): Buffer {
 }
 
 /** Throws when the key or the context is another one, or a byte was changed. */
-export function unseal(stored: Uint8Array, key: Buffer, context = ''): string {
+export function decrypt(stored: Uint8Array, key: Buffer, context = ''): string {
   const bytes = Buffer.from(stored);
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), {
     authTagLength: tagBytes,

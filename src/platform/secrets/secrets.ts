@@ -8,7 +8,7 @@ import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from '
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Queryable } from '../db/database.ts';
-import { seal, unseal } from './encryption.ts';
+import { decrypt, encrypt } from './encryption.ts';
 
 export interface Secrets {
   /** `context` names whom the secret belongs to, such as a subscription. */
@@ -38,8 +38,8 @@ export function createSecrets(key: Buffer): Secrets {
     return (text: string) => createHmac('sha256', signingKey).update(text).digest();
   };
   return {
-    seal: (secret, context) => seal(secret, key, context),
-    open: (sealed, context) => unseal(sealed, key, context),
+    seal: (secret, context) => encrypt(secret, key, context),
+    open: (sealed, context) => decrypt(sealed, key, context),
     sign: (text, context) => signer(context)(text),
     signer,
   };

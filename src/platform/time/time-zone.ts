@@ -1,5 +1,5 @@
 /** Time zones as people name them. */
-import { refuseField } from '../../contract/refusal.ts';
+import { invalidField } from '../../contract/refusal.ts';
 
 /** Returns the zone, or refuses it. */
 export function checkTimezone(timezone: string): string {
@@ -12,5 +12,5 @@ export function checkTimezone(timezone: string): string {
   } catch {
     // Falls through to the refusal.
   }
-  throw refuseField('timezone', 'invalid_value', 'This is not an IANA time zone.');
+  throw invalidField('timezone', 'invalid_value', 'This is not an IANA time zone.');
 }

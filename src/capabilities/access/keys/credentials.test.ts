@@ -1,7 +1,11 @@
 /** What is believed of a key while the database is away, where the operator chose that the edge goes on. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
-import { type Database, DatabaseUnavailable, type NoticeListener } from '../../../platform/db/database.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  type NotificationListener,
+} from '../../../platform/db/database.ts';
 import { type Credentials, createCredentials } from './credentials.ts';
 
 let world: World;
@@ -9,7 +13,7 @@ let org: TestOrg;
 let credentials: Credentials;
 let isAway: boolean;
 let hearsNotices: boolean;
-let listeners: NoticeListener[];
+let listeners: NotificationListener[];
 
 beforeAll(async () => {
   world = await createWorld();
@@ -28,7 +32,7 @@ beforeEach(async () => {
       listeners.push(listener);
       world.db.listen(channel, (payload) => hearsNotices && listener(payload));
     },
-    noticesAreCurrent: () => hearsNotices,
+    notificationsHealthy: () => hearsNotices,
   };
   credentials = createCredentials(db, { believeLastKnown: true });
 });

@@ -70,12 +70,12 @@ export function createCredentials(
     }
   });
 
-  const peekDigest = (digest: string) => (db.noticesAreCurrent() ? remembered.get(digest) : undefined);
+  const peekDigest = (digest: string) => (db.notificationsHealthy() ? remembered.get(digest) : undefined);
 
   return {
     peek(token) {
       const last = recent.get(token);
-      if (last !== undefined && last.announcements === announcements && db.noticesAreCurrent()) {
+      if (last !== undefined && last.announcements === announcements && db.notificationsHealthy()) {
         used?.(last.credential.keyId);
         return last.credential;
       }
@@ -110,7 +110,7 @@ export function createCredentials(
         }
         throw error;
       }
-      const isCurrent = db.noticesAreCurrent();
+      const isCurrent = db.notificationsHealthy();
       if (announcementsMissed && isCurrent) {
         lastKnown.clear();
         announcementsMissed = false;

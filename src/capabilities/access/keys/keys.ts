@@ -1,7 +1,7 @@
 /** The life of a key: minted, rotated, revoked. A caller gives a key at most its own role and scopes. */
 
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks, type Role } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
@@ -117,7 +117,7 @@ export async function rotateKey(
   const before = await requireLockedKey(tx, orgId, keyId);
   checkMayGrant(caller, before.role, before.scopes);
   if (before.revoked_at !== null || before.ends_at !== null) {
-    throw refuse('conflict', 'The key was revoked or rotated already.');
+    throw apiError('conflict', 'The key was revoked or rotated already.');
   }
   const { notBefore, expiresAt } = inheritedValidity(before, now);
   const created = await mintKey(tx, minting, now, {
@@ -162,7 +162,7 @@ export async function revokeKey(
 ): Promise<Revocation> {
   const before = await requireLockedKey(tx, orgId, keyId);
   if (outranks(before.role, caller.role)) {
-    throw refuse('forbidden', `A key of role ${caller.role} cannot revoke one of role ${before.role}.`);
+    throw apiError('forbidden', `A key of role ${caller.role} cannot revoke one of role ${before.role}.`);
   }
   const after = keyStatus(before, now) === 'revoked' ? before : await endKey(tx, before, { revoked_at: now });
   return { before, after };
@@ -185,19 +185,23 @@ async function endKey(
 async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: string): Promise<KeyRow> {
   const key = await lockKey(tx, orgId, keyId);
   if (key === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return key;
 }
 
 function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   if (expiresAt !== undefined && expiresAt <= now) {
-    faults.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be in the future.' });
+    fieldErrors.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be in the future.' });
   } else if (expiresAt !== undefined && notBefore !== undefined && expiresAt <= notBefore) {
-    faults.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be after not_before.' });
+    fieldErrors.push({
+      field: 'expires_at',
+      code: 'out_of_range',
+      message: 'This has to be after not_before.',
+    });
   }
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
 }

@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
@@ -36,7 +36,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       response: MintedKey,
       async handler({ params, body, now }, tx) {
         if ((await lockOrg(tx, params.org_id)) === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return minted(await mintKey(tx, minting, now, { orgId: params.org_id, ...draft(body) }), now);
       },
@@ -180,7 +180,7 @@ async function keyPage(db: Database, orgId: string | null, query: KeyFilters, no
 async function keyView(db: Database, orgId: string | null, keyId: string, now: Date): Promise<KeyView> {
   const key = await findKey(db, orgId, keyId);
   if (key === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return viewKey(key, now);
 }

@@ -3,7 +3,7 @@
  * provider vouches for leads once to a member who was invited, or who signed in at another provider before the org moved
  * to this one; never to somebody who is known by another subject of the same provider.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { OrgRole } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
@@ -57,10 +57,10 @@ export async function recognizeMember(
   }
   // By the address too: with another provider the same person has another subject.
   if (known !== undefined || (email !== undefined && (await wasRemoved(tx, orgId, email)))) {
-    throw refuse('forbidden', 'You were removed from this organization. An owner can invite you again.');
+    throw apiError('forbidden', 'You were removed from this organization. An owner can invite you again.');
   }
   if (rules.newRole === undefined) {
-    throw refuse('forbidden', 'You are not a member of this organization. An owner can invite you.');
+    throw apiError('forbidden', 'You are not a member of this organization. An owner can invite you.');
   }
   return join(tx, ids, now, identity, rules.newRole);
 }
@@ -82,7 +82,7 @@ async function findInvited(tx: Transaction, identity: Identity): Promise<MemberR
   const { orgId, issuer, email } = identity;
   const member = email === undefined ? undefined : await findByEmail(tx, orgId, email);
   if (member?.issuer === issuer) {
-    throw refuse('forbidden', 'Your e-mail address belongs to another member of this organization.');
+    throw apiError('forbidden', 'Your e-mail address belongs to another member of this organization.');
   }
   return member;
 }
@@ -132,7 +132,7 @@ async function join(
     last_sign_in_at: now,
   };
   if (!(await insertMember(tx, member))) {
-    throw refuse('conflict', 'Somebody else signed in as the same person at the same time. Try again.');
+    throw apiError('conflict', 'Somebody else signed in as the same person at the same time. Try again.');
   }
   return { member, changes: [changeOf({ after: member }, 'member.joined')] };
 }

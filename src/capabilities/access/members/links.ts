@@ -2,7 +2,7 @@
  * The link that signs a member in, once: the invitation, and later the way in for whoever has no identity provider. A new
  * one replaces the old one.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { createTokens, tokenDigest } from '../sessions/index.ts';
@@ -66,7 +66,7 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
       return changeMember(tx, id, async (current) => {
         // Another request, or another link, may have come first while this one waited for the lock; so may the setting.
         if (current.link_digest !== tokenDigest(token) || (await requiresSso(tx, member.org_id))) {
-          throw refuse('gone', 'This link was used already, or the organization requires single sign-on.');
+          throw apiError('gone', 'This link was used already, or the organization requires single sign-on.');
         }
         return {
           link_digest: null,

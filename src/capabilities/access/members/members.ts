@@ -1,6 +1,6 @@
 /** The life of a member: invited, joined by a first sign-in, changed, removed. An org that has an owner keeps one. */
 import type { EventType } from '../../../contract/events.ts';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller, OrgRole } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
@@ -84,7 +84,7 @@ export async function inviteMember(
 ): Promise<MemberRow> {
   const member = newMember(ids, now, { orgId, name: name ?? email, email: email.toLowerCase(), role });
   if (!(await insertMember(tx, member))) {
-    throw refuse('conflict', 'Somebody with this e-mail address is a member or invited already.');
+    throw apiError('conflict', 'Somebody with this e-mail address is a member or invited already.');
   }
   return member;
 }
@@ -133,7 +133,7 @@ export async function changeMember(
   await lockOrg(tx, orgId);
   const before = await lockMember(tx, orgId, memberId);
   if (before === undefined || before.removed_at !== null) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   const after = { ...before, ...(await decide(before)) };
   await updateMember(tx, after);
@@ -142,7 +142,7 @@ export async function changeMember(
 
 async function keepAnOwner(tx: Transaction, member: MemberRow): Promise<void> {
   if (await isLastOwner(tx, member)) {
-    throw refuse('conflict', 'This is the last owner: make somebody else an owner first.');
+    throw apiError('conflict', 'This is the last owner: make somebody else an owner first.');
   }
 }
 

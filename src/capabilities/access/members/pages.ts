@@ -1,5 +1,5 @@
 /** The page behind a member's link. It asks before it uses the link up: programs that preview links open them too. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
@@ -19,7 +19,7 @@ const path = '/console/invitations/{token}';
 
 export function memberPages({ db, ids, heads, sessions, links }: MemberPageDependencies): Page[] {
   const over = () =>
-    refuse('gone', 'This link was used already or is over. Ask whoever gave it to you for a new one.');
+    apiError('gone', 'This link was used already or is over. Ask whoever gave it to you for a new one.');
 
   return [
     {

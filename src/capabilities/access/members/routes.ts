@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
@@ -67,7 +67,7 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       async handler({ params }) {
         const member = await findMember(db, params.id, params.member_id);
         if (member === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return viewMember(member);
       },

@@ -3,7 +3,7 @@
  * get the people who follow an old link. Whatever takes a slug writes it first and checks it then: by that time the one
  * who gives it up at the same moment has committed, since the slug is unique.
  */
-import { type Refusal, refuse } from '../../../contract/refusal.ts';
+import { type ApiError, apiError } from '../../../contract/refusal.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 const heldDays = 365;
@@ -14,8 +14,8 @@ function heldSince(now: Date): Date {
   return new Date(now.getTime() - heldDays * 24 * 3_600_000);
 }
 
-export function refuseHeld(): Refusal {
-  return refuse('conflict', 'The slug was given up by another organization less than a year ago.');
+export function refuseHeld(): ApiError {
+  return apiError('conflict', 'The slug was given up by another organization less than a year ago.');
 }
 
 /** Whether it is held for another org than this one. */
@@ -61,6 +61,6 @@ export async function changeSlug(
     heldPerOrgMax + 1,
   ]);
   if (held.length > heldPerOrgMax) {
-    throw refuse('conflict', `An organization can give up ${heldPerOrgMax} slugs a year.`);
+    throw apiError('conflict', `An organization can give up ${heldPerOrgMax} slugs a year.`);
   }
 }

@@ -1,5 +1,5 @@
 /** The addresses that an org's keys may be used from. */
-import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { addressList, isListed, parseCidr } from '../../../platform/http/message/address.ts';
 import { changeOrg, type OrgChange } from './orgs.ts';
@@ -18,7 +18,7 @@ export async function putAllowList(
 ): Promise<OrgChange> {
   const faults = cidrs.flatMap((cidr, index) => (parseCidr(cidr) === undefined ? [index] : []));
   if (faults.length > 0) {
-    throw refuseFields(
+    throw invalidFields(
       faults.map((index) => ({
         field: `cidrs[${index}]`,
         code: 'invalid_format',
@@ -27,7 +27,7 @@ export async function putAllowList(
     );
   }
   if (cidrs.length > 0 && !force && !isListed(addressList(cidrs), callerAddress)) {
-    throw refuse(
+    throw apiError(
       'conflict',
       `The list would lock out your own address, ${callerAddress}; set force to accept that.`,
     );

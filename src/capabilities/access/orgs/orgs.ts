@@ -1,6 +1,6 @@
 /** The life of an organization: created, changed, suspended, reinstated. */
-import { refuse } from '../../../contract/refusal.ts';
-import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
+import { apiError } from '../../../contract/refusal.ts';
+import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkTimezone } from '../../../platform/time/time-zone.ts';
@@ -35,12 +35,12 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     return org;
   }
   if (body.slug !== undefined) {
-    throw isInserted ? refuseHeld() : refuse('conflict', 'The slug is taken.');
+    throw isInserted ? refuseHeld() : apiError('conflict', 'The slug is taken.');
   }
   if (isInserted) {
     await refusingTakenSlug(updateOrg(tx, other));
   } else if (!(await insertOrg(tx, other))) {
-    throw refuse('conflict', 'The slug is taken.');
+    throw apiError('conflict', 'The slug is taken.');
   }
   return other;
 }
@@ -70,7 +70,7 @@ export async function suspendOrg(
 ): Promise<OrgChange> {
   return changeOrg(tx, orgId, now, ({ status }) => {
     if (status === 'suspended') {
-      throw refuse('conflict', 'The organization is suspended already.');
+      throw apiError('conflict', 'The organization is suspended already.');
     }
     return { status: 'suspended', suspension_reason: reason ?? null };
   });
@@ -79,7 +79,7 @@ export async function suspendOrg(
 export async function reinstateOrg(tx: Transaction, orgId: string, now: Date): Promise<OrgChange> {
   return changeOrg(tx, orgId, now, ({ status }) => {
     if (status === 'active') {
-      throw refuse('conflict', 'The organization is not suspended.');
+      throw apiError('conflict', 'The organization is not suspended.');
     }
     return { status: 'active', suspension_reason: null };
   });
@@ -94,7 +94,7 @@ export async function changeOrg(
 ): Promise<OrgChange> {
   const before = await lockOrg(tx, orgId);
   if (before === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   const after: OrgRow = { ...before, ...decide(before), updated_at: now };
   await refusingTakenSlug(updateOrg(tx, after));
@@ -104,7 +104,7 @@ export async function changeOrg(
   await announceOrgChange(tx, orgId);
   if (before.timezone !== after.timezone) {
     // The windows of its limits begin and end elsewhere from now on.
-    await announceLimits(tx, orgId);
+    await notifyLimitsChanged(tx, orgId);
   }
   return { before, after };
 }
@@ -124,6 +124,6 @@ async function refusingTakenSlug(statement: Promise<void>): Promise<void> {
   try {
     await statement;
   } catch (error) {
-    throw isUniqueViolation(error, 'orgs_slug_unique') ? refuse('conflict', 'The slug is taken.') : error;
+    throw isUniqueViolation(error, 'orgs_slug_unique') ? apiError('conflict', 'The slug is taken.') : error;
   }
 }

@@ -1,5 +1,5 @@
 import type { EventType } from '../../../contract/events.ts';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -31,7 +31,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
   async function requireOrg(orgId: string): Promise<OrgRow> {
     const org = await findOrg(db, orgId);
     if (org === undefined) {
-      throw refuse('not_found');
+      throw apiError('not_found');
     }
     return org;
   }

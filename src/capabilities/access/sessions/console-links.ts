@@ -4,7 +4,7 @@
  * to that org's audit log as the operator's doing.
  */
 import { type Static, Type } from 'typebox';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
@@ -49,13 +49,13 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
   const tokens = createTokens(deps.secrets, 'console link');
   const path = '/console/link/{token}';
   const over = () =>
-    refuse('gone', 'This link was used already or is over. `purser console-link` prints a new one.');
+    apiError('gone', 'This link was used already or is over. `purser console-link` prints a new one.');
   const checkAdmitted = async (tx: Queryable, orgId: string) => {
     if ((await lockOrg(tx, orgId)) === undefined) {
-      throw refuse('not_found');
+      throw apiError('not_found');
     }
     if (!(await admitsUnasked(tx, orgId))) {
-      throw refuse(
+      throw apiError(
         'conflict',
         'The organization forbids support access or wants to approve it. A support grant is the way to ask.',
       );

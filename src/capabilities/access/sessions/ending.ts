@@ -1,5 +1,5 @@
 /** Ending sessions: one's own, and as an admin those of others. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
@@ -22,7 +22,7 @@ export async function revokeSession(
   const session = await lockSession(tx, idleSeconds, caller.tenantId, sessionId);
   const own = ownOnly(caller);
   if (session === undefined || (own !== undefined && holderOf(session) !== own)) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return sessionStatus(session, now) === 'active' ? [await end(tx, session, now)] : [];
 }

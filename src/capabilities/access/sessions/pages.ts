@@ -1,12 +1,12 @@
 /** Signing in with a key, and signing out. */
-import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import {
   type Credential,
+  checkCredentialActive,
   checkResidency,
-  checkStanding,
   platformTenant,
 } from '../../../platform/http/routes/access.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
@@ -40,23 +40,27 @@ export function signInPages(deps: SignInDependencies): Page[] {
       const cookie = await openWith(credential, visit);
       return redirectTo(returnPath(form.get('return_to')), { 'set-cookie': cookie });
     } catch (error) {
-      if (error instanceof Refusal) {
+      if (error instanceof ApiError) {
         attempts.note(refusedSignIn(tenantOf(credential), actorOf(credential), error, visit));
       }
       throw error;
     }
   }
 
-  function unknownKey({ address }: Visit): Refusal {
+  function unknownKey({ address }: Visit): ApiError {
     const seconds = backoff.failed(address);
     return seconds === undefined
-      ? refuse('unauthorized', 'There is no such key.')
-      : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed keys from here.');
+      ? apiError('unauthorized', 'There is no such key.')
+      : apiErrorWithDetails(
+          'rate_limited',
+          { retry_after_seconds: seconds },
+          'Too many failed keys from here.',
+        );
   }
 
   async function openWith(credential: Credential, visit: Visit): Promise<string> {
     const { address, now, headers } = visit;
-    checkStanding(credential, address, now);
+    checkCredentialActive(credential, address, now);
     checkResidency(credential.org);
     const opening: SessionOpening = {
       tenantId: tenantOf(credential),
@@ -80,7 +84,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
     }
     await lockOrg(tx, org.id);
     if (await requiresSso(tx, org.id)) {
-      throw refuse('forbidden', 'This organization requires single sign-on.');
+      throw apiError('forbidden', 'This organization requires single sign-on.');
     }
   }
 
@@ -113,7 +117,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
         try {
           return await signInWithKey(visit, form);
         } catch (error) {
-          if (!(error instanceof Refusal)) {
+          if (!(error instanceof ApiError)) {
             throw error;
           }
           return loginForm(visit, { ...problemOf(error), returnTo: returnPath(form.get('return_to')) });
@@ -162,7 +166,7 @@ export async function openSession(
   const opened = await sessions.open(tx, opening);
   const { tenantId, holder, now, address, method } = opening;
   // A session that could not be used from here, or now, is not opened.
-  checkStanding(opened.credential, address, now);
+  checkCredentialActive(opened.credential, address, now);
   checkResidency(opened.credential.org);
   const actor =
     'memberId' in holder
@@ -224,7 +228,7 @@ function onwardToSso(visit: Visit): PageAnswer {
   });
 }
 
-function problemOf({ code, status, message, details }: Refusal): Omit<LoginForm, 'returnTo'> {
+function problemOf({ code, status, message, details }: ApiError): Omit<LoginForm, 'returnTo'> {
   const seconds = (details as { retry_after_seconds?: number }).retry_after_seconds;
   return {
     // A form that was filled in wrongly; what a key's own code says of machines is not for people.
@@ -234,6 +238,6 @@ function problemOf({ code, status, message, details }: Refusal): Omit<LoginForm,
   };
 }
 
-export function showRefusal({ status, message }: Refusal, seen: Seen): PageAnswer {
+export function showRefusal({ status, message }: ApiError, seen: Seen): PageAnswer {
   return refusedAnswer(seen, status, message);
 }

@@ -1,12 +1,12 @@
 /** A sign-in that failed, as the audit log keeps it. */
-import type { Refusal } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
 import type { Actor, Attempt } from '../../compliance/audit/index.ts';
 
 export function refusedSignIn(
   tenantId: string,
   actor: Pick<Actor, 'kind' | 'id'>,
-  { code, message }: Refusal,
+  { code, message }: ApiError,
   { now, address, traceId }: Pick<Visit, 'now' | 'address' | 'traceId'>,
 ): Attempt {
   return {

@@ -3,7 +3,7 @@
  * belongs to may no longer sign in. It is read from the database at each request, with its holder, so that what was
  * withdrawn is withdrawn at once in every process; people click far less often than machines call.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { FoundSession, SessionFinder } from '../../../platform/http/pipeline/found-session.ts';
@@ -136,7 +136,7 @@ export function createSessions({
       await insertSession(tx, session);
       const held = await findSessionByDigest(tx, idleSeconds, session.digest);
       if (held === undefined || sessionStatus(held, now) !== 'active') {
-        throw refuse('gone', 'Whoever this belongs to may not sign in any more.');
+        throw apiError('gone', 'Whoever this belongs to may not sign in any more.');
       }
       return { session, credential: credentialOf(held, region), cookie: cookies().set(token, maxSeconds) };
     },
@@ -189,11 +189,11 @@ function credentialOf(session: HeldSessionRow, region: string | undefined): Cred
     revoked: false,
     endsAt: null,
     org: tenant_id === platformTenant ? null : credentialOrg(tenant_id, session, region),
-    session: { id: session.id, actor: actorKindOf(session), name: nameOf(session) },
+    session: { id: session.id, actor: actorKindOf(session), name: holderName(session) },
   };
 }
 
-function nameOf({ key_name, member_name }: HeldSessionRow): string {
+function holderName({ key_name, member_name }: HeldSessionRow): string {
   return key_name ?? member_name ?? '';
 }
 
@@ -204,7 +204,7 @@ export function viewSession(session: HeldSessionRow, now: Date, currentId?: stri
     method: session.method,
     key_id: session.key_id,
     member_id: session.member_id,
-    name: nameOf(session),
+    name: holderName(session),
     role: roleOf(session),
     address: session.address,
     user_agent: session.user_agent,

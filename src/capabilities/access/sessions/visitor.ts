@@ -2,8 +2,8 @@
 import {
   type CallerSession,
   type Credential,
+  checkCredentialActive,
   checkResidency,
-  checkStanding,
 } from '../../../platform/http/routes/access.ts';
 import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import { signInPath } from './return-path.ts';
@@ -29,7 +29,7 @@ export async function visitorOf(
     // What was posted is lost, so there is no use in coming back to where it was posted to.
     return redirectTo(signInPath(method === 'POST' ? '' : url), forget);
   }
-  checkStanding(found.credential, address, now);
+  checkCredentialActive(found.credential, address, now);
   checkResidency(found.credential.org);
   return { credential: found.credential, session: found.credential.session };
 }

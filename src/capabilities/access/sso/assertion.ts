@@ -5,7 +5,7 @@
  * name in two, an entity that expands. So the text itself has to be plain: one response, one assertion, and none of the
  * markup that identity providers have no use for. What is then read is read from the signed bytes.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { textOf } from './person.ts';
 
 /** A few hundred groups fit. Parsing takes longer than its share with each, so they are few, and counted before. */
@@ -34,35 +34,35 @@ const destination = /<(?:[^\s<>/:]+:)?Response\s[^<>]*?Destination\s*=\s*(?:"([^
 export function checkResponseText(base64: string, acsUrl: string): string {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length === 0 || bytes.length > responseBytesMax) {
-    throw refuse('bad_request', 'The SAML response is empty or too large.');
+    throw apiError('bad_request', 'The SAML response is empty or too large.');
   }
   const text = decodeUtf8(bytes).replace(declaration, '');
   if (text.split('<').length > tagsMax || text.split('=').length > attributesMax) {
-    throw refuse('bad_request', 'The SAML response has too many parts.');
+    throw apiError('bad_request', 'The SAML response has too many parts.');
   }
   if (unusualMarkup.test(text) || unknownEntity.test(text)) {
-    throw refuse('bad_request', 'The SAML response has a document type, a comment or another such part.');
+    throw apiError('bad_request', 'The SAML response has a document type, a comment or another such part.');
   }
   if (valuesOf(text, algorithms).some((algorithm) => weakAlgorithm.test(algorithm))) {
-    throw refuse('bad_request', 'The SAML response is signed with SHA-1, which can be forged.');
+    throw apiError('bad_request', 'The SAML response is signed with SHA-1, which can be forged.');
   }
   if (
     count(text, 'Response') !== 1 ||
     count(text, 'Assertion') !== 1 ||
     count(text, 'EncryptedAssertion') !== 0
   ) {
-    throw refuse('bad_request', 'The SAML response has to hold one assertion, not encrypted.');
+    throw apiError('bad_request', 'The SAML response has to hold one assertion, not encrypted.');
   }
   // Neither need be signed. They say what an honest identity provider means, which no signed assertion overrules.
   if (valuesOf(text, statusCode)[0] !== success) {
-    throw refuse('forbidden', 'The identity provider did not sign anybody in.');
+    throw apiError('forbidden', 'The identity provider did not sign anybody in.');
   }
   if (valuesOf(text, destination).some((url) => url !== acsUrl)) {
-    throw refuse('forbidden', 'The SAML response is meant for another address.');
+    throw apiError('forbidden', 'The SAML response is meant for another address.');
   }
   const [requestId, ...others] = new Set(valuesOf(text, answeredRequest));
   if (requestId === undefined || others.length > 0) {
-    throw refuse('forbidden', 'The SAML response does not say which request it answers.');
+    throw apiError('forbidden', 'The SAML response does not say which request it answers.');
   }
   return requestId;
 }
@@ -75,7 +75,7 @@ function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw refuse('bad_request', 'The SAML response is not UTF-8.');
+    throw apiError('bad_request', 'The SAML response is not UTF-8.');
   }
 }
 
@@ -114,12 +114,12 @@ const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 export function readAssertion(signed: object, expected: ExpectedAssertion): Assertion {
   const assertion = only((signed as { Assertion?: unknown }).Assertion, 'assertion');
   if (text(only(assertion.Issuer, 'issuer')) !== expected.idpEntityId) {
-    throw refuse('forbidden', 'The assertion is from another identity provider.');
+    throw apiError('forbidden', 'The assertion is from another identity provider.');
   }
   const subject = only(assertion.Subject, 'subject');
   const nameId = only(subject.NameID, 'name');
   if (nameId.$?.Format === transient) {
-    throw refuse(
+    throw apiError(
       'forbidden',
       'The name in the assertion changes at each sign-in; a persistent one is needed.',
     );
@@ -127,7 +127,7 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   const confirmation = only(subject.SubjectConfirmation, 'subject confirmation');
   const data = only(confirmation.SubjectConfirmationData, 'subject confirmation').$ ?? {};
   if (confirmation.$?.Method !== bearer || data.Recipient !== expected.acsUrl) {
-    throw refuse('forbidden', 'The assertion is meant for another recipient.');
+    throw apiError('forbidden', 'The assertion is meant for another recipient.');
   }
   checkTimes(assertion);
   const conditions = only(assertion.Conditions, 'condition').$ ?? {};
@@ -137,13 +137,13 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   );
   // node-saml compares the conditions alone.
   if (notOnOrAfter <= expected.now.getTime() - expected.clockSkewMs) {
-    throw refuse('forbidden', 'The assertion has expired. Begin again.');
+    throw apiError('forbidden', 'The assertion has expired. Begin again.');
   }
   const id = textOf(assertion.$?.ID);
   const name = textOf(text(nameId));
   // Without a request it is unsolicited, and anybody could have had it posted here.
   if (!(notOnOrAfter > 0) || id === undefined || name === undefined || data.InResponseTo === undefined) {
-    throw refuse(
+    throw apiError(
       'forbidden',
       'The assertion does not say whom it is about, until when, or which request it answers.',
     );
@@ -171,7 +171,7 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 function checkTimes(element: Element): void {
   for (const [name, value] of Object.entries(element.$ ?? {})) {
     if (timeAttributes.has(name) && !(time.test(value) && Date.parse(value) > 0)) {
-      throw refuse('forbidden', `The assertion has no possible time in ${name}.`);
+      throw apiError('forbidden', `The assertion has no possible time in ${name}.`);
     }
   }
   for (const [name, children] of Object.entries(element)) {
@@ -199,7 +199,7 @@ function attributesOf(assertion: Element): ReadonlyMap<string, readonly string[]
 function only(value: unknown, what: string): Element {
   const elements = list(value);
   if (elements.length !== 1 || elements[0] === undefined) {
-    throw refuse('forbidden', `The SAML response has to hold one ${what}.`);
+    throw apiError('forbidden', `The SAML response has to hold one ${what}.`);
   }
   return elements[0];
 }

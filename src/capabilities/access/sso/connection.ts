@@ -1,7 +1,7 @@
 /** An org's identity provider: what may be set, and how it is shown. */
 import { X509Certificate } from 'node:crypto';
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuseFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/refusal.ts';
 import { mayConnect } from '../../../platform/outbound/addresses.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ConnectionRow } from './queries.ts';
@@ -82,17 +82,17 @@ export interface PutConnection {
 export function connectionFrom(secrets: Secrets, put: PutConnection): ConnectionRow {
   const { orgId, now, body, before, allowPrivateNetworks } = put;
   const kind = body.kind ?? (body.idp_entity_id === undefined ? 'oidc' : 'saml');
-  const faults = fieldFaults(kind, body, allowPrivateNetworks);
+  const fieldErrors = fieldFaults(kind, body, allowPrivateNetworks);
   const certificate = kind === 'saml' ? pemOf(body.idp_certificate ?? '') : undefined;
   if (body.idp_certificate !== undefined && kind === 'saml' && certificate === undefined) {
-    faults.push({
+    fieldErrors.push({
       field: 'idp_certificate',
       code: 'invalid_format',
       message: 'This is no X.509 certificate.',
     });
   }
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
   const isSameClient = before?.issuer === body.issuer && before?.client_id === body.client_id;
   const kept = isSameClient ? (before?.client_secret ?? null) : null;
@@ -129,27 +129,27 @@ function saysWhoIsMeant({ allowed_email_domains, role_mapping, default_role }: P
 }
 
 function fieldFaults(kind: SsoKind, body: PutSso, allowPrivateNetworks: boolean): FieldError[] {
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   const other = kind === 'oidc' ? 'saml' : 'oidc';
   for (const field of fieldsOf[kind]) {
     const mayLack = field === 'client_secret' || field === 'scope';
     if (body[field] === undefined && !mayLack) {
-      faults.push({ field, code: 'required', message: `This is needed for ${kind.toUpperCase()}.` });
+      fieldErrors.push({ field, code: 'required', message: `This is needed for ${kind.toUpperCase()}.` });
     }
   }
   for (const field of fieldsOf[other]) {
     if (body[field] !== undefined) {
-      faults.push({ field, code: 'invalid_value', message: `This is not for ${kind.toUpperCase()}.` });
+      fieldErrors.push({ field, code: 'invalid_value', message: `This is not for ${kind.toUpperCase()}.` });
     }
   }
   for (const field of ['issuer', 'idp_sso_url'] as const) {
     const text = body[field];
     const wrong = text === undefined ? undefined : urlFault(text, allowPrivateNetworks);
-    if (wrong !== undefined && !faults.some((fault) => fault.field === field)) {
-      faults.push({ field, ...wrong });
+    if (wrong !== undefined && !fieldErrors.some((fieldError) => fieldError.field === field)) {
+      fieldErrors.push({ field, ...wrong });
     }
   }
-  return faults;
+  return fieldErrors;
 }
 
 function urlFault(text: string, allowPrivateNetworks: boolean): Omit<FieldError, 'field'> | undefined {

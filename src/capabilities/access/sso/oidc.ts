@@ -3,11 +3,11 @@
  * checked by openid-client; where it connects to is checked by `platform/outbound`.
  */
 import * as oidc from 'openid-client';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ServiceUrls, secretContext } from './connection.ts';
 import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';
-import { emailOf, nameOf, type Person, textOf, textsOf } from './person.ts';
+import { displayName, emailOf, type Person, textOf, textsOf } from './person.ts';
 import { checkedAnswer } from './provider-answer.ts';
 import type { ConnectionRow } from './queries.ts';
 
@@ -86,7 +86,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
       });
       const claims = tokens.claims();
       if (claims === undefined) {
-        throw refuse('forbidden', 'The identity provider sent no ID token.');
+        throw apiError('forbidden', 'The identity provider sent no ID token.');
       }
       checkClaims(claims, connection);
       // Many providers tell the groups and the address there alone.
@@ -149,13 +149,13 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, 
   const claims: Claims = { ...userinfo, ...idToken };
   const subject = textOf(claims.sub);
   if (subject === undefined) {
-    throw refuse('forbidden', 'The identity provider does not say who you are.');
+    throw apiError('forbidden', 'The identity provider does not say who you are.');
   }
   return {
     issuer,
     subject,
     email: verifiedEmail([idToken, userinfo]),
-    name: nameOf(claims.name) ?? nameOf(claims.preferred_username),
+    name: displayName(claims.name) ?? displayName(claims.preferred_username),
     groups: textsOf(claims[groups_attribute]),
   };
 }

@@ -1,6 +1,6 @@
 /** The ways into the console by an identity provider. All of them answer pages that a person can read. */
 import { hash } from 'node:crypto';
-import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
@@ -25,7 +25,7 @@ import {
 import { type Assertion, checkResponseText } from './assertion.ts';
 import { isSameProvider, serviceUrls } from './connection.ts';
 import { createOidc, type OidcProof } from './oidc.ts';
-import { emailOf, nameOf, type Person, rulesFor } from './person.ts';
+import { displayName, emailOf, type Person, rulesFor } from './person.ts';
 import {
   type AttemptRow,
   type ConnectionRow,
@@ -73,7 +73,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const org = await findOrgBySlug(db, slug ?? '');
     const connection = org && (await findConnection(db, org.id));
     if (org === undefined || connection === undefined) {
-      throw refuse('not_found', 'There is no single sign-on at this address.');
+      throw apiError('not_found', 'There is no single sign-on at this address.');
     }
     return { org, connection };
   }
@@ -104,7 +104,11 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
     const seconds = begun.failed(visit.address);
     if (seconds !== undefined) {
-      throw refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many sign-ins from here.');
+      throw apiErrorWithDetails(
+        'rate_limited',
+        { retry_after_seconds: seconds },
+        'Too many sign-ins from here.',
+      );
     }
     const { org, connection } = await requireConnection(visit.params.org_slug);
     const return_to = returnPath(visit.query.get('return_to'));
@@ -157,7 +161,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   async function assertionPosted(visit: Visit): Promise<PageAnswer> {
     const { org, connection } = await requireConnection(visit.params.org_slug);
     if (connection.kind !== 'saml') {
-      throw refuse('not_found', 'There is no single sign-on at this address.');
+      throw apiError('not_found', 'There is no single sign-on at this address.');
     }
     const response = (await visit.form()).get('SAMLResponse') ?? '';
     return refusing(org.id, visit, async () => {
@@ -169,7 +173,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
       const isNew = await useAssertion(db, org.id, digest, assertion.notOnOrAfter);
       if (assertion.requestId !== requestId || attempt.issuer !== connection.issuer || !isNew) {
-        throw refuse('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
+        throw apiError('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
       }
       const person = personOf(connection, assertion);
       const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
@@ -227,7 +231,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const identity = { ...person, orgId: before.org_id };
     const outcome = await db.transaction(async (tx) => {
       const rules = rulesFor(person, await lockConnection(tx, before));
-      if (rules instanceof Refusal) {
+      if (rules instanceof ApiError) {
         await endStay(tx, visit, identity);
         return rules;
       }
@@ -238,7 +242,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       }
       return { result: await work(tx, member.id) };
     });
-    if (outcome instanceof Refusal) {
+    if (outcome instanceof ApiError) {
       throw outcome;
     }
     return outcome.result;
@@ -284,7 +288,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       return await work();
     } catch (error) {
       log.warn({ traceId, reason: reasonOf(error) }, 'an identity provider cannot be asked');
-      throw refuse(
+      throw apiError(
         'service_unavailable',
         "The organization's identity provider does not answer as it should.",
       );
@@ -297,9 +301,12 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       return await work();
     } catch (error) {
       log.info({ traceId, reason: reasonOf(error) }, 'a sign-in was not believed');
-      throw error instanceof Refusal
+      throw error instanceof ApiError
         ? error
-        : refuse('forbidden', "The identity provider's answer is not one that can be believed. Begin again.");
+        : apiError(
+            'forbidden',
+            "The identity provider's answer is not one that can be believed. Begin again.",
+          );
     }
   }
 
@@ -308,14 +315,14 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof Refusal)) {
+      if (!(error instanceof ApiError)) {
         throw error;
       }
       attempts.note(refusedSignIn(orgId, { kind: 'service', id: 'sso' }, error, visit));
       const seconds = backoff.failed(visit.address);
       throw seconds === undefined
         ? error
-        : refuseWith(
+        : apiErrorWithDetails(
             'rate_limited',
             { retry_after_seconds: seconds },
             'Too many failed sign-ins from here. Wait a minute.',
@@ -367,13 +374,15 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attribu
     issuer,
     subject: nameId,
     email: emailOf(email),
-    name: nameOf(first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname')),
+    name: displayName(
+      first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname'),
+    ),
     groups: attributes.get(groups_attribute) ?? [],
   };
 }
 
-function changedMeanwhile(): Refusal {
-  return refuse('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
+function changedMeanwhile(): ApiError {
+  return apiError('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
 }
 
 function reasonOf(error: unknown): string {

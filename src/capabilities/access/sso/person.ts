@@ -1,5 +1,5 @@
 /** From what an identity provider says of a person to what that gives them here. Pure. */
-import { type Refusal, refuse } from '../../../contract/refusal.ts';
+import { type ApiError, apiError } from '../../../contract/refusal.ts';
 import { type OrgRole, outranks } from '../../../platform/http/routes/access.ts';
 import type { IdentityRules } from '../members/index.ts';
 import type { ConnectionRow } from './queries.ts';
@@ -16,9 +16,9 @@ export interface Person {
 type Rules = Pick<ConnectionRow, 'role_mapping' | 'default_role' | 'just_in_time' | 'allowed_email_domains'>;
 
 /** What the connection gives the person, or why they may not sign in. */
-export function rulesFor(person: Person, connection: Rules): IdentityRules | Refusal {
+export function rulesFor(person: Person, connection: Rules): IdentityRules | ApiError {
   if (!hasAllowedDomain(person, connection)) {
-    return refuse('forbidden', 'Your e-mail address is not one that may sign in to this organization.');
+    return apiError('forbidden', 'Your e-mail address is not one that may sign in to this organization.');
   }
   const { role_mapping, default_role, just_in_time } = connection;
   if (role_mapping.length === 0) {
@@ -26,7 +26,7 @@ export function rulesFor(person: Person, connection: Rules): IdentityRules | Ref
   }
   const role = highest(role_mapping.filter(({ group }) => person.groups.includes(group))) ?? default_role;
   if (role === null) {
-    return refuse('forbidden', 'None of your groups has a role in this organization.');
+    return apiError('forbidden', 'None of your groups has a role in this organization.');
   }
   return { role, newRole: just_in_time ? role : undefined };
 }
@@ -73,7 +73,7 @@ export function emailOf(value: unknown): string | undefined {
 }
 
 /** A name to show. */
-export function nameOf(value: unknown): string | undefined {
+export function displayName(value: unknown): string | undefined {
   return textOf(value)?.trim();
 }
 

@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
@@ -48,7 +48,7 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
         checkMaySetSignIn(caller);
         const org = await lockOrg(tx, params.id);
         if (org === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         const before = await findConnection(tx, params.id);
         const after = connectionFrom(secrets, { orgId: params.id, now, body, before, allowPrivateNetworks });
@@ -74,7 +74,7 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
         const org = await findOrg(db, params.id);
         const connection = await findConnection(db, params.id);
         if (org === undefined || connection === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return view(connection, org);
       },
@@ -95,7 +95,7 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
         const org = await lockOrg(tx, params.id);
         const before = await findConnection(tx, params.id);
         if (org === undefined || before === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         await deleteConnection(tx, params.id);
         const change: Change = {

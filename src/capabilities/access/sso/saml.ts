@@ -3,7 +3,7 @@
  * times; what it leaves open is checked in `assertion.ts`, on the signed bytes alone.
  */
 import type { SamlConfig } from '@node-saml/node-saml';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { SamlThread } from '../../../platform/saml/saml-thread.ts';
 import { systemClock } from '../../../platform/time/clock.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
@@ -71,7 +71,7 @@ export async function verifyResponse(
 ): Promise<Assertion> {
   const signed = await thread.verify({ options: await optionsOf(connection, urls), response });
   if (signed === undefined) {
-    throw refuse('forbidden', 'The identity provider did not sign anybody in.');
+    throw apiError('forbidden', 'The identity provider did not sign anybody in.');
   }
   return readAssertion(signed, {
     idpEntityId: connection.issuer,

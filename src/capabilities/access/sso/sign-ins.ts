@@ -3,7 +3,7 @@
  * process answers. So neither a stolen answer of the identity provider nor one that somebody else is made to send opens a
  * session.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
@@ -82,7 +82,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       const isOurs = token.startsWith(prefix) && tokens.isOurs(token.slice(prefix.length));
       const attempt = isOurs ? await takeAttempt(db, tokenDigest(token), orgId) : undefined;
       if (attempt === undefined || attempt.kind !== kind || attempt.expires_at <= now) {
-        throw refuse(
+        throw apiError(
           'forbidden',
           'This sign-in was not begun here, is over, or was used already. Begin again.',
         );
@@ -92,7 +92,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
     checkBrowser(visit, { browser_digest }) {
       const browser = browserOf(visit);
       if (browser === undefined || tokenDigest(browser) !== browser_digest) {
-        throw refuse('forbidden', 'This sign-in was begun in another browser. Begin again in this one.');
+        throw apiError('forbidden', 'This sign-in was begun in another browser. Begin again in this one.');
       }
     },
     proofOf<Proof>({ sealed, org_id }: AttemptRow): Proof {

@@ -3,11 +3,11 @@
  * within its grant, until that ends. The token is kept in a cookie that no script can read; there is no other session
  * behind it, so what ends the support session ends the visit.
  */
-import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
-import { type Credential, checkStanding } from '../../../platform/http/routes/access.ts';
+import { type Credential, checkCredentialActive } from '../../../platform/http/routes/access.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import { complaint, consoleHome, refusedAnswer, showRefusal, signInAnswer } from '../sessions/index.ts';
 import type { Impersonation } from './impersonation.ts';
@@ -44,10 +44,14 @@ export function createConsoleEntry({
     if (credential === undefined) {
       const seconds = backoff.failed(address);
       throw seconds === undefined
-        ? refuse('unauthorized', 'There is no such support session.')
-        : refuseWith('rate_limited', { retry_after_seconds: seconds }, 'Too many failed tokens from here.');
+        ? apiError('unauthorized', 'There is no such support session.')
+        : apiErrorWithDetails(
+            'rate_limited',
+            { retry_after_seconds: seconds },
+            'Too many failed tokens from here.',
+          );
     }
-    checkStanding(credential, address, now);
+    checkCredentialActive(credential, address, now);
     return credential;
   }
 
@@ -58,7 +62,7 @@ export function createConsoleEntry({
       const seconds = Math.ceil(((expiresAt?.getTime() ?? 0) - visit.now.getTime()) / 1_000);
       return redirectTo(consoleHome, { 'set-cookie': cookies().set(token, seconds) });
     } catch (error) {
-      if (!(error instanceof Refusal)) {
+      if (!(error instanceof ApiError)) {
         throw error;
       }
       return entryForm(visit, error.status === 410 ? 401 : error.status, error.message);
@@ -84,7 +88,7 @@ export function createConsoleEntry({
       try {
         return { credential: await examined(token, visit) };
       } catch (error) {
-        if (!(error instanceof Refusal)) {
+        if (!(error instanceof ApiError)) {
           throw error;
         }
         // Over: the next visit is one's own again.

@@ -2,10 +2,10 @@
  * The life of a grant: made by an operator, approved by the org where it wants to be asked, used through sessions, over. What
  * was granted never changes: widening it takes a new grant.
  */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
-import type { Call, Change } from '../../../platform/http/routes/route.ts';
+import type { Change, HandlerContext } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
 import {
@@ -37,7 +37,7 @@ const sessionsPerGrantMax = 100;
 export const tokenEnvironment = 'support';
 
 /** Who does it, and when. */
-export type Doing = Pick<Call, 'caller' | 'now' | 'address' | 'traceId'>;
+export type Doing = Pick<HandlerContext, 'caller' | 'now' | 'address' | 'traceId'>;
 
 export function grantStatus(grant: GrantRow, now: Date): GrantStatus {
   if (grant.revoked_at !== null) {
@@ -86,18 +86,18 @@ export async function createGrant(
   const { now, caller } = doing;
   const expiresAt = new Date(body.expires_at);
   if (expiresAt <= now || expiresAt.getTime() > now.getTime() + grantHoursMax * hourMs) {
-    throw refuseField(
+    throw invalidField(
       'expires_at',
       'out_of_range',
       `This has to be in the future, and at most ${grantHoursMax} hours ahead.`,
     );
   }
   if ((await lockOrg(tx, body.org_id)) === undefined) {
-    throw refuseField('org_id', 'invalid_value', 'There is no such organization.');
+    throw invalidField('org_id', 'invalid_value', 'There is no such organization.');
   }
   const settings = await findSettings(tx, body.org_id);
   if (!settings.allowed) {
-    throw refuse('conflict', 'The organization has forbidden support access.');
+    throw apiError('conflict', 'The organization has forbidden support access.');
   }
   const grant: GrantRow = {
     org_id: body.org_id,
@@ -134,7 +134,7 @@ export async function decideGrant(
   const before = await requireGrant(tx, orgId, grantId);
   const status = grantStatus(before, doing.now);
   if (status !== 'pending') {
-    throw refuse('conflict', `The grant is not pending: it is ${status}.`);
+    throw apiError('conflict', `The grant is not pending: it is ${status}.`);
   }
   const after: GrantRow = { ...before, approved, decided_at: doing.now, decided_by: doing.caller.keyId };
   await updateFate(tx, after);
@@ -171,13 +171,13 @@ export async function openSession(tx: Transaction, ids: Ids, doing: Doing, grant
   const grant = await requireGrant(tx, null, grantId);
   const status = grantStatus(grant, doing.now);
   if (status !== 'active') {
-    throw refuse(
+    throw apiError(
       'conflict',
       status === 'pending' ? 'The organization has not approved the grant yet.' : `The grant is ${status}.`,
     );
   }
   if ((await countSessions(tx, grant.org_id, grant.id)) >= sessionsPerGrantMax) {
-    throw refuse('conflict', `A grant has at most ${sessionsPerGrantMax} sessions.`);
+    throw apiError('conflict', `A grant has at most ${sessionsPerGrantMax} sessions.`);
   }
   const token = generateKey(tokenEnvironment);
   const session: SessionRow = {
@@ -219,7 +219,7 @@ export async function putSettings(
 async function requireGrant(tx: Transaction, orgId: string | null, grantId: string): Promise<GrantRow> {
   const grant = await findGrant(tx, orgId, grantId, 'lock');
   if (grant === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return grant;
 }

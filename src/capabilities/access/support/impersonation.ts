@@ -2,7 +2,7 @@
  * Requests of support sessions. Each is looked up anew, so that a revocation holds from the next request on in every process;
  * and each is written to the org's audit log and its log of support access before it is served, or it is not served.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Faults } from '../../../platform/faults.ts';
 import type { ImpersonatedRequest } from '../../../platform/http/pipeline/support-session.ts';
@@ -45,9 +45,9 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
   const { db, clock, ids, heads, log, faults, region } = deps;
 
   async function write(request: ImpersonatedRequest) {
-    const { support, orgId, route, method, path, refusal, address, traceId, now } = request;
-    const outcome = refusal === undefined ? 'allowed' : 'denied';
-    const code = refusal?.code ?? null;
+    const { support, orgId, route, method, path, error, address, traceId, now } = request;
+    const outcome = error === undefined ? 'allowed' : 'denied';
+    const code = error?.code ?? null;
     const { grantId, sessionId, operatorKeyId } = support;
     await db.transaction(async (tx) => {
       await recordAttempt(
@@ -57,8 +57,8 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
           tenantId: orgId,
           actor: { kind: 'support', id: operatorKeyId, address, traceId, at: now },
           action: route?.id ?? unmatchedAction,
-          outcome: refusal === undefined ? 'success' : 'denied',
-          ...(refusal !== undefined && { code: refusal.code }),
+          outcome: error === undefined ? 'success' : 'denied',
+          ...(error !== undefined && { code: error.code }),
           target: { kind: 'operation', id: `${method} ${route?.path ?? 'unmatched'}` },
           detail: {
             operator_key_id: operatorKeyId,
@@ -121,7 +121,7 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
         await write(request);
       } catch (error) {
         log.warn({ traceId: request.traceId, err: error }, 'a support request could not be recorded');
-        throw refuse('service_unavailable', 'The request could not be recorded, so it was not served.');
+        throw apiError('service_unavailable', 'The request could not be recorded, so it was not served.');
       }
     },
   };

@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -81,7 +81,7 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       async handler({ params, now }) {
         const grant = await findGrant(db, null, params.grant_id);
         if (grant === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return viewGrant(grant, now);
       },

@@ -23,7 +23,7 @@ function attemptsOn(state: { isAway: boolean }): Attempts {
         state.isAway ? Promise.reject(new DatabaseUnavailable('away')) : db.transaction(work),
     },
     ids: createIds(clock),
-    heads: world.parts.auditHeads,
+    heads: world.services.auditHeads,
     clock,
     log: createLog('silent'),
   });

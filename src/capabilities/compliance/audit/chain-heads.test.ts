@@ -90,7 +90,7 @@ test("the operators' own log is authenticated too", async () => {
 
 describe('a database from before ends were authenticated', () => {
   const log = createLog('silent');
-  const open = () => openChainHeads(world.db, world.parts.secrets, log);
+  const open = () => openChainHeads(world.db, world.services.secrets, log);
   const forget = (where = '') => world.db.query(`UPDATE audit_chains SET mac = NULL ${where}`, []);
   const forgetAdoption = () => world.db.query('DELETE FROM audit_heads_adopted', []);
 
@@ -118,7 +118,7 @@ describe('a database from before ends were authenticated', () => {
     const lines: string[] = [];
     await openChainHeads(
       world.db,
-      world.parts.secrets,
+      world.services.secrets,
       createLog('info', { write: (line: string) => void lines.push(line) }),
     );
     expect(lines.join('')).toContain('verify the logs');

@@ -1,5 +1,5 @@
 /** Checkpoints: the end of a chain, signed, for the org to keep. One is made every day in which something happened. */
-import { Refusal, refuse } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/refusal.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
@@ -56,7 +56,7 @@ export async function makeCheckpoint(
     return { checkpoint: there, isNew: false };
   }
   if (!heads.isGenuine(tenantId, head)) {
-    throw refuse('conflict', 'The end of the log is not authentic: verify it.');
+    throw apiError('conflict', 'The end of the log is not authentic: verify it.');
   }
   await requireIntactEnd(tx, tenantId, head);
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
@@ -71,7 +71,7 @@ async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPl
   const [last] = await readEntries(tx, tenantId, head.seq - 1, 1);
   const end = last ?? (await findAnchor(tx, tenantId)) ?? chainStart;
   if (end.seq !== head.seq || end.hash !== head.hash || (last !== undefined && !isIntact(last))) {
-    throw refuse('conflict', 'The log does not end as its chain says: verify it.');
+    throw apiError('conflict', 'The log does not end as its chain says: verify it.');
   }
 }
 
@@ -110,7 +110,7 @@ export function dailyCheckpoints({
         try {
           await db.transaction((tx) => tellDaily(tx, tenantId, now));
         } catch (error) {
-          const reason = error instanceof Refusal ? { reason: error.message } : { err: error };
+          const reason = error instanceof ApiError ? { reason: error.message } : { err: error };
           log.error({ tenant: tenantId, ...reason }, 'the end of an audit log could not be signed');
         }
       }

@@ -28,7 +28,7 @@ afterAll(() => world.close());
 
 async function append(drafts: readonly DatedDraft[]): Promise<void> {
   await world.db.transaction(async (tx) =>
-    appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), drafts),
+    appendDated(tx, world.services.auditHeads, org.id, await lockChain(tx, org.id), drafts),
   );
 }
 

@@ -3,9 +3,9 @@
  * memory does not grow with the log and no connection to the database is held meanwhile. Every line carries its `seq`: whoever
  * was cut off goes on behind the last one that arrived.
  */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
-import type { StreamAnswer } from '../../../platform/http/message/reply.ts';
+import type { StreamResponse } from '../../../platform/http/message/reply.ts';
 import { cefLine } from './cef.ts';
 import type { AuditEntry } from './chain.ts';
 import type { ChainHeads } from './chain-heads.ts';
@@ -40,19 +40,19 @@ export function exportLog(
   tenantId: string,
   query: ExportQuery,
   now: Date,
-): StreamAnswer {
+): StreamResponse {
   const from = new Date(query.from);
   const to = new Date(query.to);
   if (to <= from) {
-    throw refuseField('to', 'out_of_range', 'This has to be later than `from`.');
+    throw invalidField('to', 'out_of_range', 'This has to be later than `from`.');
   }
   if (to.getTime() - from.getTime() > daysMax * dayMs) {
-    throw refuseField('to', 'out_of_range', `This may be at most ${daysMax} days after \`from\`.`);
+    throw invalidField('to', 'out_of_range', `This may be at most ${daysMax} days after \`from\`.`);
   }
   const format = query.format ?? 'ndjson';
   const withCheckpoints = query.checkpoints ?? false;
   if (withCheckpoints && format !== 'ndjson') {
-    throw refuseField('checkpoints', 'invalid_value', 'Only `ndjson` can hold checkpoints.');
+    throw invalidField('checkpoints', 'invalid_value', 'Only `ndjson` can hold checkpoints.');
   }
   return {
     contentType: contentTypes[format],

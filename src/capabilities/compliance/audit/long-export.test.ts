@@ -19,7 +19,7 @@ beforeAll(async () => {
   await world.db.transaction(async (tx) => {
     const drafts = Array.from({ length: 600 }, (_, n) => ({ ...draft, targetId: `bud_${n}` }));
     const ids = createIds(world.clock, seededBytes(3));
-    await appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, drafts);
+    await appendAudit(tx, { ids, heads: world.services.auditHeads }, org.id, drafts);
   });
 });
 afterAll(() => world.close());

@@ -43,7 +43,7 @@ async function append(count: number): Promise<void> {
   const at = world.clock.now().toISOString();
   const drafts = Array.from({ length: count }, (_, n) => ({ ...draft(`bud_${n}`), id: `aud_${n}`, at }));
   await world.db.transaction(async (tx) =>
-    appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), drafts),
+    appendDated(tx, world.services.auditHeads, org.id, await lockChain(tx, org.id), drafts),
   );
 }
 
@@ -150,7 +150,7 @@ describe('an export, while entries are appended', () => {
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let n = 0; n < 15; n += 1) {
         await world.db.transaction((tx) =>
-          appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, [
+          appendAudit(tx, { ids, heads: world.services.auditHeads }, org.id, [
             draft(`${writer} ${n}`),
             draft(`${writer} ${n} again`),
           ]),
@@ -184,7 +184,7 @@ describe('an export, while entries are appended', () => {
     let exported: Promise<{ text: string }> | undefined;
     let isDone = false;
     await world.db.transaction(async (tx) => {
-      await appendAudit(tx, { ids, heads: world.parts.auditHeads }, org.id, [draft('late')]);
+      await appendAudit(tx, { ids, heads: world.services.auditHeads }, org.id, [draft('late')]);
       world.clock.advanceSeconds(1);
       exported = send('GET', exportPath(from, world.clock.now().toISOString())).finally(() => {
         isDone = true;

@@ -14,10 +14,10 @@ const recorded = new Set<ErrorCode>([
 
 /** It is kept with the org whose key it was. Undefined: not worth an entry. */
 export function refusedAttempt(call: RefusedCall): Attempt | undefined {
-  const { refusal, route, params, credential, address, traceId, at } = call;
+  const { error, route, params, credential, address, traceId, at } = call;
   // What support asks for is on record already. An org of another region has its log there, and nothing of it here.
   const isElsewhere = credential.org?.residency?.isHere === false;
-  if (!recorded.has(refusal.code) || credential.support !== undefined || isElsewhere) {
+  if (!recorded.has(error.code) || credential.support !== undefined || isElsewhere) {
     return undefined;
   }
   const kind = credential.session?.actor ?? (credential.role === 'operator' ? 'operator' : 'key');
@@ -26,8 +26,8 @@ export function refusedAttempt(call: RefusedCall): Attempt | undefined {
     actor: { kind, id: credential.keyId, at, address, traceId },
     action: route.id,
     outcome: 'denied',
-    code: refusal.code,
+    code: error.code,
     target: { kind: 'operation', id: `${route.method} ${route.path}` },
-    detail: { params, ...refusal.details },
+    detail: { params, ...error.details },
   };
 }

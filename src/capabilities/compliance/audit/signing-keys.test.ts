@@ -73,7 +73,7 @@ describe('replacing the key', () => {
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const { sealed } of rows) {
-      expect(() => world.parts.secrets.open(sealed, 'audit_signing_key')).toThrow();
+      expect(() => world.services.secrets.open(sealed, 'audit_signing_key')).toThrow();
     }
     // Somebody with the database alone can store a row, but none that opens.
     await world.db.query(
@@ -151,7 +151,7 @@ describe('replacing the key', () => {
     const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
       'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',
     );
-    const stolen = world.parts.secrets.open(
+    const stolen = world.services.secrets.open(
       row?.sealed ?? Buffer.of(),
       `audit_signing_key ${row?.generation}`,
     );
@@ -215,7 +215,7 @@ describe('replacing the key', () => {
     expect(data[0]).toMatchObject({ before: null, after: { id: json.id } });
     // The next start finds a key, also where the first one of all is gone.
     await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 1');
-    const restarted = await openSigner(world.db, world.parts.secrets, world.clock.now());
+    const restarted = await openSigner(world.db, world.services.secrets, world.clock.now());
     expect((await restarted.publicKeys(world.db)).current?.id).toBe(json.id);
     // The next test makes its own; what the next key to be lost has signed would stay invalid.
     await world.db.query(`DELETE FROM audit_checkpoints WHERE tenant_id = 'platform'`);
@@ -230,7 +230,7 @@ describe('replacing the key', () => {
         key.sealed,
       ]);
     const before = await inUse();
-    const sealed = world.parts.secrets.seal(newPrivateKey(), 'audit_signing_key 100');
+    const sealed = world.services.secrets.seal(newPrivateKey(), 'audit_signing_key 100');
     await put({ generation: 100, sealed });
     expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
     expect((await inUse())?.generation).toBe(100);

@@ -6,7 +6,7 @@
  * They are read at each use. Signing is rare, and so every process signs with a new key from the moment it is committed. A row
  * that cannot be opened is not ours, or was changed: it is passed over and told of, and keeps no other from its work.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { DatabaseUnavailable, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -123,7 +123,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
       const rows = await selectSigningKeys(tx);
       const latest = rows[0]?.generation ?? 0;
       if (latest >= keysMax) {
-        throw refuse('conflict', `There have been ${keysMax} keys, which is the most.`);
+        throw apiError('conflict', `There have been ${keysMax} keys, which is the most.`);
       }
       const inUse = rows.find(({ retired_at }) => retired_at === null);
       if (inUse !== undefined && before.current !== undefined) {

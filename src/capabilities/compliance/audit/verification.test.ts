@@ -174,7 +174,7 @@ describe('without any checkpoint', () => {
     };
     const after = { redacted: [[4, redactedDigest(fourth)]], token: 'e30.e30' };
     await world.db.transaction(async (tx) =>
-      appendDated(tx, world.parts.auditHeads, org.id, await lockChain(tx, org.id), [
+      appendDated(tx, world.services.auditHeads, org.id, await lockChain(tx, org.id), [
         { ...(entries[7] as AuditEntry), action: 'audit.redact', after, before: null },
       ]),
     );
@@ -335,7 +335,7 @@ describe('retention', () => {
 
   test('removes what is left of erased entries before the erasure itself', async () => {
     world.clock.advanceSeconds(31 * days);
-    const { auditHeads: heads, auditSigner: signer } = world.parts;
+    const { auditHeads: heads, auditSigner: signer } = world.services;
     const deps = { ids: createIds(world.clock, seededBytes(9)), heads, signer };
     const names = { from: 'Name 3', to: 'erased' };
     const { changed } = await world.db.transaction((tx) =>

@@ -1,8 +1,8 @@
 /** Verifies the chain of a tenant as it stands in the database. */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
-import type { TellProgress } from '../../../platform/http/routes/route.ts';
+import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
@@ -35,7 +35,7 @@ export interface VerificationRequest {
   /** The token of a checkpoint that somebody kept. */
   readonly kept: string | undefined;
   readonly now: Date;
-  readonly progress: TellProgress;
+  readonly progress: ReportProgress;
 }
 
 export async function verifyLog(
@@ -63,7 +63,7 @@ export async function verifyLog(
 function openKept(token: string, tenantId: string, open: OpenToken): OpenedStatement {
   const statement = open(token);
   if (statement?.kind !== 'checkpoint' || statement.org_id !== tenantId) {
-    throw refuseField(
+    throw invalidField(
       'checkpoint',
       'invalid_value',
       'This is not a checkpoint that was signed for this log.',
@@ -108,7 +108,7 @@ interface ChainRequest {
   readonly heads: ChainHeads;
   readonly open: OpenToken;
   readonly kept: OpenedStatement | undefined;
-  readonly progress: TellProgress;
+  readonly progress: ReportProgress;
 }
 
 async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verified> {
@@ -139,7 +139,7 @@ async function readAll(
   tenantId: string,
   check: ChainCheck,
   start: StoredToken | undefined,
-  progress: TellProgress,
+  progress: ReportProgress,
 ): Promise<Pick<Verified, 'head' | 'anchor'>> {
   let anchor = start;
   for (let after = start?.seq ?? 0; ; ) {

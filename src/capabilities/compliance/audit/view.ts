@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { AuditEntry } from './chain.ts';
 import type { AuditEntryView, SigningKeyView } from './schema.ts';
 import type { PublicKey, PublicKeys } from './signing-keys.ts';
@@ -26,7 +26,7 @@ export function viewEntry(entry: AuditEntry): AuditEntryView {
 
 export function viewSigningKeys({ current, previous }: PublicKeys): SigningKeyView {
   if (current === undefined) {
-    throw refuse('service_unavailable', 'The key that signs audit logs cannot be read.');
+    throw apiError('service_unavailable', 'The key that signs audit logs cannot be read.');
   }
   return {
     ...viewSigningKey(current),

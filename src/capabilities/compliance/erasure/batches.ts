@@ -5,9 +5,9 @@
  */
 
 import { namePattern } from '../../../ledger/holds/customer-pseudonyms.ts';
-import { announceLimit } from '../../../ledger/limits/change-notifications.ts';
+import { notifyLimitChanged } from '../../../ledger/limits/change-notifications.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type CustomerDigest, eraseAnswers } from '../../../platform/http/pipeline/idempotency.ts';
+import { type CustomerDigest, eraseStoredResponses } from '../../../platform/http/pipeline/idempotency.ts';
 import { renamedPath } from '../audit/index.ts';
 
 export interface Batch {
@@ -55,7 +55,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
     [orgId, from],
   );
-  await announceLimit(tx, orgId);
+  await notifyLimitChanged(tx, orgId);
   return renamed;
 }
 
@@ -185,7 +185,7 @@ export async function eraseStoredAnswers(
   { orgId, from }: Batch,
   digest: CustomerDigest,
 ): Promise<BatchResult> {
-  return { changed: await eraseAnswers(tx, orgId, digest(orgId, from)), next: null };
+  return { changed: await eraseStoredResponses(tx, orgId, digest(orgId, from)), next: null };
 }
 
 export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {

@@ -3,7 +3,7 @@
  * tell whose they are. It goes step by step in bounded batches, each a transaction that also says how far it is; whoever is
  * killed is gone on with. The id itself is kept encrypted until then, and no longer.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -117,7 +117,7 @@ export async function requestErasure(
   now: Date,
 ): Promise<{ readonly erasure: ErasureRow; readonly change: Change }> {
   if ((await findPolicy(tx, orgId))?.legal_hold === true) {
-    throw refuse('conflict', 'A legal hold stands: nobody is erased until it is lifted.');
+    throw apiError('conflict', 'A legal hold stands: nobody is erased until it is lifted.');
   }
   const id = ids.next('ers');
   const erasure: ErasureRow = {
@@ -146,7 +146,7 @@ export async function requireCustomer(
   }
   const holds = await ledger.holds(orgId, { limit: holdsMax, after: undefined });
   if (!holds.some(({ scope }) => scope.customer_id === customerId)) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
 }
 

@@ -1,5 +1,11 @@
 import type { Transaction } from '../../../platform/db/database.ts';
-import { booking, type Call, type Change, type Route, read } from '../../../platform/http/routes/route.ts';
+import {
+  type Change,
+  type HandlerContext,
+  posting,
+  type Route,
+  read,
+} from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Log } from '../../../platform/log.ts';
 import {
@@ -14,7 +20,7 @@ import { ErasureFilters, ErasureView } from './schema.ts';
 export interface ErasureRouteDependencies extends ErasureDependencies {
   readonly log: Log;
   /** Writes a change's audit entry, in the change's transaction. */
-  recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
+  recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
 const reader = { kind: 'org', scope: 'customers:read', role: 'viewer' } as const;
@@ -23,7 +29,7 @@ const admin = { kind: 'org', scope: 'customers:write', role: 'admin' } as const;
 export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
   const { db, log } = deps;
   return [
-    booking({
+    posting({
       id: 'customers.erase',
       method: 'DELETE',
       path: '/v1/orgs/{id}/customers/{customer_id}',
@@ -42,7 +48,7 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
         await requireCustomer(deps, params.id, params.customer_id);
         const { erasure } = await db.transaction(async (tx) => {
           const requested = await requestErasure(tx, deps, params.id, params.customer_id, now);
-          await deps.recordChange(tx, call as unknown as Call, 'customers.erase', requested.change);
+          await deps.recordChange(tx, call as unknown as HandlerContext, 'customers.erase', requested.change);
           await seal?.(tx, {});
           return requested;
         });

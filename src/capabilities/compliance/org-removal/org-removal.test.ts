@@ -127,7 +127,7 @@ test('what comes later, such as the end of a hold, is deleted too, for a day', a
   await remove(org.id);
   await emptyAll();
   world.clock.advanceSeconds(3_600);
-  while (await world.parts.ledger.expireDue()) {
+  while (await world.services.ledger.expireDue()) {
     // The next batch.
   }
   await emptyAll();

@@ -1,5 +1,5 @@
-import { refuse } from '../../../contract/refusal.ts';
-import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
+import { apiError } from '../../../contract/refusal.ts';
+import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
@@ -25,20 +25,20 @@ export function orgRemovalRoutes(): Route[] {
       async handler({ params, now }, tx) {
         const org = await lockOrg(tx, params.org_id);
         if (org === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         if (org.status !== 'suspended') {
-          throw refuse('conflict', 'Suspend the organization first.');
+          throw apiError('conflict', 'Suspend the organization first.');
         }
         if ((await findPolicy(tx, org.id))?.legal_hold === true) {
-          throw refuse('conflict', 'A legal hold stands: nothing of it may be deleted.');
+          throw apiError('conflict', 'A legal hold stands: nothing of it may be deleted.');
         }
         await markRemoved(tx, org.id, now);
         await holdSlug(tx, org.slug, org.id, now);
         await revokeKeysOf(tx, org.id, now);
         await touchDirectory(tx, org.id);
         await announceOrgChange(tx, org.id);
-        await announceLimits(tx, org.id);
+        await notifyLimitsChanged(tx, org.id);
         const target = { kind: 'org', id: org.id };
         return { body: {}, changes: [{ tenantId: platformTenant, target, before: viewOrg(org) }] };
       },

@@ -1,5 +1,5 @@
 /** Where other regions read what this one tells them: signed both ways, and not there for anyone else. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
@@ -29,7 +29,7 @@ export function directoryPage({ db, clock, region, secrets }: DirectoryPageDepen
           ? verify(secrets, askingPurpose, signed, [url], { region, nowMs })
           : undefined;
       if (asked === undefined || typeof signed !== 'string' || secrets === undefined) {
-        throw refuse('not_found', 'There is no such route.');
+        throw apiError('not_found', 'There is no such route.');
       }
       const body = JSON.stringify(await tellDirectory(db, region, questionOf(query)));
       const statement = { from: region, to: asked.from, atMs: nowMs };

@@ -13,8 +13,8 @@ import { type AddressInfo, createServer as createNetServer, type Server } from '
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newPair } from '../../../../test/support/certificates.ts';
-import type { Refusal } from '../../../contract/refusal.ts';
-import { refusalReply } from '../../../platform/http/message/reply.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
+import { errorReply } from '../../../platform/http/message/reply.ts';
 import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
 import { createLog } from '../../../platform/log.ts';
 import { systemClock } from '../../../platform/time/clock.ts';
@@ -75,7 +75,7 @@ async function front(
       const toSend = { request, response, address: '127.0.0.1', traceId: 'a' };
       forwarding.forward('us', toSend).then(
         (reply) => sendStream(request, response, reply),
-        (refusal: Refusal) => sendReply(request, response, refusalReply(refusal)),
+        (error: ApiError) => sendReply(request, response, errorReply(error)),
       );
     }),
   );

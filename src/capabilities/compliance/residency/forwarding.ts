@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
-import { Refusal, refuse } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/refusal.ts';
 import type { StreamedReply } from '../../../platform/http/message/reply.ts';
 import type { RequestHead } from '../../../platform/http/message/request-head.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../../platform/http/pipeline/regions.ts';
@@ -126,7 +126,7 @@ export function createForwarding({
           throw unavailable('The client has left.');
         }
         count(homeRegion, 'refused');
-        if (error instanceof Refusal) {
+        if (error instanceof ApiError) {
           throw error;
         }
         log.warn({ traceId: toSend.traceId, homeRegion, reason: String(error) }, 'a region is away');
@@ -156,8 +156,8 @@ function partsOf({ method = '', url = '', headers }: RequestHead): string[] {
   return [method, url, sha256(headers.authorization ?? ''), sha256(headers.cookie ?? '')];
 }
 
-function unavailable(message: string): Refusal {
-  return refuse('service_unavailable', message);
+function unavailable(message: string): ApiError {
+  return apiError('service_unavailable', message);
 }
 
 /** About one connection only, or this region's own to say. */

@@ -12,8 +12,8 @@ import {
   type UncaughtErrors,
   watchUncaughtErrors,
 } from '../../../../test/support/hostile-answers.ts';
-import type { Refusal } from '../../../contract/refusal.ts';
-import { refusalReply } from '../../../platform/http/message/reply.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
+import { errorReply } from '../../../platform/http/message/reply.ts';
 import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { createLog } from '../../../platform/log.ts';
@@ -59,7 +59,7 @@ describe('a forwarded request', () => {
         .forward('us', toSend)
         .then(
           (reply) => sendStream(request, response, reply),
-          (refusal: Refusal) => sendReply(request, response, refusalReply(refusal)),
+          (error: ApiError) => sendReply(request, response, errorReply(error)),
         )
         .catch(() => request.socket.destroy());
     });

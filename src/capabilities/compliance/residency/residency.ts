@@ -1,6 +1,6 @@
 /** Where an org is at home, and what becomes of what arrives elsewhere. */
-import { refuse } from '../../../contract/refusal.ts';
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { apiError } from '../../../contract/refusal.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findOrg, type OrgRow, onOrgChange, type ResidencyMode } from '../../access/orgs/index.ts';
 import type { ResidencyView } from './schema.ts';
@@ -21,13 +21,13 @@ export function createResidencyOf(db: Database): ResidencyOf {
   const read = async (orgId: string): Promise<Residency> => {
     const org = await findOrg(db, orgId);
     if (org === undefined) {
-      throw refuse('not_found');
+      throw apiError('not_found');
     }
     return { homeRegion: org.home_region, mode: org.residency_mode };
   };
-  const orgs = createMemory<Residency>(db, rememberedOrgsMax, read);
-  onOrgChange(db, (orgId) => orgs.forget(orgId));
-  return (orgId) => (db.noticesAreCurrent() ? orgs.get(orgId) : read(orgId));
+  const orgs = createNotifiedCache<Residency>(db, rememberedOrgsMax, read);
+  onOrgChange(db, (orgId) => orgs.invalidate(orgId));
+  return (orgId) => (db.notificationsHealthy() ? orgs.get(orgId) : read(orgId));
 }
 
 export function viewResidency({ home_region, residency_mode }: OrgRow): ResidencyView {

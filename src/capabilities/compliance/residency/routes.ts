@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { changeOrg, findOrg } from '../../access/orgs/index.ts';
@@ -18,7 +18,7 @@ export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
       async handler({ params }) {
         const org = await findOrg(db, params.org_id);
         if (org === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return viewResidency(org);
       },

@@ -3,7 +3,7 @@
  * show what people said. Whether it is kept is remembered until a notice says that the policy changed.
  */
 
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { onPolicyChange } from './notices.ts';
@@ -20,11 +20,11 @@ const rememberedOrgsMax = 20_000;
 
 export function createContents(db: Database, secrets: Secrets): Contents {
   const load = async (orgId: string) => ((await findPolicy(db, orgId))?.content_days ?? 0) > 0;
-  const memory = createMemory(db, rememberedOrgsMax, load);
-  onPolicyChange(db, (orgId) => memory.forget(orgId));
+  const cache = createNotifiedCache(db, rememberedOrgsMax, load);
+  onPolicyChange(db, (orgId) => cache.invalidate(orgId));
   const contextOf = (orgId: string, runId: string) => `run_content:${orgId}:${runId}`;
   return {
-    areKept: (orgId) => (db.noticesAreCurrent() ? memory.get(orgId) : load(orgId)),
+    areKept: (orgId) => (db.notificationsHealthy() ? cache.get(orgId) : load(orgId)),
     seal: (orgId, runId, content) => secrets.seal(content, contextOf(orgId, runId)).toString('base64'),
     open: (orgId, runId, sealed) => secrets.open(Buffer.from(sealed, 'base64'), contextOf(orgId, runId)),
   };

@@ -7,7 +7,7 @@
  * What is wrong with one must not keep what was promised to delete of the others.
  */
 import { Gauge, type Registry } from 'prom-client';
-import { createDecisionPace } from '../../../ledger/decision-rate.ts';
+import { createDecisionRate } from '../../../ledger/decision-rate.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { dropEmptyMonths } from '../../../ledger/partitions.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
@@ -212,7 +212,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     return turn !== undefined;
   }
 
-  const pace = createDecisionPace(() => decisionCounts.totalOf('edge'));
+  const pace = createDecisionRate(() => decisionCounts.totalOf('edge'));
 
   return {
     id: 'apply-retention',

@@ -1,5 +1,5 @@
 /** The life of an approval: asked for by whoever was refused, decided by somebody else, then used up or over. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
@@ -107,10 +107,10 @@ function validUntil(until: string | undefined, now: Date): Date {
   }
   const at = new Date(until);
   if (at <= now) {
-    throw refuseField('until', 'out_of_range', 'This has to be in the future.');
+    throw invalidField('until', 'out_of_range', 'This has to be in the future.');
   }
   if (at.getTime() > now.getTime() + untilMaxMs) {
-    throw refuseField('until', 'out_of_range', 'This is more than a year ahead.');
+    throw invalidField('until', 'out_of_range', 'This is more than a year ahead.');
   }
   return at;
 }
@@ -119,16 +119,16 @@ function validUntil(until: string | undefined, now: Date): Date {
 async function lockPending(tx: Transaction, { caller, now, approvalId }: Decision): Promise<ApprovalRow> {
   const row = await findApproval(tx, caller.tenantId, approvalId, 'lock');
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   if (await isSameHolder(tx, caller.tenantId, row.key_id, caller.keyId)) {
-    throw refuse('forbidden', 'Nobody decides about a request of its own: this needs another key.');
+    throw apiError('forbidden', 'Nobody decides about a request of its own: this needs another key.');
   }
   if (row.state !== 'pending') {
-    throw refuse('conflict', `The approval is not pending: it is ${row.state}.`);
+    throw apiError('conflict', `The approval is not pending: it is ${row.state}.`);
   }
   if (row.expires_at <= now) {
-    throw refuse('conflict', 'The approval is not pending: its time is over.');
+    throw apiError('conflict', 'The approval is not pending: its time is over.');
   }
   return row;
 }

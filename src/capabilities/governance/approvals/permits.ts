@@ -18,14 +18,14 @@ export function createPermits(appending: Appending): Permits {
         ]),
       );
     },
-    async use(tx, booked) {
-      for (const [approvalId, users] of byPermit(booked)) {
+    async use(tx, posted) {
+      for (const [approvalId, users] of byPermit(posted)) {
         const [first] = users;
         if (first === undefined) {
           continue;
         }
-        const at = new Date(first.bookedAtMs);
-        const runIds = users.map(({ booking }) => booking.runId);
+        const at = new Date(first.postedAtMs);
+        const runIds = users.map(({ posting }) => posting.runId);
         const after = await countUses(tx, first.orgId, approvalId, runIds, at);
         if (after?.state === 'used') {
           const actor = { kind: 'key', id: first.scope.key_id, at } as const;
@@ -39,10 +39,10 @@ export function createPermits(appending: Appending): Permits {
 
 type Users = Parameters<Permits['use']>[1];
 
-function byPermit(booked: Users): Map<string, Users[number][]> {
+function byPermit(posted: Users): Map<string, Users[number][]> {
   const users = new Map<string, Users[number][]>();
-  for (const one of booked) {
-    const permit = one.booking.permit ?? '';
+  for (const one of posted) {
+    const permit = one.posting.permit ?? '';
     const others = users.get(permit);
     if (others === undefined) {
       users.set(permit, [one]);

@@ -13,7 +13,7 @@ export interface ApprovalRequest extends Asked {
 
 export interface LiveApproval {
   readonly id: string;
-  /** It may be used; whether it still may when it is, the booking finds out. */
+  /** It may be used; whether it still may when it is, the posting finds out. */
   readonly approved: boolean;
 }
 

@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
@@ -32,7 +32,7 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       async handler({ params }) {
         const row = await findApproval(db, params.id, params.approval_id);
         if (row === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return { ...viewApproval(row), run_ids: await latestRuns(db, params.id, row.id) };
       },

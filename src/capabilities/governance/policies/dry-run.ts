@@ -1,13 +1,13 @@
 /** A dry run: which rules are looked at for a request, and why one of them decides. Nothing is asked for or told. */
-import { attemptedOf, lookAt, type RuleOutcome } from '../../../kernel/policy.ts';
-import { type Attempt, factsOf } from './facts.ts';
+import { attemptedOf, evaluateRule, type RuleOutcome } from '../../../kernel/policy.ts';
+import { type Attempt, expressionInputOf } from './facts.ts';
 import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';
 import type { Evaluation } from './schema.ts';
 
 export function explain(sources: readonly SwitchedRule[], attempt: Attempt, timezone: string): Evaluation {
   const disabled = new Set(sources.filter(({ enabled }) => !enabled).map(({ id }) => id));
   const subject = { model: attempt.model, action: attempt.action ?? '' };
-  const facts = factsOf(attempt, timezone);
+  const input = expressionInputOf(attempt, timezone);
   const considered: Evaluation['considered'] = [];
   let ending: { readonly rule: CompiledRule; readonly outcome: RuleOutcome } | undefined;
   for (const rule of compileRules(sources)) {
@@ -18,7 +18,7 @@ export function explain(sources: readonly SwitchedRule[], attempt: Attempt, time
       const explanation = `Not looked at: ${ending.rule.id} came first.`;
       considered.push({ ...about, outcome: 'not_reached', explanation });
     } else {
-      const outcome = lookAt(rule, subject, () => facts);
+      const outcome = evaluateRule(rule, subject, () => input);
       considered.push({ ...about, ...explanationOf(rule, outcome, subject) });
       if (outcome === 'decided' || typeof outcome === 'object') {
         ending = { rule, outcome };

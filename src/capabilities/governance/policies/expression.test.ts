@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { verdictOf } from '../../../kernel/policy.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
-import { type Attempt, type Facts, factsOf } from './facts.ts';
+import { type Attempt, type ExpressionInput, expressionInputOf } from './facts.ts';
 import { type CompiledRule, compileRules } from './rules.ts';
 import { expressionCostMax } from './syntax.ts';
 
@@ -37,7 +37,7 @@ const compile = (source: string) => {
   return compiled;
 };
 const evaluate = (source: string, more: Partial<Attempt> = {}) =>
-  compile(source).evaluate(factsOf({ ...attempt, ...more }, 'UTC'));
+  compile(source).evaluate(expressionInputOf({ ...attempt, ...more }, 'UTC'));
 
 describe('what is true', () => {
   test.each([
@@ -121,9 +121,9 @@ describe('what is accepted is bounded when it is evaluated', () => {
         return Reflect.get(list, key);
       },
     });
-    const facts = factsOf({ ...attempt, metadata: { a: many } }, 'UTC');
-    const context = { ...facts.context, metadata: { a: counted } };
-    expect(typeof compile(source).evaluate({ ...facts, context })).toBe('boolean');
+    const input = expressionInputOf({ ...attempt, metadata: { a: many } }, 'UTC');
+    const context = { ...input.context, metadata: { a: counted } };
+    expect(typeof compile(source).evaluate({ ...input, context })).toBe('boolean');
     return reads;
   }
 
@@ -160,7 +160,7 @@ describe('what is accepted is bounded when it is evaluated', () => {
 describe('the time that rules may take together', () => {
   const dear = `[${Array.from({ length: 100 }, (_, n) => n).join()}].all(a, [${Array.from({ length: 20 }, (_, n) => n).join()}].exists(b, b == 0))`;
   const evaluateAfter = (source: string, ms: number) =>
-    compile(source).evaluate({ ...factsOf(attempt, 'UTC'), elapsedMs: () => ms });
+    compile(source).evaluate({ ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => ms });
 
   test('is over after 250 ms: what is left fails, and so refuses', () => {
     expect(evaluateAfter(dear, 250)).toBe(true);
@@ -173,7 +173,7 @@ describe('the time that rules may take together', () => {
 
   test('counts from the first rule that looks at the request, through all that follow', () => {
     let elapsedMs = 249;
-    const facts = { ...factsOf(attempt, 'UTC'), elapsedMs: () => elapsedMs };
+    const facts = { ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => elapsedMs };
     const slow = () => {
       // Something makes a step take far longer than it should.
       elapsedMs += 11;
@@ -193,7 +193,7 @@ describe('the time that rules may take together', () => {
     ]);
     const rules = [{ ...(rule as CompiledRule), id: 'a', condition: slow }, rule as CompiledRule];
     const subject = { model: 'gpt-4o', action: '' };
-    expect(verdictOf<Facts, CompiledRule>(rules, subject, () => facts)).toMatchObject({
+    expect(verdictOf<ExpressionInput, CompiledRule>(rules, subject, () => facts)).toMatchObject({
       kind: 'error',
       rule: { id: 'b' },
       fault: 'the rules before this one took too long',

@@ -5,7 +5,7 @@
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import type { ConditionResult } from '../../../kernel/policy.ts';
-import { type Facts, variables } from './facts.ts';
+import { type ExpressionInput, variables } from './facts.ts';
 import { type LinearPattern, matchedTextMax } from './linear-matching.ts';
 import { examine, linearMatches, type SyntaxFault } from './syntax.ts';
 
@@ -25,7 +25,7 @@ const unwatchedCostMax = 1_000;
 export interface Compiled {
   /** Steps at worst. */
   readonly cost: number;
-  evaluate(facts: Facts): ConditionResult;
+  evaluate(input: ExpressionInput): ConditionResult;
 }
 
 /** Of the expression that is being evaluated, which never pauses: its patterns by their source. */

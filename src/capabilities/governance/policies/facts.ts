@@ -58,7 +58,7 @@ export const variables = {
 
 export type Context = Readonly<Record<keyof typeof variables, unknown>>;
 
-export interface Facts {
+export interface ExpressionInput {
   readonly context: Context;
   /** Metadata is the caller's own and may be of any size. Beyond this no expression looks at it. */
   readonly metadataFits: boolean;
@@ -71,7 +71,7 @@ export const metadataCharactersMax = 8_000;
 
 const nothing = {};
 
-export function factsOf(attempt: Attempt, timezone: string): Facts {
+export function expressionInputOf(attempt: Attempt, timezone: string): ExpressionInput {
   const { hour, weekday, date } = localTime(timezone, attempt.atMs);
   const startedMs = performance.now();
   return {

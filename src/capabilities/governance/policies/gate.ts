@@ -2,14 +2,14 @@
  * The gate that every run passes before anything is counted: the org's rules on models and actions. Without rules it is a
  * look into memory. Whoever is refused here has taken nothing.
  */
-import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import { ofRun } from '../../../ledger/denials.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
-import { type Attempt, type Facts, factsOf } from './facts.ts';
+import { type Attempt, type ExpressionInput, expressionInputOf } from './facts.ts';
 import type { PolicyMemory } from './memory.ts';
 import type { CompiledRule } from './rules.ts';
 
@@ -57,7 +57,7 @@ export interface PolicyGate {
   /** What the rules have against each, undefined for nothing. Asks for no approval and tells nobody. */
   look(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(Objection | undefined)[]>;
   /** What was approved was used up, or withdrawn, before this attempt could use it. */
-  refuseSpent(request: GateRequest, index: number): Promise<Refusal>;
+  refuseSpent(request: GateRequest, index: number): Promise<ApiError>;
 }
 
 const none: PermitIds = new Map();
@@ -66,19 +66,19 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
   const { memory, approvals, blocked, log, timezoneOf } = deps;
 
   function judge(rules: readonly CompiledRule[], attempt: Attempt, timezone: string): Verdict<CompiledRule> {
-    return verdictOf<Facts, CompiledRule>(
+    return verdictOf<ExpressionInput, CompiledRule>(
       rules,
       subjectOf(attempt),
-      once(() => factsOf(attempt, timezone)),
+      once(() => expressionInputOf(attempt, timezone)),
     );
   }
 
-  function refuseError(orgId: string, rule: CompiledRule, fault: string): Refusal {
+  function refuseError(orgId: string, rule: CompiledRule, fault: string): ApiError {
     log.warn({ tenant: orgId, rule: rule.id, version: Number(rule.version), fault }, 'a policy rule failed');
-    return refuseWith('policy_expression_error', { rule_id: rule.id });
+    return apiErrorWithDetails('policy_expression_error', { rule_id: rule.id });
   }
 
-  function refuseBlock(orgId: string, rule: CompiledRule, attempt: Attempt): Refusal {
+  function refuseBlock(orgId: string, rule: CompiledRule, attempt: Attempt): ApiError {
     const attempted = attemptedOf(rule, subjectOf(attempt));
     const { reason } = rule;
     blocked.tell({
@@ -90,7 +90,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
       model: attempt.model,
       action: attempt.action,
     });
-    return refuseWith('policy_blocked', { reason, attempted, rule_id: rule.id });
+    return apiErrorWithDetails('policy_blocked', { reason, attempted, rule_id: rule.id });
   }
 
   /** The id of what may be used, or the refusal that says what to wait for. */
@@ -99,14 +99,19 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
     rule: CompiledRule,
     attempt: Attempt,
     isSpent: boolean,
-  ): Promise<string | Refusal> {
+  ): Promise<string | ApiError> {
     const { reason } = rule;
     const asked = askedOf(orgId, rule, attempt);
     const { attempted } = asked;
     const { id, approved } = await approvals.request(asked, now);
     return approved && !isSpent
       ? id
-      : refuseWith('policy_approval_required', { reason, attempted, rule_id: rule.id, approval_id: id });
+      : apiErrorWithDetails('policy_approval_required', {
+          reason,
+          attempted,
+          rule_id: rule.id,
+          approval_id: id,
+        });
   }
 
   function answer(
@@ -114,7 +119,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
     verdict: Exclude<Verdict<CompiledRule>, { kind: 'allow' }>,
     attempt: Attempt,
     isSpent = false,
-  ): Refusal | Promise<string | Refusal> {
+  ): ApiError | Promise<string | ApiError> {
     switch (verdict.kind) {
       case 'block':
         return refuseBlock(request.orgId, verdict.rule, attempt);
@@ -145,7 +150,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
         const verdict = judge(rules, attempt, timezone);
         if (verdict.kind !== 'allow' && !(await request.isKnown(index))) {
           const said = await answer(request, verdict, attempt);
-          if (said instanceof Refusal) {
+          if (said instanceof ApiError) {
             throw request.bulk ? ofRun(said, index) : said;
           }
           permits.set(index, said);
@@ -187,8 +192,8 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
       const verdict = judge(rules, attempt, timezone);
       const said = verdict.kind === 'allow' ? undefined : await answer(request, verdict, attempt, true);
       // Where the rules were changed just now, the next attempt meets the new ones.
-      const refusal = said instanceof Refusal ? said : refuse('service_unavailable');
-      return request.bulk ? ofRun(refusal, index) : refusal;
+      const error = said instanceof ApiError ? said : apiError('service_unavailable');
+      return request.bulk ? ofRun(error, index) : error;
     },
   };
 }

@@ -3,7 +3,7 @@
  * nothing that was remembered is believed.
  */
 
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onPoliciesChange } from './notices.ts';
 import { selectPolicies } from './queries.ts';
@@ -21,11 +21,11 @@ export interface PolicyMemory {
 export function createPolicyMemory(db: Database): PolicyMemory {
   const read = async (orgId: string) =>
     compileRules((await selectPolicies(db, orgId)).filter(({ enabled }) => enabled));
-  const orgs = createMemory<readonly CompiledRule[]>(db, rememberedOrgsMax, read);
-  onPoliciesChange(db, (orgId) => orgs.forget(orgId));
+  const orgs = createNotifiedCache<readonly CompiledRule[]>(db, rememberedOrgsMax, read);
+  onPoliciesChange(db, (orgId) => orgs.invalidate(orgId));
 
   const rulesOf: PolicyMemory['rulesOf'] = (orgId) =>
-    db.noticesAreCurrent() ? orgs.get(orgId) : read(orgId);
+    db.notificationsHealthy() ? orgs.get(orgId) : read(orgId);
   return {
     rulesOf,
     isGoverned(orgId) {

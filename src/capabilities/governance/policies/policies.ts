@@ -1,6 +1,6 @@
 /** The life of a rule: made, changed, deleted. Each change is a version of its own, and ends what was approved before. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
@@ -50,7 +50,7 @@ export async function createPolicy(
 ): Promise<PolicyOutcome> {
   const others = await lockRules(tx, caller.tenantId);
   if (others.length >= rulesPerOrgMax) {
-    throw refuse(
+    throw apiError(
       'conflict',
       `The organization has ${rulesPerOrgMax} rules, which is as many as it may have.`,
     );
@@ -126,7 +126,7 @@ async function lockRules(tx: Transaction, orgId: string): Promise<PolicyRow[]> {
 function requireRule(rules: readonly PolicyRow[], policyId: string): PolicyRow {
   const rule = rules.find(({ id }) => id === policyId);
   if (rule === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return rule;
 }
@@ -141,7 +141,7 @@ export function checkExpressions(
   fieldOf: (index: number) => string,
   told = rules.length,
 ): void {
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   let cost = 0;
   for (const [index, { expression }] of rules.entries()) {
     const compiled = expression === null ? undefined : compileExpression(expression);
@@ -149,14 +149,14 @@ export function checkExpressions(
       cost += compiled.cost;
     } else if (compiled !== undefined && index < told) {
       const message = `At character ${compiled.position + 1}: ${compiled.message}.`;
-      faults.push({ field: fieldOf(index), code: 'invalid_value', message });
+      fieldErrors.push({ field: fieldOf(index), code: 'invalid_value', message });
     }
   }
-  if (faults.length === 0 && cost > costPerOrgMax) {
+  if (fieldErrors.length === 0 && cost > costPerOrgMax) {
     const message = `All rules together may take ${Math.ceil(cost)} steps, where ${costPerOrgMax} are allowed.`;
-    faults.push({ field: fieldOf(0), code: 'out_of_range', message });
+    fieldErrors.push({ field: fieldOf(0), code: 'out_of_range', message });
   }
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
 }

@@ -1,13 +1,13 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import {
   bodyLimits,
-  booking,
+  posting,
   type Route,
   read,
-  type Seal,
+  type StoreResponse,
   write,
 } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -86,7 +86,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       async handler({ params }) {
         const row = await findPolicy(db, params.id, params.policy_id);
         if (row === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return viewPolicy(row);
       },
@@ -102,7 +102,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       async handler({ params, query }) {
         const { data, next_cursor } = await listVersions(db, params.id, params.policy_id, query);
         if (data.length === 0) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return { data: data.map(viewVersion), next_cursor };
       },
@@ -137,7 +137,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
         return { body: {}, changes };
       },
     }),
-    booking({
+    posting({
       id: 'policies.evaluate',
       method: 'POST',
       path: '/v1/orgs/{id}/policies/evaluate',
@@ -154,7 +154,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
         return sealed(db, seal, explain(rules, attemptOf(body, caller, now), timezone));
       },
     }),
-    booking({
+    posting({
       id: 'policies.simulate',
       method: 'POST',
       path: '/v1/orgs/{id}/policies/simulate',
@@ -183,7 +183,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
 }
 
 /** A dry run commits nothing but, where it was asked for with an `Idempotency-Key`, its answer. */
-async function sealed<View>(db: Database, seal: Seal | undefined, view: View): Promise<View> {
+async function sealed<View>(db: Database, seal: StoreResponse | undefined, view: View): Promise<View> {
   if (seal !== undefined) {
     await db.transaction((tx) => seal(tx, view));
   }

@@ -1,10 +1,10 @@
 /** Rules as the kernel wants them: patterns split, conditions compiled. */
 import { type Effect, inOrder, patternOf, type Rule } from '../../../kernel/policy.ts';
 import { type Compiled, compileExpression, isSyntaxFault } from './expression.ts';
-import type { Facts } from './facts.ts';
+import type { ExpressionInput } from './facts.ts';
 import type { CreatePolicy } from './schema.ts';
 
-export interface CompiledRule extends Rule<Facts> {
+export interface CompiledRule extends Rule<ExpressionInput> {
   readonly version: bigint;
   readonly expression: string | null;
 }
@@ -40,7 +40,7 @@ export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'>
 
 /** Given the oldest first; returned in the order in which they are looked at. */
 export function compileRules(sources: readonly RuleSource[]): CompiledRule[] {
-  return inOrder<Facts, CompiledRule>(sources.map(compileRule));
+  return inOrder<ExpressionInput, CompiledRule>(sources.map(compileRule));
 }
 
 function compileRule(source: RuleSource): CompiledRule {

@@ -1,8 +1,8 @@
 /** Replays past runs against a draft of rules, and says what would be different. */
 import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
-import type { TellProgress } from '../../../platform/http/routes/route.ts';
+import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
-import { type Attempt, type Facts, factsOf } from './facts.ts';
+import { type Attempt, type ExpressionInput, expressionInputOf } from './facts.ts';
 import type { CompiledRule } from './rules.ts';
 import type { Simulation } from './schema.ts';
 
@@ -19,7 +19,7 @@ export interface Comparison {
   readonly inForce: readonly CompiledRule[];
   readonly draft: readonly CompiledRule[];
   readonly timezone: string;
-  readonly progress: TellProgress;
+  readonly progress: ReportProgress;
 }
 
 export async function simulate({
@@ -36,9 +36,9 @@ export async function simulate({
   for (const [index, { runId, chargedAt, attempt }] of runs.entries()) {
     const { model, action } = attempt;
     const subject = { model, action: action ?? '' };
-    const facts = factsOf(attempt, timezone);
-    const now = verdictOf<Facts, CompiledRule>(inForce, subject, () => facts);
-    const then = verdictOf<Facts, CompiledRule>(draft, subject, () => facts);
+    const input = expressionInputOf(attempt, timezone);
+    const now = verdictOf<ExpressionInput, CompiledRule>(inForce, subject, () => input);
+    const then = verdictOf<ExpressionInput, CompiledRule>(draft, subject, () => input);
     counts[then.kind] += 1;
     if (now.kind !== then.kind) {
       changed += 1;

@@ -1,5 +1,5 @@
 /** Notes what the gates refuse: in memory while requests are answered, written by a job. */
-import type { Refusal } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -10,7 +10,7 @@ import { type NotedCode, notedCodes } from './schema.ts';
 
 export interface Refusals {
   /** `body` is what was asked for, as far as it was read. */
-  note(refusal: Refusal, operation: string, caller: Caller, body: object | undefined): void;
+  note(refusal: ApiError, operation: string, caller: Caller, body: object | undefined): void;
   readonly job: Job;
 }
 
@@ -74,18 +74,18 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
   }
 
   return {
-    note(refusal, operation, { tenantId, keyId }, body) {
-      if (!noted.has(refusal.code)) {
+    note(error, operation, { tenantId, keyId }, body) {
+      if (!noted.has(error.code)) {
         return;
       }
-      const details = withoutContent(refusal.details as Bag);
+      const details = withoutContent(error.details as Bag);
       const subject = subjectOf(body, details);
       const at = clock.now();
       const row: Kept = {
         org_id: tenantId,
         id: ids.next('rfl'),
-        code: refusal.code as NotedCode,
-        message: refusal.message,
+        code: error.code as NotedCode,
+        message: error.message,
         operation,
         key_id: keyId,
         model: textOf(subject.model),
@@ -97,7 +97,7 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
         first_at: at,
         last_at: at,
       };
-      add(nameOf(row), row);
+      add(countKey(row), row);
     },
     job: {
       id: 'record-refusals',
@@ -128,7 +128,7 @@ function withoutContent({ sample: _content, ...details }: Bag): Record<string, u
 }
 
 /** What was asked, and what refused it. */
-function nameOf(row: Kept): string {
+function countKey(row: Kept): string {
   const { budget_id, rule_id, detector, limit_kind, quota_kind, reason } = row.details;
   const cause = [budget_id, rule_id, detector, limit_kind, quota_kind, reason];
   return JSON.stringify([

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
-import { gateCodes } from '../../../contract/errors.ts';
+import { admissionErrorCodes } from '../../../contract/errors.ts';
 import { label } from '../../../ledger/scope.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 /** What the gates refuse with, routing's own among them. */
-export const notedCodes = [...gateCodes, 'no_model_passes_eval'] as const;
+export const notedCodes = [...admissionErrorCodes, 'no_model_passes_eval'] as const;
 export type NotedCode = (typeof notedCodes)[number];
 
 const text = nullable(Type.String());

@@ -3,7 +3,7 @@
  * policies, and what the limits would say, of which nothing is taken. The kernel chooses. Where a hold is asked for it is taken
  * of the best; if a limit refuses it by then, the choice is made anew with that known, so the next best is tried.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
   type Candidate,
@@ -13,18 +13,18 @@ import {
   route,
   type Weights,
 } from '../../../kernel/routing.ts';
-import { refuseDenial, replayedAnswer } from '../../../ledger/denials.ts';
-import { type RequestKey, requestKeyOf, storeAnswer } from '../../../ledger/holds/hold-keys.ts';
+import { denialError, replayedResponse } from '../../../ledger/denials.ts';
+import { type RequestKey, requestKeyOf, storeResponse } from '../../../ledger/holds/hold-keys.ts';
 import type { Held } from '../../../ledger/holds/hold-request.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import { rateRefusal, takeGateRates } from '../../../ledger/limits/admission-rates.ts';
-import type { Exhaustions } from '../../../ledger/limits/limit-events.ts';
+import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
+import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { defaultHoldSeconds } from '../../../ledger/scope.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
-import type { DecisionAnswer } from '../../../platform/http/routes/route.ts';
+import type { DecisionResponse } from '../../../platform/http/routes/route.ts';
 import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
 import type { ResidencyOf } from '../../compliance/residency/index.ts';
 import type { RoutingMemory } from './memory.ts';
@@ -41,7 +41,7 @@ export interface DecisionDependencies extends OptionDependencies {
   readonly ledger: Ledger;
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
-  readonly exhaustions: Exhaustions;
+  readonly limitEvents: LimitEvents;
   readonly residencyOf: ResidencyOf;
 }
 
@@ -52,7 +52,7 @@ export async function decideRoute(
   deps: DecisionDependencies,
   call: RouteCall,
   idempotencyKey: string | undefined,
-): Promise<DecisionAnswer> {
+): Promise<DecisionResponse> {
   const { body, caller, now } = call;
   const asker = { orgId: caller.tenantId, keyId: caller.keyId };
   const key =
@@ -61,7 +61,7 @@ export async function decideRoute(
       : requestKeyOf({ route: 'routing', ...asker, idempotencyKey, body }, deps.customerDigest);
   const earlier = key && (await deps.ledger.replay(asker.orgId, key));
   if (earlier !== undefined) {
-    return replayedAnswer(earlier);
+    return replayedResponse(earlier);
   }
   const answer = await choose(deps, call, key);
   if (answer.replayed) {
@@ -70,20 +70,20 @@ export async function decideRoute(
   const first =
     key === undefined || body.hold === true
       ? undefined
-      : await storeAnswer(deps.db, asker.orgId, key, answer.text, now.getTime());
+      : await storeResponse(deps.db, asker.orgId, key, answer.text, now.getTime());
   decisionCounts.count('routing', 'allow', '');
-  return first === undefined ? answer : replayedAnswer(first);
+  return first === undefined ? answer : replayedResponse(first);
 }
 
 async function choose(
   deps: DecisionDependencies,
   call: RouteCall,
   key: RequestKey | undefined,
-): Promise<DecisionAnswer> {
+): Promise<DecisionResponse> {
   const orgId = call.caller.tenantId;
   const { policy, evaluated } = await deps.memory(orgId);
   if (policy === undefined) {
-    throw refuse('conflict', 'The organization has no routing policy: put one first.');
+    throw apiError('conflict', 'The organization has no routing policy: put one first.');
   }
   const request = await requestOf(deps, call);
   const drawn = await optionsOf(deps, call, policy, evaluated);
@@ -93,7 +93,7 @@ async function choose(
   for (;;) {
     const candidateOf = ({ candidate }: Option): Candidate => ({
       ...candidate,
-      moneyRefusal: refusals.get(candidate.model)?.refusal.code ?? null,
+      moneyRefusal: refusals.get(candidate.model)?.error.code ?? null,
     });
     const routed = route({
       candidates: drawn.candidates.map(candidateOf),
@@ -103,9 +103,9 @@ async function choose(
     });
     const chosen = optionNamed(drawn, routed.ranking[0]?.model);
     if (chosen === undefined) {
-      const refusal = await refusalOf(deps, call, drawn, routed, refusals);
-      decisionCounts.count('routing', 'deny', refusal.code);
-      throw refusal;
+      const error = await refusalOf(deps, call, drawn, routed, refusals);
+      decisionCounts.count('routing', 'deny', error.code);
+      throw error;
     }
     const view = viewDecision(drawn, routed, chosen, notChecked);
     if (call.body.hold !== true) {
@@ -121,7 +121,7 @@ async function choose(
 
 /** One look at all limits, for every model that nothing else speaks against. */
 async function lookAtMoney(
-  { ledger, exhaustions }: DecisionDependencies,
+  { ledger, limitEvents }: DecisionDependencies,
   orgId: string,
   request: RoutedRequest,
   { candidates, fallbacks }: Options,
@@ -130,16 +130,16 @@ async function lookAtMoney(
   const asked = [...candidates, ...fallbacks].filter(
     ({ candidate }) => obstacleOf(candidate, request) === undefined,
   );
-  const denials = await ledger.look(
+  const denials = await ledger.previewDenials(
     orgId,
-    asked.map(({ look }) => look),
+    asked.map(({ preview }) => preview),
   );
-  for (const [index, { candidate, look }] of asked.entries()) {
+  for (const [index, { candidate, preview: look }] of asked.entries()) {
     const denial = denials[index];
     if (denial !== undefined) {
       refusals.set(candidate.model, {
-        refusal: refuseDenial(denial, 'run'),
-        tell: () => exhaustions.refused(orgId, look.scope, denial),
+        error: denialError(denial, 'run'),
+        tell: () => limitEvents.limitDenied(orgId, look.scope, denial),
       });
     }
   }
@@ -147,18 +147,18 @@ async function lookAtMoney(
 
 /** The answer with the hold in it, or what refused it since it was looked at. */
 async function takeHold(
-  { ledger, orgLimits, rates, exhaustions }: DecisionDependencies,
+  { ledger, orgLimits, rates, limitEvents }: DecisionDependencies,
   { caller, now, body }: RouteCall,
-  { look, price }: Option,
+  { preview, price }: Option,
   view: RouteDecision,
   key: RequestKey | undefined,
-): Promise<DecisionAnswer | MoneyRefusal> {
+): Promise<DecisionResponse | MoneyRefusal> {
   const orgId = caller.tenantId;
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
-  const taken = takeGateRates(rates, limits, [look], now.getTime());
-  const refused = taken && rateRefusal(taken, await taken.verdict, 'run');
+  const reservation = takeAdmissionRates(rates, limits, [preview], now.getTime());
+  const refused = reservation && rateDenial(reservation, await reservation.verdict, 'run');
   if (refused !== undefined) {
-    return { refusal: refused.refusal, tell: () => refused.tell(exhaustions, orgId, look.scope) };
+    return { error: refused.error, tell: () => refused.enqueueEvent(limitEvents, orgId, preview.scope) };
   }
   let isHeld = false;
   try {
@@ -171,7 +171,7 @@ async function takeHold(
       } satisfies RouteDecision);
     const result = await ledger.hold({
       orgId,
-      ...look,
+      ...preview,
       holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
       priceVersion: price?.versionId ?? null,
       ...(key !== undefined && { key: { ...key, answerOf } }),
@@ -179,18 +179,18 @@ async function takeHold(
     isHeld = result.kind === 'held';
     switch (result.kind) {
       case 'held':
-        return { text: result.answer ?? answerOf(result), replayed: false };
+        return { text: result.response ?? answerOf(result), replayed: false };
       case 'denied':
         return {
-          refusal: refuseDenial(result.denial, 'run'),
-          tell: () => exhaustions.refused(orgId, look.scope, result.denial),
+          error: denialError(result.denial, 'run'),
+          tell: () => limitEvents.limitDenied(orgId, preview.scope, result.denial),
         };
       default:
-        return replayedAnswer(result);
+        return replayedResponse(result);
     }
   } finally {
-    if (!isHeld && taken !== undefined) {
-      rates.giveBack(taken.takes, now.getTime());
+    if (!isHeld && reservation !== undefined) {
+      rates.giveBack(reservation.debits, now.getTime());
     }
   }
 }
@@ -241,7 +241,7 @@ async function notCheckedOf(
       kind === 'chain_depth' || (!isChained && (kind === 'chain_cost' || kind === 'chain_tokens')),
   );
   return [
-    ...(limits.otherGates.includes('safety') ? (['safety'] as const) : []),
+    ...(limits.runOnlyChecks.includes('safety') ? (['safety'] as const) : []),
     ...(chain ? (['chain'] as const) : []),
   ];
 }

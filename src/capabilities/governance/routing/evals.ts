@@ -1,5 +1,5 @@
 /** Results of evaluations: a suite's score of a model. The newest of each suite and model counts; the others are history. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -33,11 +33,11 @@ export async function recordEval(
 ): Promise<EvalRow> {
   const ranAt = body.ran_at === undefined ? now : new Date(body.ran_at);
   if (ranAt.getTime() > now.getTime() + futureToleranceMs) {
-    throw refuseField('ran_at', 'out_of_range', 'This lies more than five minutes ahead.');
+    throw invalidField('ran_at', 'out_of_range', 'This lies more than five minutes ahead.');
   }
   await lockOrg(tx, orgId);
   if ((await countEvals(tx, orgId)) >= resultsPerOrgMax) {
-    throw refuse(
+    throw apiError(
       'conflict',
       `The organization has ${resultsPerOrgMax} results, which is as many as it may have.`,
     );
@@ -72,7 +72,7 @@ export async function requireEval(db: Queryable, orgId: string, evalId: string):
 
 function found(row: EvalRow | undefined): EvalRow {
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return row;
 }

@@ -1,6 +1,6 @@
 /** How each org routes, remembered until a notice says that it changed: its policy, and the results that count for it. */
 import type { Evaluated } from '../../../kernel/routing.ts';
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onRoutingChange } from './notices.ts';
 import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries.ts';
@@ -30,7 +30,7 @@ export function createRoutingMemory(db: Database): RoutingMemory {
       ),
     };
   }
-  const orgs = createMemory(db, rememberedOrgsMax, read);
-  onRoutingChange(db, (orgId) => orgs.forget(orgId));
-  return (orgId) => (db.noticesAreCurrent() ? orgs.get(orgId) : read(orgId));
+  const orgs = createNotifiedCache(db, rememberedOrgsMax, read);
+  onRoutingChange(db, (orgId) => orgs.invalidate(orgId));
+  return (orgId) => (db.notificationsHealthy() ? orgs.get(orgId) : read(orgId));
 }

@@ -1,21 +1,21 @@
 /** The models that an org's routing policy names, each with everything that the choice looks at. */
-import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
 import type { Candidate, Evaluated } from '../../../kernel/routing.ts';
-import type { Look } from '../../../ledger/holds/hold-request.ts';
-import { bookable } from '../../../ledger/postings/amount-range.ts';
+import type { AdmissionPreview } from '../../../ledger/holds/hold-request.ts';
+import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
-import type { KnownFacts, Latency, ListedPrice, Prices } from '../../spend/models/index.ts';
-import { noFacts } from '../../spend/models/index.ts';
+import type { Latency, ListedPrice, ModelCapabilitiesCache, Prices } from '../../spend/models/index.ts';
+import { noCapabilities } from '../../spend/models/index.ts';
 import { type Attempt, attemptFrom, type Objection, type PolicyGate } from '../policies/index.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import type { AskRoute } from './schema.ts';
 
 export interface OptionDependencies {
   readonly prices: Prices;
-  readonly facts: KnownFacts;
+  readonly capabilities: ModelCapabilitiesCache;
   readonly policies: PolicyGate;
   /** How long the runs of an org took, by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
@@ -33,7 +33,7 @@ export interface Option {
   /** Undefined: it has none. */
   readonly price: ListedPrice | undefined;
   /** What it would take of the org's limits. */
-  readonly look: Look;
+  readonly preview: AdmissionPreview;
   readonly attempt: Attempt;
   /** What policies have against it. */
   readonly objection: Objection | undefined;
@@ -49,7 +49,7 @@ export interface Options {
 const candidatesMax = 500;
 
 export async function optionsOf(
-  { prices, facts, policies, latenciesOf }: OptionDependencies,
+  { prices, capabilities: facts, policies, latenciesOf }: OptionDependencies,
   call: RouteCall,
   policy: RoutingPolicyRow,
   evaluated: ReadonlyMap<string, Evaluated>,
@@ -62,11 +62,11 @@ export async function optionsOf(
   const latencies = await latenciesOf(orgId);
   const draw = (model: string): Option => {
     const price = priced.get(model);
-    const { context_tokens, max_output_tokens, regions, capabilities } = known.get(model) ?? noFacts;
-    const { look, attempt } = chargeOf(call, model, price);
+    const { context_tokens, max_output_tokens, regions, capabilities } = known.get(model) ?? noCapabilities;
+    const { preview: look, attempt } = chargeOf(call, model, price);
     return {
       price,
-      look,
+      preview: look,
       attempt,
       objection: undefined,
       candidate: {
@@ -105,7 +105,7 @@ function namedBy(candidates: readonly string[], models: readonly string[]): stri
     }
   }
   if (names.size > candidatesMax) {
-    throw refuse(
+    throw apiError(
       'conflict',
       `The candidates of the routing policy stand for ${names.size} models, where ${candidatesMax} can be compared.`,
     );
@@ -126,12 +126,12 @@ function chargeOf(
   { caller, now, body }: RouteCall,
   model: string,
   price: ListedPrice | undefined,
-): Pick<Option, 'look' | 'attempt'> {
+): Pick<Option, 'preview' | 'attempt'> {
   const { inputTokens, outputTokens } = countsOf(body);
   const worst = price === undefined ? 0n : worstCaseCost(price.rates, inputTokens, outputTokens);
-  const usd = bookable(worst, model, 'max_output_tokens');
+  const usd = postableAmount(worst, model, 'max_output_tokens');
   if (typeof usd !== 'bigint') {
-    throw refuseFields([usd]);
+    throw invalidFields([usd]);
   }
   const scope = scopeOf(
     { ...body, model, provider: price?.provider ?? null },
@@ -139,7 +139,7 @@ function chargeOf(
     body.chain_id ?? null,
   );
   return {
-    look: { scope, surface: 'run', amounts: { usd, tokens: inputTokens + outputTokens, requests: 1n } },
+    preview: { scope, surface: 'run', amounts: { usd, tokens: inputTokens + outputTokens, requests: 1n } },
     attempt: attemptFrom(scope, {
       model,
       key_id: caller.keyId,

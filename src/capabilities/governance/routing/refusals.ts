@@ -1,12 +1,12 @@
 /** What to answer where no model is left: the code of whatever took the last of them away. */
-import { Refusal, refuse, refuseField } from '../../../contract/refusal.ts';
+import { ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
 import type { PassedOver, Routed } from '../../../kernel/routing.ts';
 import type { PolicyGate } from '../policies/index.ts';
 import type { Options, RouteCall } from './options.ts';
 
 /** What a limit has against a model, as it would be answered, and how to tell whoever listens that it refused. */
 export interface MoneyRefusal {
-  readonly refusal: Refusal;
+  readonly error: ApiError;
   tell(): void;
 }
 
@@ -17,7 +17,7 @@ export async function refusalOf(
   { candidates }: Options,
   { emptiedBy, passedOver }: Routed,
   moneyRefusals: ReadonlyMap<string, MoneyRefusal>,
-): Promise<Refusal> {
+): Promise<ApiError> {
   const last = passedOver.filter(({ stage }) => stage === emptiedBy);
   // The one that the objective would have preferred is the one to speak of.
   const [best] = last;
@@ -30,15 +30,15 @@ export async function refusalOf(
         candidates.filter(({ candidate }) => candidate.model === model),
       );
     case 'residency':
-      return refuse('residency_violation', `No candidate is known to be served there: ${namesOf(last)}.`);
+      return apiError('residency_violation', `No candidate is known to be served there: ${namesOf(last)}.`);
     case 'size':
-      return refuseField(
+      return invalidField(
         best?.reason === 'output_too_long' ? 'max_output_tokens' : 'input_tokens',
         'out_of_range',
         `No candidate takes so many tokens: ${namesOf(last)}.`,
       );
     case 'capabilities':
-      return refuseField(
+      return invalidField(
         'capabilities',
         'invalid_value',
         `No candidate is known to be able to all of this: ${namesOf(last)}.`,
@@ -46,12 +46,12 @@ export async function refusalOf(
     case 'money': {
       const refused = moneyRefusals.get(model ?? '');
       refused?.tell();
-      return refused?.refusal ?? refuse('service_unavailable');
+      return refused?.error ?? apiError('service_unavailable');
     }
     case 'evaluation':
-      return refuse('no_model_passes_eval', `No candidate meets the eval bar: ${reasonsOf(last)}.`);
+      return apiError('no_model_passes_eval', `No candidate meets the eval bar: ${reasonsOf(last)}.`);
     default:
-      return refuse('conflict', 'None of the candidates of the routing policy has a price.');
+      return apiError('conflict', 'None of the candidates of the routing policy has a price.');
   }
 }
 
@@ -60,9 +60,9 @@ async function refuseByPolicy(
   policies: PolicyGate,
   { caller, now }: RouteCall,
   [option]: Options['candidates'],
-): Promise<Refusal> {
+): Promise<ApiError> {
   if (option === undefined) {
-    return refuse('service_unavailable');
+    return apiError('service_unavailable');
   }
   const request = {
     orgId: caller.tenantId,
@@ -74,13 +74,13 @@ async function refuseByPolicy(
   try {
     await policies.check(request);
   } catch (error) {
-    if (error instanceof Refusal) {
+    if (error instanceof ApiError) {
       return error;
     }
     throw error;
   }
   const { code, status, message, details } = await policies.refuseSpent(request, 0);
-  return new Refusal(
+  return new ApiError(
     code,
     status,
     code === 'policy_approval_required'

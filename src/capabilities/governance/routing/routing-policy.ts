@@ -1,5 +1,5 @@
 /** How an org chooses among models: it has one such policy or none. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { announceRouting } from './notices.ts';
@@ -76,7 +76,7 @@ export async function removeRoutingPolicy(tx: Transaction, orgId: string): Promi
 
 function found(row: RoutingPolicyRow | undefined): RoutingPolicyRow {
   if (row === undefined) {
-    throw refuse('not_found', 'The organization has no routing policy.');
+    throw apiError('not_found', 'The organization has no routing policy.');
   }
   return row;
 }
@@ -87,7 +87,7 @@ function weightsOf({ weights }: PutRoutingPolicy): bigint[] | null {
   }
   const { cost = 0, latency = 0, quality = 0 } = weights;
   if (cost + latency + quality === 0) {
-    throw refuseField('weights', 'out_of_range', 'At least one of them has to count.');
+    throw invalidField('weights', 'out_of_range', 'At least one of them has to count.');
   }
   return [cost, latency, quality].map(BigInt);
 }
@@ -96,7 +96,7 @@ function weightsOf({ weights }: PutRoutingPolicy): bigint[] | null {
 function checkFallbacks(fallbacks: readonly string[]): void {
   const wild = fallbacks.findIndex((name) => name.includes('*'));
   if (wild !== -1) {
-    throw refuseField(`fallbacks[${wild}]`, 'invalid_value', 'A fallback is one model: no wildcards here.');
+    throw invalidField(`fallbacks[${wild}]`, 'invalid_value', 'A fallback is one model: no wildcards here.');
   }
 }
 

@@ -1,5 +1,5 @@
 /** The life of a detector: built in and adjusted, or an org's own, created, changed and deleted. */
-import { refuse, refuseField, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidField, invalidFields } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -76,7 +76,7 @@ export interface DetectorName {
 export async function requireDetector(db: Queryable, { orgId, id }: DetectorName): Promise<AnyRow> {
   const row = (await allDetectors(db, orgId)).find((one) => one.id === id);
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return row;
 }
@@ -138,7 +138,7 @@ export async function removeDetector(tx: Transaction, name: DetectorName): Promi
   await lockOrg(tx, name.orgId);
   const row = await requireDetector(tx, name);
   if (row.kind === 'built_in') {
-    throw refuse('conflict', 'A built-in detector cannot be deleted: disable it.');
+    throw apiError('conflict', 'A built-in detector cannot be deleted: disable it.');
   }
   await deleteDetector(tx, name.orgId, name.id);
   await announce(tx, name.orgId);
@@ -149,14 +149,14 @@ export async function removeDetector(tx: Transaction, name: DetectorName): Promi
 async function save(tx: Transaction, row: DetectorRow): Promise<void> {
   const others = (await allDetectors(tx, row.org_id)).filter(({ id }) => id !== row.id);
   if (others.some(({ name }) => name === row.name)) {
-    throw refuse('conflict', 'Another detector has this name.');
+    throw apiError('conflict', 'Another detector has this name.');
   }
   const own = [row, ...others].filter(({ kind }) => kind !== 'built_in');
   if (own.length > ownDetectorsMax) {
-    throw refuse('conflict', `An organization has at most ${ownDetectorsMax} detectors of its own.`);
+    throw apiError('conflict', `An organization has at most ${ownDetectorsMax} detectors of its own.`);
   }
   if (own.filter(({ kind }) => kind === 'regex').length > ownPatternsMax) {
-    throw refuse('conflict', `An organization has at most ${ownPatternsMax} patterns of its own.`);
+    throw apiError('conflict', `An organization has at most ${ownPatternsMax} patterns of its own.`);
   }
   await upsertDetector(tx, row);
   await announce(tx, row.org_id);
@@ -180,10 +180,10 @@ function checkKind({ kind, pattern, words }: DetectorRow): void {
     kind === 'regex' ? (['pattern', 'words'] as const) : (['words', 'pattern'] as const);
   const given = { pattern, words };
   if (given[wanted] === null) {
-    throw refuseField(wanted, 'required', `A detector of kind \`${kind}\` needs this.`);
+    throw invalidField(wanted, 'required', `A detector of kind \`${kind}\` needs this.`);
   }
   if (given[other] !== null) {
-    throw refuseField(other, 'invalid_value', `A detector of kind \`${kind}\` has none.`);
+    throw invalidField(other, 'invalid_value', `A detector of kind \`${kind}\` has none.`);
   }
   if (pattern !== null) {
     checkPattern(pattern);
@@ -196,7 +196,7 @@ function checkKind({ kind, pattern, words }: DetectorRow): void {
 function checkBuiltInPatch({ name, pattern, words }: PatchDetector): void {
   const fixed = Object.entries({ name, pattern, words }).filter(([, value]) => value !== undefined);
   if (fixed.length > 0) {
-    throw refuseFields(
+    throw invalidFields(
       fixed.map(([field]) => ({
         field,
         code: 'invalid_value',

@@ -1,5 +1,5 @@
 /** What every detector of an org finds in a content, without a run. */
-import { refuseFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/refusal.ts';
 import { Breather, type Detector, matchesOf } from './inspection.ts';
 import type { Safety } from './safety.ts';
 import { sampleOf } from './sample.ts';
@@ -34,7 +34,7 @@ function chosen(all: readonly Detector[], ids: readonly string[] | undefined): r
   }
   const unknown = ids.flatMap((id, index) => (all.some((one) => one.id === id) ? [] : [index]));
   if (unknown.length > 0) {
-    throw refuseFields(
+    throw invalidFields(
       unknown.map((index) => ({
         field: `detectors[${index}]`,
         code: 'invalid_value',

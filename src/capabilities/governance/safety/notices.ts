@@ -1,13 +1,13 @@
 /** How processes learn that the detectors of an org changed. */
 
-import { announceOtherGate } from '../../../ledger/limits/change-notifications.ts';
+import { notifyRunOnlyCheckChanged } from '../../../ledger/limits/change-notifications.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'safety';
 
 /** `applies` says whether any is enabled, which is all that the edge wants to know. */
 export async function announceDetectors(tx: Transaction, orgId: string, applies: boolean): Promise<void> {
-  await announceOtherGate(tx, orgId, 'safety', applies);
+  await notifyRunOnlyCheckChanged(tx, orgId, 'safety', applies);
   await tx.notify(channel, orgId);
 }
 

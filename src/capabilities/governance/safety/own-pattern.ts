@@ -4,7 +4,7 @@
  * hostile, holds the process up for longer than some tens of milliseconds.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { Finder, Match } from './scanning.ts';
 
 export const patternCharactersMax = 500;
@@ -30,21 +30,21 @@ export function checkPattern(pattern: string): void {
       throw error;
     }
     const position = faultPosition(pattern, error);
-    throw refuseField(
+    throw invalidField(
       'pattern',
       'invalid_format',
       `At position ${position}: ${error.getDescription()}. Patterns have the syntax of RE2.`,
     );
   }
   if (compiled.programSize() > instructionsMax) {
-    throw refuseField(
+    throw invalidField(
       'pattern',
       'out_of_range',
       'This compiles into too much: use fewer or smaller repetitions.',
     );
   }
   if (compiled.test('')) {
-    throw refuseField(
+    throw invalidField(
       'pattern',
       'invalid_value',
       'This matches nothing at all, so it would match everywhere.',

@@ -1,8 +1,8 @@
 import type { Database } from '../../../platform/db/database.ts';
 import {
   bodyLimits,
-  booking,
   type Change,
+  posting,
   type Route,
   read,
   write,
@@ -78,7 +78,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       summary: 'Read a safety detector',
       access: reader,
       response: DetectorView,
-      handler: async ({ params }) => viewDetector(await requireDetector(db, nameOf(params))),
+      handler: async ({ params }) => viewDetector(await requireDetector(db, detectorName(params))),
     }),
     write({
       id: 'safety_detectors.change',
@@ -93,7 +93,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       response: DetectorView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
-        const change = await changeDetector(tx, now, nameOf(params), body);
+        const change = await changeDetector(tx, now, detectorName(params), body);
         const [before, after] = [viewDetector(change.before), viewDetector(change.after)];
         return { body: after, changes: [detectorChange(change.after, { before, after })] };
       },
@@ -108,12 +108,12 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       response: closed({}),
       errors: ['conflict'],
       async handler({ params }, tx) {
-        const row = await removeDetector(tx, nameOf(params));
+        const row = await removeDetector(tx, detectorName(params));
         return { body: {}, changes: [detectorChange(row, { before: viewDetector(row) })] };
       },
     }),
     // No effect and so no change to record: the response is stored for its key, and nothing else.
-    booking({
+    posting({
       id: 'safety_detectors.test',
       method: 'POST',
       path: '/v1/orgs/{id}/safety-detectors/test',
@@ -137,7 +137,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
   ];
 }
 
-function nameOf({ id, detector_id }: { id: string; detector_id: string }): DetectorName {
+function detectorName({ id, detector_id }: { id: string; detector_id: string }): DetectorName {
   return { orgId: id, id: detector_id };
 }
 

@@ -37,7 +37,7 @@ const decide = () =>
     key: org.ownerKey,
     body: { model: 'm', estimated_cost_usd: '1' },
   });
-const booked = async () => (await world.request('GET', '/v1/runs', { key: org.ownerKey })).json.data.length;
+const posted = async () => (await world.request('GET', '/v1/runs', { key: org.ownerKey })).json.data.length;
 const fields = ({ json }: TestAnswer) =>
   json.error.details.fields.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`);
 
@@ -175,7 +175,7 @@ describe('a detector that blocks', () => {
       details: { detector: 'credit_card', detector_id: 'credit_card', sample: card },
     });
     expect(answer.json.error.details).not.toHaveProperty('run_index');
-    expect(await booked()).toBe(0);
+    expect(await posted()).toBe(0);
     const running = await run(card, { status: 'running', cost_usd: undefined, estimated_cost_usd: '1' });
     expect(running.status).toBe(403);
     const holds = await world.request('GET', `/v1/orgs/${org.id}/holds`, { key: org.ownerKey });
@@ -199,7 +199,7 @@ describe('a detector that blocks', () => {
     expect((await run('nothing')).json.error.code).toBe('rate_limited');
   });
 
-  test('in a bulk request names the run, and none is booked', async () => {
+  test('in a bulk request names the run, and none is posted', async () => {
     const { json } = await create(words);
     const answer = await bulk([
       { content: 'fine' },
@@ -214,7 +214,7 @@ describe('a detector that blocks', () => {
       sample: 'PROJECT-heron',
       run_index: 2,
     });
-    expect(await booked()).toBe(0);
+    expect(await posted()).toBe(0);
   });
 
   test('only flags what has happened already: a settled decision, recorded history', async () => {

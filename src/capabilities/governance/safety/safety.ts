@@ -3,7 +3,7 @@
  * that they changed; while notices may be missing they are read each time.
  */
 
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findBuiltIn } from './built-in.ts';
 import { type AnyRow, allDetectors } from './detectors.ts';
@@ -46,11 +46,11 @@ const clean: Inspected = { blocked: undefined, flaggedBy: [] };
 export function createSafety(db: Database): Safety {
   const load = async (orgId: string): Promise<readonly Detector[]> =>
     (await allDetectors(db, orgId)).map(compile);
-  const memory = createMemory(db, rememberedOrgsMax, load);
-  onDetectorsChange(db, (orgId) => memory.forget(orgId));
+  const cache = createNotifiedCache(db, rememberedOrgsMax, load);
+  onDetectorsChange(db, (orgId) => cache.invalidate(orgId));
 
   async function detectors(orgId: string): Promise<readonly Detector[]> {
-    return db.noticesAreCurrent() ? memory.get(orgId) : load(orgId);
+    return db.notificationsHealthy() ? cache.get(orgId) : load(orgId);
   }
 
   return {

@@ -3,7 +3,7 @@
  * hyphens, line ends) and capitals make no difference, `cat` is not found in `concatenate`, and the size of the list
  * does not matter to the time it takes. Scripts without blanks are cut into characters.
  */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { Finder, Match } from './scanning.ts';
 
 export const wordsMax = 1_000;
@@ -36,7 +36,7 @@ function fold(word: string): string {
 export function checkWords(words: readonly string[]): void {
   const empty = words.findIndex((word) => wordsOf(word).next().done === true);
   if (empty !== -1) {
-    throw refuseField(`words[${empty}]`, 'invalid_value', 'This has neither a letter nor a digit.');
+    throw invalidField(`words[${empty}]`, 'invalid_value', 'This has neither a letter nor a digit.');
   }
 }
 

@@ -1,5 +1,5 @@
 /** Cohorts: whom an org wants to be compared with. They are criteria and nothing more; who meets them is found on each read. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { alike } from './participation.ts';
@@ -28,7 +28,7 @@ export async function createCohort(
     created_at: now,
   };
   if (!(await insertCohort(tx, row, cohortsMax))) {
-    throw refuse('conflict', `There are ${cohortsMax} cohorts already.`);
+    throw apiError('conflict', `There are ${cohortsMax} cohorts already.`);
   }
   return viewCohort(row);
 }
@@ -43,7 +43,7 @@ export async function removeCohort(tx: Transaction, orgId: string, id: string): 
 
 function found(row: CohortRow | undefined): CohortRow {
   if (row === undefined) {
-    throw refuse('not_found', 'There is no such cohort.');
+    throw apiError('not_found', 'There is no such cohort.');
   }
   return row;
 }

@@ -2,7 +2,7 @@
  * A week's release: made of those who wait whenever somebody reads and there are enough of them, and the same for all
  * readers. Nothing that an org does later in the week moves its figures, except that it leaves.
  */
-import { refuseWith } from '../../../contract/refusal.ts';
+import { apiErrorWithDetails } from '../../../contract/refusal.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
@@ -67,7 +67,7 @@ export async function readBenchmark(
     ({ orgIds }) => orgIds.length >= floor,
   );
   if (blocks.length === 0) {
-    throw refuseWith(
+    throw apiErrorWithDetails(
       'insufficient_cohort_size',
       { minimum_cohort_size: floor },
       'Too few organizations contribute to this cohort now. Those who have just come wait for others, and where one has left, those who were counted together with it wait for the next week.',

@@ -15,7 +15,7 @@ import { type Effects, effectsOf, withEffects } from './scenario-effects.ts';
 import { requireScenarioNamed } from './scenarios.ts';
 import { type CapacityForecastQuery, type CapacityForecastView, horizonDays } from './schema.ts';
 import { readTeamReturns, type TeamReturns, viewTeamReturns } from './team-returns.ts';
-import { othersFirst } from './turns.ts';
+import { setImmediate } from './turns.ts';
 
 export interface CapacityDependencies {
   readonly db: Database;
@@ -45,7 +45,7 @@ export async function forecastCapacity(
   const scope = deployment === undefined ? {} : { deployment };
   const { days: history } = await readHistory(db, { orgId, scope, today, now, daysMax: historyDaysMax });
   const project = async ({ of }: Measure) => {
-    await othersFirst();
+    await setImmediate();
     return forecast(
       history.map((day) => Number(of(day))),
       horizon_days,
@@ -58,7 +58,7 @@ export async function forecastCapacity(
     scenario === undefined
       ? undefined
       : await inScenario(deps, { orgId, scope, today, now, horizon_days, returns }, scenario, baseline);
-  await othersFirst();
+  await setImmediate();
   return {
     deployment: deployment ?? null,
     horizon_days,

@@ -141,7 +141,7 @@ test('an org that nobody listens to, or with less than a week of history, is lef
     key: young.ownerKey,
     body: { url: 'https://receiver.example/hook', events: ['*'] },
   });
-  await expect.poll(() => world.parts.events.wants(silent.id, 'limit.exhaustion_forecast')).toBe(false);
+  await expect.poll(() => world.services.events.wants(silent.id, 'limit.exhaustion_forecast')).toBe(false);
   expect(await told(silent)).toEqual([]);
   expect(await told(young)).toEqual([]);
 });

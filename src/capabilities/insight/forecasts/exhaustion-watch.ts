@@ -8,7 +8,7 @@
 import type { EventType } from '../../../contract/events.ts';
 import { inUnit } from '../../../kernel/denial.ts';
 import { forecast } from '../../../kernel/forecast/forecast.ts';
-import { each, type Limit, type OrgLimits } from '../../../kernel/limits.ts';
+import { type Limit, type OrgLimits, WILDCARD } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
@@ -30,13 +30,13 @@ import {
 import { type Measure, measures } from './measures.ts';
 import { claimDueOrgs, type DueOrg, deleteOldNotices, insertNotices, saveCheck } from './queries.ts';
 import { horizonDays } from './schema.ts';
-import { othersFirst } from './turns.ts';
+import { setImmediate } from './turns.ts';
 
 export interface WatchDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly clock: SharedClock;
-  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly ledger: Pick<Ledger, 'limitUsage'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
   /** Whether anybody in the org waits for the event. */
   wants(orgId: string, type: EventType): boolean;
@@ -79,7 +79,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     for (const group of groups) {
       const outlook = await lookAhead(deps, limits, group, today, now);
       found.push(...outlook.filter(isWorthTelling).map((one) => ({ outlook: one, measure: group.measure })));
-      await othersFirst();
+      await setImmediate();
     }
     const last = groups.at(-1);
     const isDone = toCome.length <= groupsPerOrg || last === undefined;
@@ -152,7 +152,7 @@ function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   for (const { unit, match, expiresAtMs } of all) {
     const measure = Object.values(measures).find((one) => one.unit === unit);
     const isForecast = Object.entries(match).every(
-      ([field, value]) => value !== each && scopeFields.some((name) => name === field),
+      ([field, value]) => value !== WILDCARD && scopeFields.some((name) => name === field),
     );
     if (measure !== undefined && isForecast && (expiresAtMs === null || expiresAtMs > nowMs)) {
       const name = `${unit} ${JSON.stringify(match)}`;

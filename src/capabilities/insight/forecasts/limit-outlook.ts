@@ -10,16 +10,16 @@ import {
 import {
   applicable,
   counterKey,
-  each,
   type Limit,
   type OrgLimits,
   type Scope,
+  WILDCARD,
   windowOf,
 } from '../../../kernel/limits.ts';
 import { lifetime, type Window } from '../../../kernel/windows.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { readSettled } from '../../../ledger/limits/counters.ts';
-import { nobody } from '../../../ledger/limits/limit-usage.ts';
+import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
@@ -58,7 +58,7 @@ const countedKinds: readonly Limit['kind'][] = [
 const limitsMax = 100;
 
 export function scopeOfFilter(filter: ScopeFilter): Scope {
-  return { ...nobody, ...filter };
+  return { ...emptyScope, ...filter };
 }
 
 /** The limits that count just what the scope is about, no more and no less, in the unit of the measure. */
@@ -83,7 +83,7 @@ export function limitsOfScope(
 
 export interface LimitReader {
   readonly db: Queryable;
-  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
 /** Settled and held of each now. Of a limit that counts each value by itself, what is settled of this one. */
@@ -95,7 +95,7 @@ export async function limitsNow(
   nowMs: number,
 ): Promise<LimitNow[]> {
   const scope = scopeOfFilter(filter);
-  const standings = await ledger.standings(
+  const usages = await ledger.limitUsage(
     orgId,
     limits.map(({ id }) => id),
   );
@@ -103,10 +103,10 @@ export async function limitsNow(
   for (const limit of limits) {
     const window = windowOf(limit, timezone, nowMs);
     const key = counterKey(limit, window, scope);
-    const standing = standings.find((one) => one.limit.id === limit.id);
-    if (standing !== undefined) {
-      found.push({ limit, window, key, used: standing.settled + standing.held });
-    } else if (Object.values(limit.match).includes(each)) {
+    const usage = usages.find((one) => one.limit.id === limit.id);
+    if (usage !== undefined) {
+      found.push({ limit, window, key, used: usage.settled + usage.held });
+    } else if (Object.values(limit.match).includes(WILDCARD)) {
       const { settled } = await readSettled(db, orgId, { limit, window, key }, scope);
       found.push({ limit, window, key, used: settled });
     }

@@ -106,11 +106,11 @@ export async function claimDueOrgs(
 ): Promise<DueOrg[]> {
   return db.query<DueOrg>(
     `INSERT INTO forecast_checks AS there (org_id, checked_at, after_group)
-     SELECT booked.org_id, $1, ''
-       FROM ledger_orgs booked LEFT JOIN forecast_checks checked ON checked.org_id = booked.org_id
-      WHERE booked.last_at > $2 AND coalesce(checked.checked_at < $3, true)
-        AND EXISTS (SELECT 1 FROM limits WHERE limits.org_id = booked.org_id AND limits.ended_at IS NULL)
-      ORDER BY checked.checked_at NULLS FIRST, booked.org_id LIMIT $4
+     SELECT posted.org_id, $1, ''
+       FROM ledger_orgs posted LEFT JOIN forecast_checks checked ON checked.org_id = posted.org_id
+      WHERE posted.last_at > $2 AND coalesce(checked.checked_at < $3, true)
+        AND EXISTS (SELECT 1 FROM limits WHERE limits.org_id = posted.org_id AND limits.ended_at IS NULL)
+      ORDER BY checked.checked_at NULLS FIRST, posted.org_id LIMIT $4
      ON CONFLICT (org_id) DO UPDATE SET checked_at = excluded.checked_at WHERE there.checked_at < $3
      RETURNING org_id, after_group`,
     [now, bookedAfter, checkedBefore, limit],

@@ -1,6 +1,6 @@
 /** The life of a scenario: what an organization wants to know the cost of before it does it. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuse, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import { isUniqueViolation, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -43,7 +43,7 @@ export async function createScenario(
   // Under the org's lock, so that two that come at once are not both the last that fits.
   await lockOrg(tx, orgId);
   if ((await countScenarios(tx, orgId)) >= scenariosPerOrgMax) {
-    throw refuse('conflict', `An organization has at most ${scenariosPerOrgMax} scenarios.`);
+    throw apiError('conflict', `An organization has at most ${scenariosPerOrgMax} scenarios.`);
   }
   const row: ScenarioRow = {
     org_id: orgId,
@@ -94,7 +94,7 @@ export async function requireScenarioNamed(
 
 function found(row: ScenarioRow | undefined): ScenarioRow {
   if (row === undefined) {
-    throw refuse('not_found', 'There is no such scenario.');
+    throw apiError('not_found', 'There is no such scenario.');
   }
   return row;
 }
@@ -104,7 +104,7 @@ async function save(tx: Transaction, row: ScenarioRow): Promise<void> {
     await upsertScenario(tx, row);
   } catch (error) {
     throw isUniqueViolation(error, 'capacity_scenarios_name')
-      ? refuse('conflict', 'Another scenario has this name.')
+      ? apiError('conflict', 'Another scenario has this name.')
       : error;
   }
 }
@@ -123,17 +123,17 @@ function checkDays({ price_changes = [], seasonality, new_deployment }: Scenario
     ]),
     ['changes.new_deployment.starts_on', new_deployment?.starts_on],
   ];
-  const faults: FieldError[] = given
+  const fieldErrors: FieldError[] = given
     .filter(([, text]) => text !== undefined && !isDay(text))
     .map(([field]) => ({ field, code: 'invalid_format', message: 'There is no such day.' }));
   for (const [index, { from, to }] of periods.entries()) {
     if (isDay(from) && isDay(to) && to < from) {
       const message = 'This has to be `from` or a later day.';
-      faults.push({ field: `changes.seasonality.periods[${index}].to`, code: 'out_of_range', message });
+      fieldErrors.push({ field: `changes.seasonality.periods[${index}].to`, code: 'out_of_range', message });
     }
   }
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
 }
 

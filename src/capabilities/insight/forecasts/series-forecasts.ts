@@ -1,5 +1,5 @@
 /** Spend, runs or tokens of everything, of one scope, or of the largest of a kind: what comes, and which limits run out. */
-import { refuseFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/refusal.ts';
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
@@ -19,11 +19,11 @@ import {
   groupsShown,
   historyDays,
 } from './series-schema.ts';
-import { othersFirst } from './turns.ts';
+import { setImmediate } from './turns.ts';
 
 export interface SeriesDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly ledger: Pick<Ledger, 'limitUsage'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
 }
 
@@ -59,7 +59,7 @@ export async function forecastSeries(
   const data: ForecastView[] = [];
   for (const one of scopes) {
     data.push(await forecastScope(deps, wanted, one));
-    await othersFirst();
+    await setImmediate();
   }
   return {
     measure: wanted.measure.name,
@@ -76,7 +76,7 @@ function scopeIn(query: ForecastsQuery): ScopeFilter {
   const given = scopeFields.filter((name) => query[name] !== undefined);
   const surplus = query.group_by === undefined ? given.slice(1) : given;
   if (surplus.length > 0) {
-    throw refuseFields(
+    throw invalidFields(
       surplus.map((field) => ({
         field,
         code: 'too_many',

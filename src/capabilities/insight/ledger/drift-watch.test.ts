@@ -23,7 +23,7 @@ test('a fault is found without anyone asking, shows in the metrics and the log, 
   await check();
   expect(await metric('svc_ledger_drift')).toBe('0');
   await world.db.query('UPDATE runs SET cost_nanos = 1500000000 WHERE org_id = $1', [org.id]);
-  // Nothing was booked since, so there is nothing new to look at.
+  // Nothing was posted since, so there is nothing new to look at.
   await check();
   expect(faults()).toEqual([]);
   world.clock.advanceSeconds(1);

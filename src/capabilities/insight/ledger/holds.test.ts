@@ -136,10 +136,10 @@ describe('extending', () => {
     const { status, json } = await extend(id, 100);
     expect([status, json.decision_id, json.expires_at]).toEqual([200, id, inSeconds(100)]);
     world.clock.advanceSeconds(90);
-    await world.parts.ledger.expireDue();
+    await world.services.ledger.expireDue();
     expect(await remaining()).toBe('0.9');
     world.clock.advanceSeconds(11);
-    await world.parts.ledger.expireDue();
+    await world.services.ledger.expireDue();
     expect(await remaining()).toBe('1');
   });
 
@@ -173,7 +173,7 @@ describe('extending', () => {
 });
 
 describe('voiding', () => {
-  test('gives back what was held; what it costs after all is booked late', async () => {
+  test('gives back what was held; what it costs after all is posted late', async () => {
     await cap('1');
     const id = await ask({ estimated_cost_usd: '1' });
     expect(await remaining()).toBe('0');
@@ -195,7 +195,7 @@ describe('voiding', () => {
 
   test('a retry finds its own effect although the answer was never kept', async () => {
     const id = await ask({});
-    await world.parts.ledger.void(org.id, id);
+    await world.services.ledger.void(org.id, id);
     expect((await voidHold(id, { 'idempotency-key': 'lost' })).status).toBe(204);
   });
 });
@@ -219,7 +219,7 @@ describe('refusing', () => {
     await call('POST', '/v1/runs', { model: 'm', cost_usd: '0.1', decision_id: settled });
     const expired = await ask({ expires_in_seconds: 1 });
     world.clock.advanceSeconds(3);
-    await world.parts.ledger.expireDue();
+    await world.services.ledger.expireDue();
     const voided = await ask({});
     await voidHold(voided);
     for (const id of [settled, expired, voided]) {

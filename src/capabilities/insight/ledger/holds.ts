@@ -1,6 +1,6 @@
 /** Open holds as their readers see them, and the two ways in which a caller changes one: extending and voiding. */
-import { refuse } from '../../../contract/refusal.ts';
-import { takesOf } from '../../../kernel/admission.ts';
+import { apiError } from '../../../contract/refusal.ts';
+import { debitsOf } from '../../../kernel/admission.ts';
 import type { Unit } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
@@ -9,7 +9,7 @@ import type { Ledger } from '../../../ledger/ledger.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
-import type { Seal } from '../../../platform/http/routes/route.ts';
+import type { StoreResponse } from '../../../platform/http/routes/route.ts';
 import { limitIdOf } from './counter-keys.ts';
 import { findUnits } from './queries.ts';
 import type { HoldFilters, HoldView } from './schema.ts';
@@ -42,7 +42,7 @@ export async function extendHold(
   orgId: string,
   holdId: string,
   seconds: number,
-  seal: Seal | undefined,
+  seal: StoreResponse | undefined,
 ): Promise<HoldView> {
   const change = await ledger.extend(orgId, holdId, seconds);
   const [view] = await viewHolds(db, orgId, [changed(change)]);
@@ -64,7 +64,7 @@ export async function voidHold(
   { db, ledger }: HoldDependencies,
   orgId: string,
   holdId: string,
-  seal: Seal | undefined,
+  seal: StoreResponse | undefined,
 ): Promise<void> {
   const change = await ledger.void(orgId, holdId);
   if (seal === undefined) {
@@ -87,9 +87,9 @@ function changed(change: HoldChange): Hold {
     case 'changed':
       return change.hold;
     case 'unknown':
-      throw refuse('not_found');
+      throw apiError('not_found');
     case 'ended':
-      throw refuse('conflict', 'The hold has ended already.');
+      throw apiError('conflict', 'The hold has ended already.');
   }
 }
 
@@ -112,7 +112,7 @@ function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
     ...scope,
     admitted_at: new Date(hold.admittedAtMs).toISOString(),
     expires_at: new Date(hold.expiresAtMs).toISOString(),
-    limits: takesOf(hold).map(({ key, amount }) => {
+    limits: debitsOf(hold).map(({ key, amount }) => {
       const limitId = limitIdOf(key);
       const isMoney = (units.get(limitId) ?? 'usd') === 'usd';
       return { limit_id: limitId, amount: isMoney ? formatUsd(amount) : Number(amount) };

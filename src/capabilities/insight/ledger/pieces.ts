@@ -1,7 +1,7 @@
 /** Long stretches of the books are read in pieces, so that nobody waits for more than one of them. */
 import { performance } from 'node:perf_hooks';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
-import type { TellProgress } from '../../../platform/http/routes/route.ts';
+import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 
 /** From `fromMs` up to, not including, `toMs`. */
 export interface TimeRange {
@@ -46,7 +46,7 @@ export async function inPieces(
 /** Tells of several readings, one after the other, as of the days that all of them together are about. */
 export function tellReading(
   readings: readonly TimeRange[],
-  progress: TellProgress | undefined,
+  progress: ReportProgress | undefined,
 ): (readMs: number) => Promise<void> {
   const lengths = readings.map(({ fromMs, toMs }) => toMs - fromMs);
   const allMs = lengths.reduce((sum, one) => sum + one, 0);

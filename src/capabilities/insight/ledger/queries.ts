@@ -200,7 +200,7 @@ function closedBalances(source: 'runs' | 'entries'): string {
            WHERE org_id = $1 AND source = '${source}' AND bucket >= $2 AND bucket < $3`;
 }
 
-/** Everything that was booked in some time, from its three records, by whole quarters of an hour. */
+/** Everything that was posted in some time, from its three records, by whole quarters of an hour. */
 export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
   const column = (source: Source, measure: Measure) => `coalesce(${source}.${measure}, 0)`;
   const sums = sources.flatMap((source) =>

@@ -4,10 +4,10 @@
  */
 import {
   applicable,
-  each,
   type Limit,
   type OrgLimits,
   type Scope,
+  WILDCARD,
   windowOf,
 } from '../../../kernel/limits.ts';
 import type { Window } from '../../../kernel/windows.ts';
@@ -69,8 +69,8 @@ function planOne(
   const { startMs, values: own = '' } = counterName(key);
   const window = windowOf(limit, limits.timezone, startMs);
   const fields = entryFields.filter((field) => limit.match[field] !== undefined);
-  const combines = fields.filter((field) => limit.match[field] === each).length > 1;
-  const values = fields.map((field) => (limit.match[field] === each ? own : (limit.match[field] ?? '')));
+  const combines = fields.filter((field) => limit.match[field] === WILDCARD).length > 1;
+  const values = fields.map((field) => (limit.match[field] === WILDCARD ? own : (limit.match[field] ?? '')));
   if (window.startMs !== startMs || !counts(limits, limit, scopeWith(fields, values))) {
     return undefined;
   }
@@ -81,7 +81,7 @@ function planOne(
   const group = groupOf(groups, fields);
   group.windows.set(windowName(window), window);
   for (const [index, field] of fields.entries()) {
-    if (combines && limit.match[field] === each) {
+    if (combines && limit.match[field] === WILDCARD) {
       group.values[index] = null;
     } else {
       group.values[index]?.add(values[index] ?? '');

@@ -194,7 +194,7 @@ describe('books that agree', () => {
     ]);
   });
 
-  test('while runs are booked, settled late and corrected, at every moment', async () => {
+  test('while runs are posted, settled late and corrected, at every moment', async () => {
     await limitEverything();
     const holds: { decision_id: string }[] = [];
     for (let i = 0; i < 30; i += 1) {

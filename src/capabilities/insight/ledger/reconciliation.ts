@@ -2,20 +2,20 @@
  * Recomputes what the books say and compares: every counter with the entries and the open holds, and the entries with
  * the runs, the usage and the tallies.
  *
- * Counters are compared in one moment of the ledger, and that moment has to be short, because bookings wait for it. So
+ * Counters are compared in one moment of the ledger, and that moment has to be short, because postings wait for it. So
  * entries that are older than an hour, which hardly ever become more, are summed before, in pieces. Whatever then seems
  * to differ may only have changed in between: it is summed again as a whole in another moment, and that is what counts.
  * Runs and usage are compared with the entries piece by piece, each in one statement; and so is usage by day with that by
  * quarter of an hour.
  */
-import { takesOf } from '../../../kernel/admission.ts';
+import { debitsOf } from '../../../kernel/admission.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { lifetime } from '../../../kernel/windows.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { CounterState, Inspection, Ledger } from '../../../ledger/ledger.ts';
 import { readOrgLimits } from '../../../ledger/limits/org-limits.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../../platform/db/database.ts';
-import type { TellProgress } from '../../../platform/http/routes/route.ts';
+import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
 import {
@@ -56,7 +56,7 @@ export async function reconcile(
   deps: ReconciliationDependencies,
   orgId: string,
   now: Date,
-  progress?: TellProgress,
+  progress?: ReportProgress,
 ): Promise<Reconciliation> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const reconciled = await tryToReconcile(deps, orgId, now, progress);
@@ -72,7 +72,7 @@ async function tryToReconcile(
   { db, ledger }: ReconciliationDependencies,
   orgId: string,
   now: Date,
-  progress: TellProgress | undefined,
+  progress: ReportProgress | undefined,
 ): Promise<Reconciliation | undefined> {
   const { counters, result: limits } = await ledger.inspect(orgId, (tx) => readOrgLimits(tx, orgId));
   const plan = planFor(limits, counters);
@@ -186,7 +186,7 @@ function compareCounters(plan: Plan, { counters, holds, result }: Inspection<Mom
 function heldByHolds(holds: readonly Hold[]): ReadonlyMap<string, bigint> {
   const held = new Map<string, bigint>();
   for (const hold of holds) {
-    for (const { key, amount } of takesOf(hold)) {
+    for (const { key, amount } of debitsOf(hold)) {
       held.set(key, (held.get(key) ?? 0n) + amount);
     }
   }

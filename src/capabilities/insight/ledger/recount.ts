@@ -1,5 +1,5 @@
 /** Sums the entries of some time for every counter of a plan. Sums of times that follow on each other add up. */
-import { type Amounts, counterKey, each } from '../../../kernel/limits.ts';
+import { type Amounts, counterKey, WILDCARD } from '../../../kernel/limits.ts';
 import { lifetime } from '../../../kernel/windows.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
@@ -81,7 +81,7 @@ export class Recount {
       const window = windows[index] ?? lifetime;
       addTo(sums, placeName(window, texts), amounts);
       for (const limit of combining) {
-        if (fields.every((field, at) => [each, texts[at]].includes(limit.match[field]))) {
+        if (fields.every((field, at) => [WILDCARD, texts[at]].includes(limit.match[field]))) {
           addTo(sums, counterKey(limit, window, scopeWith(fields, texts)), amounts);
         }
       }

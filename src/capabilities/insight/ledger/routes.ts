@@ -1,7 +1,7 @@
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { booking, type Route, read } from '../../../platform/http/routes/route.ts';
+import { posting, type Route, read } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { extendHold, listHolds, voidHold } from './holds.ts';
 import { reconcile } from './reconciliation.ts';
@@ -17,7 +17,7 @@ import { listStandings } from './standings.ts';
 
 export interface LedgerRouteDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void' | 'inspect' | 'standings'>;
+  readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void' | 'inspect' | 'limitUsage'>;
   readonly drift: DriftGauge;
 }
 
@@ -49,7 +49,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       response: page(HoldView),
       handler: ({ params, query }) => listHolds(deps, params.id, query),
     }),
-    booking({
+    posting({
       id: 'holds.extend',
       method: 'POST',
       path: '/v1/orgs/{id}/holds/{decision_id}/extend',
@@ -63,13 +63,13 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       handler: ({ params, body }, seal) =>
         extendHold(deps, params.id, params.decision_id, body.seconds, seal),
     }),
-    booking({
+    posting({
       id: 'holds.void',
       method: 'DELETE',
       path: '/v1/orgs/{id}/holds/{decision_id}',
       summary: 'Void a hold',
       description:
-        'Gives back what it holds. If its run costs something after all, settle it: that is booked, late. One that has ' +
+        'Gives back what it holds. If its run costs something after all, settle it: that is posted, late. One that has ' +
         'ended is `conflict`.',
       access: decider,
       success: 204,

@@ -2,7 +2,7 @@
 import { inUnit } from '../../../kernel/denial.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import type { Standing } from '../../../ledger/limits/limit-usage.ts';
+import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
 import { type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
@@ -10,7 +10,7 @@ import { type LimitFilters, limitSorts, type StandingView } from './schema.ts';
 
 export interface StandingDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
 export async function listStandings(
@@ -26,15 +26,15 @@ export async function listStandings(
     defaultSort: 'created_at',
     query,
   });
-  const standings = await ledger.standings(
+  const usages = await ledger.limitUsage(
     orgId,
     data.map(({ id }) => id),
   );
-  const byId = new Map(standings.map((standing) => [standing.limit.id, standing]));
+  const byId = new Map(usages.map((usage) => [usage.limit.id, usage]));
   return { data: data.map((row) => view(row, byId.get(row.id))), next_cursor };
 }
 
-function view(row: LimitRow, standing: Standing | undefined): StandingView {
+function view(row: LimitRow, usage: LimitUsage | undefined): StandingView {
   return {
     id: row.id,
     kind: row.kind,
@@ -43,13 +43,13 @@ function view(row: LimitRow, standing: Standing | undefined): StandingView {
     match: { ...row.match } as Record<string, string>,
     enforcement: row.enforcement,
     limit: inUnit(row, row.capacity),
-    standing: standing === undefined ? null : viewStanding(row, standing),
+    standing: usage === undefined ? null : viewStanding(row, usage),
     expires_at: row.expires_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
   };
 }
 
-function viewStanding(row: LimitRow, { settled, held, window }: Standing): StandingView['standing'] {
+function viewStanding(row: LimitRow, { settled, held, window }: LimitUsage): StandingView['standing'] {
   const left = row.capacity - settled - held;
   const hasWindow = row.period !== null || row.window_seconds !== null;
   const instant = (atMs: number) => (hasWindow ? new Date(atMs).toISOString() : null);

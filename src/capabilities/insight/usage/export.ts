@@ -6,10 +6,10 @@
  * One export at a time is made. The embedded engine has one connection for everybody: whoever waits for it while an export is
  * made comes before the next export, and so waits for one of them at most.
  */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { Turns } from '../../../platform/db/pglite/fair-mutex.ts';
-import type { StreamAnswer } from '../../../platform/http/message/reply.ts';
+import { FairMutex } from '../../../platform/db/pglite/fair-mutex.ts';
+import type { StreamResponse } from '../../../platform/http/message/reply.ts';
 import { jsonLine } from '../../../platform/line-breaks.ts';
 import { Spool } from '../../../platform/spool.ts';
 import { groupIn, nothing, readGroups } from './queries.ts';
@@ -35,7 +35,7 @@ export interface ExportDependencies {
   readonly spoolDir: string | undefined;
 }
 
-export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamAnswer>;
+export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamResponse>;
 
 /** Waiting, being made or being read: each is room on disk. */
 export const exportsMax = 20;
@@ -44,7 +44,7 @@ export const exportsPerOrgMax = 5;
 const waitMsMax = 60_000;
 
 export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportUsage {
-  const turns = new Turns('the export before', waitMsMax);
+  const turns = new FairMutex('the export before', waitMsMax);
   /** The orgs of those that are under way. */
   const open: string[] = [];
 
@@ -54,7 +54,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
     format: ExportQuery['format'],
   ): AsyncGenerator<string> {
     if (open.length >= exportsMax || open.filter((one) => one === orgId).length >= exportsPerOrgMax) {
-      throw refuse('service_unavailable', 'Too many exports are under way.');
+      throw apiError('service_unavailable', 'Too many exports are under way.');
     }
     open.push(orgId);
     try {
@@ -72,7 +72,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
 
   return async (orgId, query, now) => {
     if (query.cursor !== undefined) {
-      throw refuseField('cursor', 'invalid_value', 'Only `json` comes in pages.');
+      throw invalidField('cursor', 'invalid_value', 'Only `json` comes in pages.');
     }
     const plan = await planUsage(db, orgId, query, now);
     return { contentType: contentTypes[query.format], chunks: chunks(orgId, plan, query.format) };
@@ -101,7 +101,7 @@ async function putAside(db: Database, plan: UsagePlan, spool: Spool): Promise<vo
     await readGroups(tx, plan, { limit: rowsMax + 1, perPart: rowsPerPart }, async (lines) => {
       count += lines.length;
       if (count > rowsMax) {
-        throw refuseField('format', 'too_many', `That is more than ${rowsMax} rows.`);
+        throw invalidField('format', 'too_many', `That is more than ${rowsMax} rows.`);
       }
       await spool.append(lines);
     });

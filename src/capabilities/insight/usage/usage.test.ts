@@ -509,7 +509,7 @@ describe('time', () => {
   });
 });
 
-test('what was booked before there were latencies and sums of everything is carried over, once', async () => {
+test('what was posted before there were latencies and sums of everything is carried over, once', async () => {
   const org = await world.createOrg();
   const random = new Random(3);
   await record(
@@ -617,7 +617,7 @@ describe('as a file', () => {
     expect((await usage(org, '?group_by=customer_id&model=nobody&format=ndjson')).text).toBe('');
     expect((await usage(org, '?format=json')).json.total.runs).toBe(2_100);
 
-    // What is booked while it is sent does not move rows out of it, nor into it twice.
+    // What is posted while it is sent does not move rows out of it, nor into it twice.
     const exportUsage = createUsageExport({ db: world.db, spoolDir: undefined });
     const { chunks } = await exportUsage(
       org.id,

@@ -1,5 +1,5 @@
 /** What was used, summed over time and by what the runs were about. */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
@@ -40,7 +40,7 @@ export async function planUsage(
   const range = rangeOf(query, timezone, now);
   const before = query.compare === undefined ? undefined : previousRange(range, timezone);
   if (before !== undefined && !isTold(before.fromMs)) {
-    throw refuseField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
+    throw invalidField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
   }
   const placedIn = (at: TimeRange) => ({
     range: at,
@@ -100,10 +100,10 @@ function dimensionsOf(text: string | undefined): Wanted[] {
   const names = text === undefined || text === '' ? [] : text.split(',').map((name) => name.trim());
   const wanted = names.map(dimensionOf);
   if (wanted.includes(undefined) || new Set(names).size < names.length) {
-    throw refuseField('group_by', 'invalid_value', `Each of these, at most once: ${dimensions.join(', ')}.`);
+    throw invalidField('group_by', 'invalid_value', `Each of these, at most once: ${dimensions.join(', ')}.`);
   }
   if (names.length > dimensionsMax) {
-    throw refuseField('group_by', 'too_many', `At most ${dimensionsMax}.`);
+    throw invalidField('group_by', 'too_many', `At most ${dimensionsMax}.`);
   }
   return wanted as Wanted[];
 }
@@ -127,13 +127,13 @@ function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRan
   const fromMs =
     from === undefined ? calendarWindow('day', timezone, toMs - defaultRangeMs).startMs : Date.parse(from);
   if (fromMs >= toMs && to === undefined) {
-    throw refuseField('from', 'out_of_range', 'This lies ahead: without `to`, usage is told up to now.');
+    throw invalidField('from', 'out_of_range', 'This lies ahead: without `to`, usage is told up to now.');
   }
   if (fromMs >= toMs) {
-    throw refuseField('to', 'out_of_range', 'This has to be later than `from`.');
+    throw invalidField('to', 'out_of_range', 'This has to be later than `from`.');
   }
   if (toMs - fromMs > rangeMaxDays * dayMs + 1) {
-    throw refuseField('to', 'out_of_range', `This may be at most ${rangeMaxDays} days after \`from\`.`);
+    throw invalidField('to', 'out_of_range', `This may be at most ${rangeMaxDays} days after \`from\`.`);
   }
   const range = {
     fromMs: Math.floor(fromMs / bucketMs) * bucketMs,
@@ -141,7 +141,7 @@ function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRan
   };
   // What is answered are times too, and rounding may carry one out of the years that there are.
   if (!isTold(range.fromMs) || !isTold(range.toMs)) {
-    throw refuseField('to', 'out_of_range', 'The range has to lie within the years 1900 to 2199.');
+    throw invalidField('to', 'out_of_range', 'The range has to lie within the years 1900 to 2199.');
   }
   return range;
 }
@@ -167,5 +167,5 @@ function rankIn(cursor: string, order: string, groupBy: readonly GroupBy[]): str
   } catch {
     // Falls through to the refusal: whatever it was, we did not make it.
   }
-  throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for these groups.');
+  throw invalidField('cursor', 'invalid_value', 'This cursor was not given out for these groups.');
 }

@@ -26,7 +26,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
   let flushing: Promise<void> = Promise.resolve();
 
   function add(calls: Calls): void {
-    const name = nameOf(calls);
+    const name = callKey(calls);
     const there = waiting.get(name);
     if (there !== undefined) {
       waiting.set(name, sumOf(there, calls));
@@ -37,7 +37,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
 
   async function write(): Promise<void> {
     // In one order everywhere, so that processes that write at once wait for each other and never in a circle.
-    const taken = [...waiting.values()].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    const taken = [...waiting.values()].sort((a, b) => (callKey(a) < callKey(b) ? -1 : 1));
     waiting = new Map();
     while (taken.length > 0) {
       try {
@@ -75,7 +75,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
   };
 }
 
-function nameOf({ tenantId, keyId, route }: Calls): string {
+function callKey({ tenantId, keyId, route }: Calls): string {
   return `${tenantId} ${keyId} ${route}`;
 }
 

@@ -1,5 +1,5 @@
 /** Deliveries as their owners see them: what was tried, what came back; asked for again, one or many; and tests. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -53,7 +53,7 @@ export async function readDelivery(
   await requireSubscription(db, name);
   const row = await findDelivery(db, laneOf(name), deliveryId);
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return viewDelivery(row);
 }
@@ -104,7 +104,7 @@ export async function redeliver(
   const before = await findDelivery(tx, laneOf(name), deliveryId);
   const after = before && (await putInLine(tx, laneOf(name), deliveryId, now));
   if (before === undefined || after === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   await wake(tx, name, now);
   return { before: viewDelivery(before), after: viewDelivery(after) };
@@ -119,7 +119,7 @@ export async function redeliverRange(
   const after = cursor === undefined ? null : decodeCursor(cursor, rangeOrder, 'text').id;
   const range = { from: new Date(from), to: to === undefined ? now : new Date(to), state, after };
   if (range.to <= range.from) {
-    throw refuseField('to', 'out_of_range', 'This has to be after from.');
+    throw invalidField('to', 'out_of_range', 'This has to be after from.');
   }
   await lockReceiving(tx, name);
   const { count, last } = await putRangeInLine(tx, laneOf(name), range, now, redeliveriesMax);
@@ -136,7 +136,7 @@ async function wake(tx: Transaction, name: SubscriptionName, now: Date): Promise
 async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionName): Promise<SubscriptionRow> {
   const row = await findSubscription(db, orgId, id);
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return row;
 }
@@ -145,9 +145,9 @@ async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionNam
 async function lockReceiving(tx: Transaction, { orgId, id }: SubscriptionName): Promise<void> {
   const row = await lockSubscription(tx, orgId, id);
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   if (row.status === 'disabled') {
-    throw refuse('conflict', 'The subscription is disabled: resume it first.');
+    throw apiError('conflict', 'The subscription is disabled: resume it first.');
   }
 }

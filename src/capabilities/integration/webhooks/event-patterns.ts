@@ -1,6 +1,6 @@
 /** Which kinds of events a subscription listens to: `*`, a group such as `budget.*`, or single kinds. */
 import { type EventType, eventTypes } from '../../../contract/events.ts';
-import { refuseFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/refusal.ts';
 
 export function wantsEvent(patterns: readonly string[], type: string): boolean {
   return patterns.some(
@@ -28,6 +28,6 @@ export function checkPatterns(patterns: readonly string[]): void {
         ],
   );
   if (faults.length > 0) {
-    throw refuseFields(faults);
+    throw invalidFields(faults);
   }
 }

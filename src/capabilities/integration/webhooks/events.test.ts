@@ -7,8 +7,8 @@ import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../../contract/events.ts';
 import { denialOf } from '../../../kernel/denial.ts';
 import { type Limit, windowOf } from '../../../kernel/limits.ts';
-import { createExhaustions } from '../../../ledger/limits/limit-events.ts';
-import { nobody } from '../../../ledger/limits/limit-usage.ts';
+import { createLimitEvents } from '../../../ledger/limits/limit-events.ts';
+import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createIds } from '../../../platform/ids.ts';
 
@@ -93,7 +93,7 @@ describe('a finished run', () => {
       .toBe(0);
   });
 
-  test('whose booking is undone is not told of', async () => {
+  test('whose posting is undone is not told of', async () => {
     await listen(['run.*']);
     const before = (await events('run.finished')).length;
     await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '0' });
@@ -291,7 +291,7 @@ test('every event that was written is as the catalog says', async () => {
   );
   const faults = all.flatMap(({ tenant_id, id, type, created_at, data }) => {
     const event = { id, type, created_at: created_at.toISOString(), org_id: tenant_id, data };
-    return compileBody(eventSchema(type))(event).map((fault) => ({ type, ...fault }));
+    return compileBody(eventSchema(type))(event).map((fieldError) => ({ type, ...fieldError }));
   });
   expect(faults).toEqual([]);
   // Nothing is promised that nobody sends. What the dispatcher tells is shown in its own test.
@@ -369,13 +369,13 @@ async function routingEvents(path: string): Promise<void> {
 }
 
 /** Another process's memory of what was told, on the same database. */
-async function anotherProcess({ db, clock, parts }: World) {
-  const exhaustions = createExhaustions({ db, clock, ids: createIds(clock), orgLimits: parts.orgLimits });
+async function anotherProcess({ db, clock, services }: World) {
+  const limitEvents = createLimitEvents({ db, clock, ids: createIds(clock), orgLimits: services.orgLimits });
   return {
-    tell: () => exhaustions.job.runOnce(),
-    stop: async () => exhaustions.job.stop?.(),
+    tell: () => limitEvents.job.runOnce(),
+    stop: async () => limitEvents.job.stop?.(),
     async refuse(orgId: string) {
-      const { all, timezone } = await parts.orgLimits.get(orgId);
+      const { all, timezone } = await services.orgLimits.get(orgId);
       const limit = all[0] as Limit;
       const window = windowOf(limit, timezone, clock.now().getTime());
       const denial = denialOf({
@@ -387,7 +387,7 @@ async function anotherProcess({ db, clock, parts }: World) {
         timezone,
         preFlight: true,
       });
-      exhaustions.refused(orgId, nobody, denial);
+      limitEvents.limitDenied(orgId, emptyScope, denial);
     },
   };
 }

@@ -1,18 +1,18 @@
 /** What a receiver's address may be. Where its name leads to is looked at when the connection is made. */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import { isPublicAddress, literalAddress } from '../../../platform/outbound/addresses.ts';
 
 /** Returns the URL in its usual spelling, or refuses it. */
 export function checkReceiverUrl(text: string, allowPrivateNetworks: boolean): string {
   if (!URL.canParse(text)) {
-    throw refuseField('url', 'invalid_format', 'This has to be an absolute URL.');
+    throw invalidField('url', 'invalid_format', 'This has to be an absolute URL.');
   }
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
-    throw refuseField('url', 'invalid_value', 'This has to start with https://.');
+    throw invalidField('url', 'invalid_value', 'This has to start with https://.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw refuseField(
+    throw invalidField(
       'url',
       'invalid_value',
       'Credentials do not belong into the address: verify the signature.',
@@ -20,7 +20,7 @@ export function checkReceiverUrl(text: string, allowPrivateNetworks: boolean): s
   }
   const literal = literalAddress(url);
   if (literal !== undefined && !allowPrivateNetworks && !isPublicAddress(literal)) {
-    throw refuseField('url', 'invalid_value', 'Private and local addresses are not allowed.');
+    throw invalidField('url', 'invalid_value', 'Private and local addresses are not allowed.');
   }
   // It is never sent, and would only look as if it were.
   url.hash = '';

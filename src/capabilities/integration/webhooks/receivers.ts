@@ -80,13 +80,13 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
   return {
     async find(lane) {
       const { org_id, subscription_id } = lane;
-      const known = db.noticesAreCurrent() ? remembered.get(org_id)?.get(subscription_id) : undefined;
+      const known = db.notificationsHealthy() ? remembered.get(org_id)?.get(subscription_id) : undefined;
       if (known !== undefined) {
         return known;
       }
       const announcementsBefore = announcements;
       const receiver = await read(lane);
-      if (receiver !== undefined && announcements === announcementsBefore && db.noticesAreCurrent()) {
+      if (receiver !== undefined && announcements === announcementsBefore && db.notificationsHealthy()) {
         if (remembered.size >= rememberedMax) {
           remembered.clear();
         }

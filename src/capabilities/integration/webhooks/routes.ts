@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -104,7 +104,7 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       success: 200,
       response: SubscriptionView,
       handler: async ({ params, body, now }, tx) =>
-        outcome(await patchSubscription(tx, rules, nameOf(params), now, body)),
+        outcome(await patchSubscription(tx, rules, subscriptionName(params), now, body)),
     }),
     write({
       id: 'webhooks.delete',
@@ -116,7 +116,7 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       success: 204,
       response: closed({}),
       async handler({ params, now }, tx) {
-        const { before, after } = await deleteSubscription(tx, nameOf(params), now);
+        const { before, after } = await deleteSubscription(tx, subscriptionName(params), now);
         const views = {
           before: viewSubscription(before),
           after: { ...viewSubscription(before), deleted_at: now.toISOString() },
@@ -135,7 +135,8 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       success: 200,
       response: SubscriptionView,
       errors: ['conflict'],
-      handler: async ({ params, now }, tx) => outcome(await pauseSubscription(tx, nameOf(params), now)),
+      handler: async ({ params, now }, tx) =>
+        outcome(await pauseSubscription(tx, subscriptionName(params), now)),
     }),
     write({
       id: 'webhooks.resume',
@@ -148,7 +149,8 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       success: 200,
       response: SubscriptionView,
       errors: ['conflict'],
-      handler: async ({ params, now }, tx) => outcome(await resumeSubscription(tx, nameOf(params), now)),
+      handler: async ({ params, now }, tx) =>
+        outcome(await resumeSubscription(tx, subscriptionName(params), now)),
     }),
   ];
 }
@@ -179,7 +181,7 @@ function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
       response: RotatedSigning,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
-        const rotated = await rotateSigning(tx, secrets, nameOf(params), now, body.force === true);
+        const rotated = await rotateSigning(tx, secrets, subscriptionName(params), now, body.force === true);
         const { before, after, answer } = rotated;
         const change: Change = {
           tenantId: params.id,
@@ -208,7 +210,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       response: DeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
-        const after = await sendTest(tx, ids, nameOf(params), now);
+        const after = await sendTest(tx, ids, subscriptionName(params), now);
         return { body: after, changes: [deliveryChange(params, after.id, { after })] };
       },
     }),
@@ -220,7 +222,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       access: reader,
       query: DeliveryFilters,
       response: page(DeliveryView),
-      handler: ({ params, query }) => readDeliveries(db, nameOf(params), query),
+      handler: ({ params, query }) => readDeliveries(db, subscriptionName(params), query),
     }),
     read({
       id: 'webhooks.deliveries.read',
@@ -228,7 +230,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       summary: 'Read a delivery',
       access: reader,
       response: DeliveryView,
-      handler: ({ params }) => readDelivery(db, nameOf(params), params.delivery_id),
+      handler: ({ params }) => readDelivery(db, subscriptionName(params), params.delivery_id),
     }),
     write({
       id: 'webhooks.deliveries.redeliver',
@@ -241,7 +243,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       response: DeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
-        const { before, after } = await redeliver(tx, nameOf(params), params.delivery_id, now);
+        const { before, after } = await redeliver(tx, subscriptionName(params), params.delivery_id, now);
         return { body: after, changes: [deliveryChange(params, after.id, { before, after })] };
       },
     }),
@@ -259,7 +261,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       response: RedeliveredRange,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
-        const after = await redeliverRange(tx, nameOf(params), body, now);
+        const after = await redeliverRange(tx, subscriptionName(params), body, now);
         const change: Change = {
           tenantId: params.id,
           target: { kind: 'webhook', id: params.sub_id },
@@ -315,7 +317,7 @@ interface SubscriptionParams {
   readonly sub_id: string;
 }
 
-function nameOf({ id, sub_id }: SubscriptionParams): SubscriptionName {
+function subscriptionName({ id, sub_id }: SubscriptionParams): SubscriptionName {
   return { orgId: id, id: sub_id };
 }
 
@@ -325,7 +327,7 @@ async function requireSubscription(
 ): Promise<SubscriptionRow> {
   const row = await findSubscription(db, id, sub_id);
   if (row === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return row;
 }

@@ -2,7 +2,7 @@
  * The secrets that sign deliveries: one of the org (deprecated), and one of each subscription that has asked for it.
  * When a subscription's secret is replaced, the one before signs too for a day, so that receivers can be changed over.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg } from '../../access/orgs/index.ts';
@@ -58,7 +58,7 @@ export async function rotateSigning(
   const secret = generateSecret();
   const change = await changeSubscription(tx, name, now, (row) => {
     if (row.previous_until !== null && now < row.previous_until && !force) {
-      throw refuse(
+      throw apiError(
         'conflict',
         `The secret was rotated less than a day ago, and the one before signs until ${row.previous_until.toISOString()}. Use \`force\` to end that now.`,
       );
@@ -110,7 +110,7 @@ export async function readOrgSecret(
   now: Date,
 ): Promise<OrgSecretView> {
   if ((await findOrg(db, orgId)) === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return viewOrgSecret(secrets, orgId, await orgSecretOf(db, secrets, orgId, now));
 }
@@ -129,7 +129,7 @@ export async function rotateOrgSecret(
   now: Date,
 ): Promise<OrgSecretChange> {
   if ((await lockOrg(tx, orgId)) === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   const before = viewOrgSecret(secrets, orgId, await orgSecretOf(tx, secrets, orgId, now));
   const subscriptions = await selectSubscriptions(tx, [orgId]);

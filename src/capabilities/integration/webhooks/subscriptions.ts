@@ -1,5 +1,5 @@
 /** The life of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -71,7 +71,7 @@ export async function createSubscription(
   // Two that are created at once must not both be the last that fits.
   await lockOrg(tx, orgId);
   if ((await selectSubscriptions(tx, [orgId])).length >= subscriptionsPerOrgMax) {
-    throw refuse('conflict', `An organization has at most ${subscriptionsPerOrgMax} subscriptions.`);
+    throw apiError('conflict', `An organization has at most ${subscriptionsPerOrgMax} subscriptions.`);
   }
   await insertSubscription(tx, row);
   await announceWebhooks(tx, orgId);
@@ -92,7 +92,7 @@ export async function changeSubscription(
 ): Promise<SubscriptionChange> {
   const before = await lockSubscription(tx, orgId, id);
   if (before === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   const after: SubscriptionRow = { ...before, ...decide(before), updated_at: now };
   await updateSubscription(tx, after);
@@ -132,7 +132,7 @@ export function pauseSubscription(
 ): Promise<SubscriptionChange> {
   return changeSubscription(tx, name, now, ({ status }) => {
     if (status !== 'active') {
-      throw refuse('conflict', `The subscription is ${status} already.`);
+      throw apiError('conflict', `The subscription is ${status} already.`);
     }
     return { status: 'paused' };
   });
@@ -146,7 +146,7 @@ export function resumeSubscription(
 ): Promise<SubscriptionChange> {
   return changeSubscription(tx, name, now, ({ status }) => {
     if (status === 'active') {
-      throw refuse('conflict', 'The subscription is active already.');
+      throw apiError('conflict', 'The subscription is active already.');
     }
     return { status: 'active', disabled_reason: null, disabled_at: null };
   });

@@ -61,7 +61,7 @@ export async function openWantedEvents(db: Database): Promise<WantedEvents> {
   await readUnknown();
   return {
     wants(orgId, type) {
-      if (allUnknown || unknown.has(orgId) || !db.noticesAreCurrent()) {
+      if (allUnknown || unknown.has(orgId) || !db.notificationsHealthy()) {
         return true;
       }
       const ofOrg = patterns.get(orgId);

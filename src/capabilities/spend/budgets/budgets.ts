@@ -1,5 +1,5 @@
 /** Budgets: limits on what the runs of an org, or of one of its parts, cost in a calendar window. */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { Match } from '../../../kernel/limits.ts';
 import {
   defaultThresholds,
@@ -60,12 +60,12 @@ export async function createBudget(
 function matchOf(scopeKind: CreateBudget['scope_kind'], scopeId: string | undefined): Match {
   if (scopeKind === 'org') {
     if (scopeId !== undefined) {
-      throw refuseField('scope_id', 'invalid_value', 'A budget of the whole org has no scope_id.');
+      throw invalidField('scope_id', 'invalid_value', 'A budget of the whole org has no scope_id.');
     }
     return {};
   }
   if (scopeId === undefined) {
-    throw refuseField('scope_id', 'required', `A budget of a ${scopeKind} needs to know which one.`);
+    throw invalidField('scope_id', 'required', `A budget of a ${scopeKind} needs to know which one.`);
   }
   return { [scopeKind]: scopeId };
 }

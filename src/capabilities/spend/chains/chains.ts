@@ -1,5 +1,5 @@
 /** The chain budget: what each chain of runs may cost, how deep it may go, how many tokens it may take. */
-import { each } from '../../../kernel/limits.ts';
+import { WILDCARD } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
 import { nanosOf } from '../../../ledger/limits/limit-fields.ts';
@@ -53,7 +53,7 @@ export async function putChainBudget(
     if (capacity === null) {
       await endOnlyLimit(tx, now, orgId, kind);
     } else {
-      const wanted = { unit: units[kind], match: { chain_id: each }, capacity };
+      const wanted = { unit: units[kind], match: { chain_id: WILDCARD }, capacity };
       await putOnlyLimit(tx, ids, now, orgId, { kind, prefix: 'chn', wanted });
     }
   }

@@ -1,5 +1,5 @@
 /** Credit packs: what end customers have bought. While a customer has a live one, its runs burn credits. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { changeLimit, type LimitChange, type LimitName } from '../../../ledger/limits/limit-changes.ts';
 import { defaultThresholds, positiveNanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';
@@ -69,7 +69,7 @@ export async function changeCreditPack(
   };
   return changeLimit(tx, pack, now, (row) => {
     if (expires_at !== undefined && isExpired(row, now)) {
-      throw refuse('conflict', 'The pack has expired, and what was left of it has lapsed.');
+      throw apiError('conflict', 'The pack has expired, and what was left of it has lapsed.');
     }
     return columns;
   });
@@ -78,7 +78,7 @@ export async function changeCreditPack(
 function futureInstant(text: string | null, now: Date): Date | null {
   const instant = text === null ? null : new Date(text);
   if (instant !== null && instant <= now) {
-    throw refuseField('expires_at', 'out_of_range', 'This has to be in the future.');
+    throw invalidField('expires_at', 'out_of_range', 'This has to be in the future.');
   }
   return instant;
 }

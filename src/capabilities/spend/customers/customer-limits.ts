@@ -1,5 +1,5 @@
 /** Limits on what the runs of each end customer cost in a calendar window. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { changeLimit, type LimitChange, type LimitName } from '../../../ledger/limits/limit-changes.ts';
 import {
   defaultThresholds,
@@ -61,7 +61,7 @@ async function refusingTakenPeriod<Result>(change: Promise<Result>): Promise<Res
     return await change;
   } catch (error) {
     throw isUniqueViolation(error, 'limits_customer_period')
-      ? refuse('conflict', 'The customer has a limit for this period already.')
+      ? apiError('conflict', 'The customer has a limit for this period already.')
       : error;
   }
 }

@@ -7,7 +7,7 @@ import type { CustomerView } from './schema.ts';
 
 export interface CustomerStandingDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
 type CustomerStanding = Pick<CustomerView, 'limits' | 'credits_usd'>;
@@ -28,11 +28,11 @@ export async function customerStandings(
   now: Date,
 ): Promise<Map<string, CustomerStanding>> {
   const own = await selectOwnLimits(db, orgId, customerIds, now);
-  const standings = await ledger.standings(
+  const usages = await ledger.limitUsage(
     orgId,
     own.map(({ id }) => id),
   );
-  const used = new Map(standings.map(({ limit, settled, held }) => [limit.id, settled + held]));
+  const used = new Map(usages.map(({ limit, settled, held }) => [limit.id, settled + held]));
   const usedOf = ({ id }: OwnLimit) => used.get(id) ?? 0n;
   return new Map(
     [...new Set(own.map(({ customer_id }) => customer_id))].map((customerId) => {

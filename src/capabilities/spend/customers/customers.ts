@@ -1,5 +1,5 @@
 /** The end customers of an org: whoever has used something, or has a limit or credits. */
-import { each } from '../../../kernel/limits.ts';
+import { WILDCARD } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
@@ -66,7 +66,7 @@ async function selectCustomerIds(
                WHERE org_id = $1 AND customer_id <> '' AND ${beyond('customer_id')} ${inOrder})
              UNION
              (SELECT DISTINCT ${limited} AS customer_id FROM limits
-               WHERE org_id = $1 AND ended_at IS NULL AND kind IN ('customer', 'credits') AND ${limited} <> '${each}'
+               WHERE org_id = $1 AND ended_at IS NULL AND kind IN ('customer', 'credits') AND ${limited} <> '${WILDCARD}'
                  AND ${beyond(limited)} ${inOrder})) AS seen
       ${inOrder}`,
     [orgId, after, most, only],

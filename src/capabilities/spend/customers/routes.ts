@@ -24,7 +24,7 @@ import {
 export interface CustomerDependencies {
   readonly db: Database;
   readonly ids: Ids;
-  readonly ledger: Pick<Ledger, 'standings'>;
+  readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
 const reader = { kind: 'org', scope: 'customers:read', role: 'viewer' } as const;

@@ -1,69 +1,70 @@
 /**
  * What models can do, for everyone: how much they take in and give out, where they are served, what they are able to. Unlike
- * a price a fact has no versions: nothing that was booked depends on it.
+ * a price a fact has no versions: nothing that was posted depends on it.
  */
 
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { announceModelPriceChange, onModelPriceChange } from './notices.ts';
 import { allModelFacts, findModelFacts, type ModelFactsRow, upsertModelFacts } from './queries.ts';
 import type { ModelFactsView, PutModelPrice } from './schema.ts';
 
 /** Null: not known. */
-export type ModelFacts = Omit<ModelFactsRow, 'model' | 'updated_at'>;
+export type ModelCapabilities = Omit<ModelFactsRow, 'model' | 'updated_at'>;
 
-export const noFacts: ModelFacts = {
+export const noCapabilities: ModelCapabilities = {
   context_tokens: null,
   max_output_tokens: null,
   regions: null,
   capabilities: null,
 };
 
-export interface KnownFacts {
+export interface ModelCapabilitiesCache {
   /** Of every model of which something is known. A promise only where it has to be read first. */
-  all(): ReadonlyMap<string, ModelFacts> | Promise<ReadonlyMap<string, ModelFacts>>;
+  all(): ReadonlyMap<string, ModelCapabilities> | Promise<ReadonlyMap<string, ModelCapabilities>>;
 }
 
 const everything = '';
 
-export function createFacts(db: Database): KnownFacts {
-  const read = async (): Promise<ReadonlyMap<string, ModelFacts>> =>
+export function createModelCapabilities(db: Database): ModelCapabilitiesCache {
+  const read = async (): Promise<ReadonlyMap<string, ModelCapabilities>> =>
     new Map((await allModelFacts(db)).map((row) => [row.model, row]));
-  const memory = createMemory(db, 1, read);
-  onModelPriceChange(db, () => memory.forget(null));
-  return { all: () => (db.noticesAreCurrent() ? memory.get(everything) : read()) };
+  const cache = createNotifiedCache(db, 1, read);
+  onModelPriceChange(db, () => cache.invalidate(null));
+  return { all: () => (db.notificationsHealthy() ? cache.get(everything) : read()) };
 }
 
-export function viewFacts(facts: ModelFacts): ModelFactsView {
+export function viewCapabilities(capabilities: ModelCapabilities): ModelFactsView {
   return {
-    context_tokens: facts.context_tokens === null ? null : Number(facts.context_tokens),
-    max_output_tokens: facts.max_output_tokens === null ? null : Number(facts.max_output_tokens),
-    regions: facts.regions && [...facts.regions],
-    capabilities: facts.capabilities && [...facts.capabilities],
+    context_tokens: capabilities.context_tokens === null ? null : Number(capabilities.context_tokens),
+    max_output_tokens:
+      capabilities.max_output_tokens === null ? null : Number(capabilities.max_output_tokens),
+    regions: capabilities.regions && [...capabilities.regions],
+    capabilities: capabilities.capabilities && [...capabilities.capabilities],
   };
 }
 
 export interface FactsChange {
-  readonly before: ModelFacts;
-  readonly after: ModelFacts;
+  readonly before: ModelCapabilities;
+  readonly after: ModelCapabilities;
   readonly changed: boolean;
 }
 
 /** What is left out stays as it was. Whoever changes a model holds its lock. */
-export async function putModelFacts(
+export async function putModelCapabilities(
   tx: Transaction,
   now: Date,
   model: string,
   body: PutModelPrice,
 ): Promise<FactsChange> {
-  const before = (await findModelFacts(tx, model)) ?? noFacts;
-  const after: ModelFacts = {
+  const before = (await findModelFacts(tx, model)) ?? noCapabilities;
+  const after: ModelCapabilities = {
     context_tokens: tokensOf(body.context_tokens, before.context_tokens),
     max_output_tokens: tokensOf(body.max_output_tokens, before.max_output_tokens),
     regions: body.regions === undefined ? before.regions : sorted(body.regions),
     capabilities: body.capabilities === undefined ? before.capabilities : sorted(body.capabilities),
   };
-  const changed = JSON.stringify(viewFacts(before)) !== JSON.stringify(viewFacts(after));
+  const changed = JSON.stringify(viewCapabilities(before)) !== JSON.stringify(viewCapabilities(after));
   if (changed) {
     await upsertModelFacts(tx, { model, ...after, updated_at: now });
     await announceModelPriceChange(tx);

@@ -1,7 +1,12 @@
-export { createFacts, type KnownFacts, type ModelFacts, noFacts } from './facts.ts';
+export {
+  createModelCapabilities,
+  type ModelCapabilities,
+  type ModelCapabilitiesCache,
+  noCapabilities,
+} from './facts.ts';
 export type { Latency } from './listing.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
 export { modelRoutes } from './routes.ts';
 export { capabilityWords, regionWords, word } from './schema.ts';
 export { seedModels } from './seed.ts';
-export { seedFacts } from './seed-facts.ts';
+export { seedModelCapabilities } from './seed-facts.ts';

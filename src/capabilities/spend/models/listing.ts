@@ -1,8 +1,8 @@
 /** The models as a caller's org sees them. The prices are in memory, so their pages are made there too. */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { formatPercent } from './discount.ts';
-import { type ModelFacts, noFacts, viewFacts } from './facts.ts';
+import { type ModelCapabilities, noCapabilities, viewCapabilities } from './facts.ts';
 import type { ListedPrice } from './prices.ts';
 import { viewRates } from './rates.ts';
 import type { ModelFilters, ModelView } from './schema.ts';
@@ -19,7 +19,7 @@ export interface Latency {
 }
 
 export interface KnownOfModels {
-  readonly facts: ReadonlyMap<string, ModelFacts>;
+  readonly capabilities: ReadonlyMap<string, ModelCapabilities>;
   readonly latencies: ReadonlyMap<string, Latency>;
 }
 
@@ -29,7 +29,7 @@ export function modelPage(
   query: ModelFilters,
 ): PageOf<ModelView> {
   const { limit = pageSize, sort = 'model', cursor, capability, region } = query;
-  const factsOf = ({ model }: ListedPrice) => known.facts.get(model) ?? noFacts;
+  const factsOf = ({ model }: ListedPrice) => known.capabilities.get(model) ?? noCapabilities;
   const direction = sort.startsWith('-') ? -1 : 1;
   const byProvider = sort.endsWith('provider');
   const positionOf = ({ provider, model }: ListedPrice): Position => [
@@ -55,7 +55,7 @@ export function modelPage(
 
 function viewModel(
   { model, provider, versionId, source, discountBasisPoints, rates }: ListedPrice,
-  facts: ModelFacts,
+  capabilities: ModelCapabilities,
   latency: Latency | undefined,
 ): ModelView {
   return {
@@ -65,7 +65,7 @@ function viewModel(
     source,
     discount_percent: discountBasisPoints === null ? null : formatPercent(discountBasisPoints),
     ...viewRates(rates),
-    ...viewFacts(facts),
+    ...viewCapabilities(capabilities),
     latency_p50_ms: latency === undefined ? null : Number(latency.p50Ms),
     latency_p95_ms: latency === undefined ? null : Number(latency.p95Ms),
   };
@@ -94,5 +94,5 @@ function decodeCursor(cursor: string, sort: string): Position {
   } catch {
     // Falls through to the refusal: whatever it was, we did not make it.
   }
-  throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+  throw invalidField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
 }

@@ -1,5 +1,5 @@
 /** What models cost for everyone: versions, each from its start until the next. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { announceModelPriceChange } from './notices.ts';
@@ -87,7 +87,7 @@ export async function makeRoom<Row extends Version>(
   withdraw: (version: Row) => Promise<void>,
 ): Promise<void> {
   if (versions.length >= versionsMax) {
-    throw refuse('conflict', `The price has ${versionsMax} versions, which is the most there can be.`);
+    throw apiError('conflict', `The price has ${versionsMax} versions, which is the most there can be.`);
   }
   for (const version of versions) {
     if (!isWithdrawn(version) && version.effective_from.getTime() === start.getTime()) {
@@ -99,10 +99,10 @@ export async function makeRoom<Row extends Version>(
 /** A name is taken as it is: what callers send as `model` has to match it to the letter. */
 export function checkModelName(model: string): void {
   if ([...model].length > modelLengthMax) {
-    throw refuseField('model', 'out_of_range', `At most ${modelLengthMax} characters are allowed.`);
+    throw invalidField('model', 'out_of_range', `At most ${modelLengthMax} characters are allowed.`);
   }
   if (!/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u.test(model)) {
-    throw refuseField(
+    throw invalidField(
       'model',
       'invalid_format',
       'A name has no blanks at its ends and no control characters.',

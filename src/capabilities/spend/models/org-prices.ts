@@ -1,6 +1,6 @@
 /** What models cost for one org, where that differs: rates of its own, or a discount on everyone's. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuse, refuseField, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidField, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -49,7 +49,7 @@ export async function putOrgPrice(
   const terms = termsOf(body);
   await requireOrg(tx, orgId);
   if (terms.discount_basis_points !== null && !(await hasPrice(tx, model))) {
-    throw refuseField('discount_percent', 'invalid_value', 'The model has no price to take a discount off.');
+    throw invalidField('discount_percent', 'invalid_value', 'The model has no price to take a discount off.');
   }
   const versions = await orgVersions(tx, orgId, model);
   const start = startOf(body, now);
@@ -83,7 +83,7 @@ export async function removeOrgPrice(
   const versionsBefore = await orgVersions(tx, orgId, model);
   const before = shownAt(versionsBefore, now.getTime());
   if (before === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   await endOrgPrices(tx, orgId, model, now);
   await announceOrgPriceChange(tx, orgId);
@@ -97,7 +97,7 @@ type Terms = RateColumns & Pick<OrgPriceRow, 'discount_basis_points'>;
 function termsOf(body: PutOrgPrice): Terms {
   if (body.discount_percent == null) {
     if (body.input_usd_per_million == null) {
-      throw refuseField(
+      throw invalidField(
         'input_usd_per_million',
         'required',
         "A price needs at least this rate; a discount on the model's price needs `discount_percent` instead.",
@@ -105,15 +105,15 @@ function termsOf(body: PutOrgPrice): Terms {
     }
     return { ...columnsOf(body), discount_basis_points: null };
   }
-  const faults = rateFields
+  const fieldErrors = rateFields
     .filter((field) => body[field] != null)
     .map((field): FieldError => ({ field, code: 'invalid_value', message: 'A discount has no rates.' }));
   const basisPoints = parsePercent(body.discount_percent);
   if (basisPoints === undefined) {
-    faults.push({ field: 'discount_percent', code: 'out_of_range', message: 'This has to be <= 100.' });
+    fieldErrors.push({ field: 'discount_percent', code: 'out_of_range', message: 'This has to be <= 100.' });
   }
-  if (faults.length > 0 || basisPoints === undefined) {
-    throw refuseFields(faults);
+  if (fieldErrors.length > 0 || basisPoints === undefined) {
+    throw invalidFields(fieldErrors);
   }
   return { ...noRates, discount_basis_points: basisPoints };
 }
@@ -125,7 +125,7 @@ function sameTerms(one: Terms, other: Terms): boolean {
 /** Also serializes the changes of an org's prices. */
 async function requireOrg(tx: Transaction, orgId: string): Promise<void> {
   if ((await lockOrg(tx, orgId)) === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
 }
 

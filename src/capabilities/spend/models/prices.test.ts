@@ -29,7 +29,7 @@ function watch(db: Database): Watched {
         watching.reads += 1;
         return watching.failing ? Promise.reject(new Error('away')) : db.query<Row>(sql, params);
       },
-      noticesAreCurrent: () => watching.current && db.noticesAreCurrent(),
+      notificationsHealthy: () => watching.current && db.notificationsHealthy(),
     },
   };
   return watching;

@@ -6,7 +6,7 @@
  * nothing that was remembered is believed and each question goes to the database.
  */
 import { discounted, type Rates } from '../../../kernel/prices.ts';
-import { createMemory } from '../../../platform/cache/notified-cache.ts';
+import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onModelPriceChange, onOrgPriceChange } from './notices.ts';
 import {
@@ -65,12 +65,12 @@ type OrgBook = Book<OrgVersion>;
 const everything = '';
 
 export function createPrices(db: Database): Prices {
-  const models = createMemory(db, 1, async () => bookOf(await allModelVersions(db), modelVersion));
-  const orgs = createMemory(db, rememberedOrgsMax, async (orgId) =>
+  const models = createNotifiedCache(db, 1, async () => bookOf(await allModelVersions(db), modelVersion));
+  const orgs = createNotifiedCache(db, rememberedOrgsMax, async (orgId) =>
     bookOf(await allOrgVersions(db, orgId), orgVersion),
   );
-  onModelPriceChange(db, () => models.forget(null));
-  onOrgPriceChange(db, (orgId) => orgs.forget(orgId));
+  onModelPriceChange(db, () => models.invalidate(null));
+  onOrgPriceChange(db, (orgId) => orgs.invalidate(orgId));
 
   async function findInDatabase(orgId: string, model: string, atMs: number) {
     const modelRows = await modelVersions(db, model);
@@ -79,7 +79,7 @@ export function createPrices(db: Database): Prices {
   }
 
   async function booksOf(orgId: string): Promise<readonly [ModelBook, OrgBook]> {
-    if (db.noticesAreCurrent()) {
+    if (db.notificationsHealthy()) {
       return Promise.all([models.get(everything), orgs.get(orgId)]);
     }
     const modelRows = await allModelVersions(db);
@@ -88,7 +88,7 @@ export function createPrices(db: Database): Prices {
 
   return {
     find(orgId, model, atMs) {
-      if (!db.noticesAreCurrent()) {
+      if (!db.notificationsHealthy()) {
         return findInDatabase(orgId, model, atMs);
       }
       const modelBook = models.get(everything);

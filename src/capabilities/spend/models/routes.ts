@@ -1,11 +1,16 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
-import { type KnownFacts, noFacts, putModelFacts, viewFacts } from './facts.ts';
+import {
+  type ModelCapabilitiesCache,
+  noCapabilities,
+  putModelCapabilities,
+  viewCapabilities,
+} from './facts.ts';
 import { type Latency, modelPage } from './listing.ts';
 import { putModelPrice, shownVersionsMax, viewModelPrice } from './models.ts';
 import { putOrgPrice, removeOrgPrice, viewOrgPrice } from './org-prices.ts';
@@ -29,7 +34,7 @@ export interface ModelDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly prices: Prices;
-  readonly facts: KnownFacts;
+  readonly capabilities: ModelCapabilitiesCache;
   /** How long the runs of an org took, by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
 }
@@ -41,7 +46,7 @@ export function modelRoutes(deps: ModelDependencies): Route[] {
   return [...modelPriceRoutes(deps), ...orgPriceRoutes(deps), modelListRoute(deps)];
 }
 
-function modelListRoute({ prices, facts, latenciesOf }: ModelDependencies): Route {
+function modelListRoute({ prices, capabilities, latenciesOf }: ModelDependencies): Route {
   return read({
     id: 'models.list',
     path: '/v1/models',
@@ -50,13 +55,13 @@ function modelListRoute({ prices, facts, latenciesOf }: ModelDependencies): Rout
     query: ModelFilters,
     response: page(ModelView),
     async handler({ query, caller, now }) {
-      const known = { facts: await facts.all(), latencies: await latenciesOf(caller.tenantId) };
+      const known = { capabilities: await capabilities.all(), latencies: await latenciesOf(caller.tenantId) };
       return modelPage(await prices.list(caller.tenantId, now.getTime()), known, query);
     },
   });
 }
 
-function modelPriceRoutes({ db, ids, facts }: ModelDependencies): Route[] {
+function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[] {
   return [
     write({
       id: 'models.prices.put',
@@ -75,14 +80,14 @@ function modelPriceRoutes({ db, ids, facts }: ModelDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const put = await putModelPrice(tx, ids, now, params.model, body);
-        const known = await putModelFacts(tx, now, params.model, body);
+        const known = await putModelCapabilities(tx, now, params.model, body);
         const { before, after, versionsBefore, versions } = put;
-        const view = { ...viewModelPrice(after, versions, now), ...viewFacts(known.after) };
+        const view = { ...viewModelPrice(after, versions, now), ...viewCapabilities(known.after) };
         const change: Change = {
           tenantId: platformTenant,
           target: { kind: 'model_price', id: params.model },
           ...(before !== undefined && {
-            before: { ...viewModelPrice(before, versionsBefore, now), ...viewFacts(known.before) },
+            before: { ...viewModelPrice(before, versionsBefore, now), ...viewCapabilities(known.before) },
           }),
           after: view,
         };
@@ -98,8 +103,8 @@ function modelPriceRoutes({ db, ids, facts }: ModelDependencies): Route[] {
       response: ModelPriceView,
       async handler({ params, now }) {
         const versions = await modelVersions(db, params.model);
-        const known = (await facts.all()).get(params.model) ?? noFacts;
-        return { ...withVersions(versions, now, viewModelPrice), ...viewFacts(known) };
+        const known = (await capabilities.all()).get(params.model) ?? noCapabilities;
+        return { ...withVersions(versions, now, viewModelPrice), ...viewCapabilities(known) };
       },
     }),
     read({
@@ -112,11 +117,11 @@ function modelPriceRoutes({ db, ids, facts }: ModelDependencies): Route[] {
       response: page(PricedModel),
       async handler({ query, now }) {
         const { data, next_cursor } = await listModelPrices(db, query, now);
-        const known = await facts.all();
+        const known = await capabilities.all();
         return {
           data: data.map((row) => ({
             ...viewModelPrice(row, [row], now),
-            ...viewFacts(known.get(row.model) ?? noFacts),
+            ...viewCapabilities(known.get(row.model) ?? noCapabilities),
           })),
           next_cursor,
         };
@@ -197,7 +202,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       response: page(OrgPriceVersion),
       async handler({ params, query, now }) {
         if ((await findOrg(db, params.org_id)) === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         const { data, next_cursor } = await listOrgPrices(db, params.org_id, query, now);
         return { data: data.map((row) => viewOrgPrice(row, [row], now)), next_cursor };
@@ -214,7 +219,7 @@ function withVersions<Row extends Version, View extends object>(
 ): View & { versions: View[] } {
   const shown = shownAt(versions, now.getTime());
   if (shown === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   const views = versions.slice(0, shownVersionsMax).map((row) => view(row, versions, now));
   return { ...view(shown, versions, now), versions: views };

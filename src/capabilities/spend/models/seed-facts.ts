@@ -7,7 +7,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { announceModelPriceChange } from './notices.ts';
 import { insertFirstFacts } from './queries.ts';
 
-interface FactsSeed {
+interface CapabilitiesSeed {
   readonly model: string;
   readonly context_tokens: number | null;
   readonly max_output_tokens: number | null;
@@ -15,7 +15,7 @@ interface FactsSeed {
 }
 
 /** Tokens in and out together, tokens out at most, and what it is able to, in one line of words. */
-function seed(model: string, context: number | null, output: number | null, able: string): FactsSeed {
+function seed(model: string, context: number | null, output: number | null, able: string): CapabilitiesSeed {
   return { model, context_tokens: context, max_output_tokens: output, capabilities: able.split(' ') };
 }
 
@@ -25,7 +25,7 @@ const thinking = 'json reasoning tools';
 const seeingThinking = 'json reasoning tools vision';
 const everySense = 'audio json tools vision';
 
-export const factSeeds: readonly FactsSeed[] = [
+export const capabilitySeeds: readonly CapabilitiesSeed[] = [
   seed('gpt-3.5-turbo', 16_385, 4_096, text),
   seed('gpt-4-turbo', 128_000, 4_096, seeing),
   seed('gpt-4o', 128_000, 16_384, seeing),
@@ -84,9 +84,9 @@ export const factSeeds: readonly FactsSeed[] = [
 ];
 
 /** Any number of processes may start at once. Returns of how many models it is known now. */
-export async function seedFacts(db: Database, now: Date): Promise<number> {
+export async function seedModelCapabilities(db: Database, now: Date): Promise<number> {
   return db.transaction(async (tx) => {
-    const written = await insertFirstFacts(tx, factSeeds, now);
+    const written = await insertFirstFacts(tx, capabilitySeeds, now);
     if (written > 0) {
       await announceModelPriceChange(tx);
     }

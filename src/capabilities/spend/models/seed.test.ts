@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
-import { createPrices, seedFacts, seedModels } from './index.ts';
+import { createPrices, seedModelCapabilities, seedModels } from './index.ts';
 import { seeds } from './seed.ts';
-import { factSeeds } from './seed-facts.ts';
+import { capabilitySeeds } from './seed-facts.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -61,8 +61,8 @@ test('seeds are written once, and never over what an operator has put', async ()
 });
 
 test('what models can do is known of every seed, could have been put, and is written once', async () => {
-  expect(factSeeds.map(({ model }) => model).sort()).toEqual(seeds.map(({ model }) => model).sort());
-  for (const { model, ...facts } of factSeeds) {
+  expect(capabilitySeeds.map(({ model }) => model).sort()).toEqual(seeds.map(({ model }) => model).sort());
+  for (const { model, ...facts } of capabilitySeeds) {
     const { status, json } = await admin('PUT', `/models/${encodeURIComponent(`can ${model}`)}`, {
       input_usd_per_million: '1',
       ...facts,
@@ -71,7 +71,7 @@ test('what models can do is known of every seed, could have been put, and is wri
   }
   await world.db.query("DELETE FROM model_facts WHERE model = 'gpt-5'", []);
   await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7', context_tokens: 1 });
-  expect(await seedFacts(world.db, world.clock.now())).toBe(1);
+  expect(await seedModelCapabilities(world.db, world.clock.now())).toBe(1);
   expect((await admin('GET', '/models/gpt-4o')).json.context_tokens).toBe(1);
   expect((await admin('GET', '/models/gpt-5')).json.context_tokens).toBe(400_000);
 });

@@ -1,5 +1,5 @@
 /** Plans: what an org may use in a month. Assigning one writes the limits that the ledger holds the org to. */
-import { refuse, refuseField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/refusal.ts';
 import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -53,7 +53,7 @@ export async function createPlan(
     created_at: now,
   };
   if (!(await insertPlan(tx, plan))) {
-    throw refuse('conflict', 'There is a plan of this name.');
+    throw apiError('conflict', 'There is a plan of this name.');
   }
   return plan;
 }
@@ -75,7 +75,7 @@ export async function assignPlan(
   const before = await readOrgPlan(tx, orgId);
   const plan = planId === null ? undefined : await findPlan(tx, planId);
   if (planId !== null && plan === undefined) {
-    throw refuseField('plan_id', 'invalid_value', 'There is no such plan.');
+    throw invalidField('plan_id', 'invalid_value', 'There is no such plan.');
   }
   if (plan === undefined) {
     await deleteOrgPlan(tx, orgId);

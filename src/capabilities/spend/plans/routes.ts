@@ -1,4 +1,4 @@
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
@@ -55,7 +55,7 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       async handler({ params }) {
         const plan = await findPlan(db, params.plan_id);
         if (plan === undefined) {
-          throw refuse('not_found');
+          throw apiError('not_found');
         }
         return viewPlan(plan);
       },

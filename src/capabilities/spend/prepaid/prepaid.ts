@@ -2,7 +2,7 @@
  * The prepaid balance of an org: the sum of its top-ups is the capacity of a limit that never resets. The limit keeps its
  * id for good, also over times when it is not in force, since what was spent of the balance is counted under that id.
  */
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import { formatUsd, maxNanos } from '../../../kernel/money.ts';
 import { lockOrgLimits } from '../../../ledger/limits/limit-changes.ts';
 import { defaultThresholds, positiveNanosOf } from '../../../ledger/limits/limit-fields.ts';
@@ -63,7 +63,7 @@ export async function topUp(
   await lockOrgLimits(tx, orgId);
   const { topped_up_nanos } = await findAccount(tx, orgId);
   if (topped_up_nanos + amount > maxNanos) {
-    throw refuseField('amount_usd', 'out_of_range', 'The sum of all top-ups has to stay below 9 billion.');
+    throw invalidField('amount_usd', 'out_of_range', 'The sum of all top-ups has to stay below 9 billion.');
   }
   const row = { org_id: orgId, id: ids.next('top'), amount_nanos: amount, reference, created_at: now };
   await insertTopUp(tx, row);

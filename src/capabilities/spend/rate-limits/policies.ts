@@ -1,6 +1,6 @@
 /** One rate-limit policy: what a request may say of it, and the way to the columns of its limit and back. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuseFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/refusal.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { nanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
@@ -65,7 +65,7 @@ export function checkPolicies(policies: readonly PutPolicy[]): void {
     return found.map(([field, code, message]) => ({ field: `policies[${index}].${field}`, code, message }));
   });
   if (faults.length > 0) {
-    throw refuseFields(faults);
+    throw invalidFields(faults);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The rate limits of an org: how many reads a minute, and its policies. They are replaced as a whole. */
 import type { LimitKind } from '../../../kernel/limits.ts';
-import { announceLimits } from '../../../ledger/limits/change-notifications.ts';
+import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { lockOrgLimits } from '../../../ledger/limits/limit-changes.ts';
 import {
   endLimit,
@@ -85,7 +85,7 @@ async function upsertReadRpm(tx: Transaction, orgId: string, readRpm: number | n
      ON CONFLICT (org_id) DO UPDATE SET read_rpm = excluded.read_rpm`,
     [orgId, readRpm],
   );
-  await announceLimits(tx, orgId);
+  await notifyLimitsChanged(tx, orgId);
 }
 
 export async function listPolicies(

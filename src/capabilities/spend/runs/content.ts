@@ -1,54 +1,54 @@
 /** The contents of runs: what the org's safety detectors say about them, before anything is counted, and whether they are kept. */
-import { refuseWith } from '../../../contract/refusal.ts';
+import { apiErrorWithDetails } from '../../../contract/refusal.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import type { Booking } from '../../../ledger/posting.ts';
+import type { Posting } from '../../../ledger/posting.ts';
 import type { Inspected, Safety } from '../../governance/safety/index.ts';
-import { isDecided } from './drafts.ts';
+import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
 /** What was said in each of some runs. */
 export type Contents = readonly (string | undefined)[];
 
 /** Most often nothing is, and then there is nothing to look at. */
-export function isAnythingSaid(contents: Contents | undefined): contents is Contents {
+export function hasContent(contents: Contents | undefined): contents is Contents {
   return contents?.some((content) => content !== undefined) === true;
 }
 
 /**
- * The bookings, with those marked that a detector flagged. Refuses where one blocks; but what settles a decision or is
- * history has happened, so it is booked and flagged.
+ * The postings, with those marked that a detector flagged. Refuses where one blocks; but what settles a decision or is
+ * history has happened, so it is posted and flagged.
  */
-export async function passSafety(
+export async function checkSafety(
   safety: Safety,
   orgId: string,
-  bookings: readonly Booking<RunDraft>[],
+  postings: readonly Posting<RunDraft>[],
   { bulk, contents }: { readonly bulk: boolean; readonly contents: Contents },
-): Promise<readonly Booking<RunDraft>[]> {
+): Promise<readonly Posting<RunDraft>[]> {
   const inspected = await safety.inspect(
     orgId,
-    bookings.map((booking, index) => {
+    postings.map((posting, index) => {
       const content = contents[index];
-      return content === undefined ? undefined : { content, mayBlock: isDecided(booking) };
+      return content === undefined ? undefined : { content, mayBlock: needsAdmission(posting) };
     }),
   );
   const last = inspected.at(-1)?.blocked;
   if (last !== undefined) {
     decisionCounts.count('run', 'deny', 'content_safety_blocked');
     const { detector, detectorId, sample } = last;
-    throw refuseWith('content_safety_blocked', {
+    throw apiErrorWithDetails('content_safety_blocked', {
       detector,
       detector_id: detectorId,
       sample,
       ...(bulk && { run_index: inspected.length - 1 }),
     });
   }
-  return bookings.map((booking, index) => flagged(booking, inspected[index]));
+  return postings.map((posting, index) => flagged(posting, inspected[index]));
 }
 
-function flagged(booking: Booking<RunDraft>, inspected: Inspected | undefined): Booking<RunDraft> {
+function flagged(posting: Posting<RunDraft>, inspected: Inspected | undefined): Posting<RunDraft> {
   return inspected === undefined || inspected.flaggedBy.length === 0
-    ? booking
-    : { ...booking, run: { ...booking.run, flagged_by: inspected.flaggedBy } };
+    ? posting
+    : { ...posting, run: { ...posting.run, flagged_by: inspected.flaggedBy } };
 }
 
 /** Where contents are kept, if they are. */
@@ -58,23 +58,23 @@ export interface KeptContents {
   open(orgId: string, runId: string, sealed: string): string;
 }
 
-/** The bookings with what is to be kept of their contents. */
+/** The postings with what is to be kept of their contents. */
 export async function keepContents(
   kept: KeptContents,
   orgId: string,
-  bookings: readonly Booking<RunDraft>[],
+  postings: readonly Posting<RunDraft>[],
   contents: Contents,
-): Promise<readonly Booking<RunDraft>[]> {
+): Promise<readonly Posting<RunDraft>[]> {
   if (!(await kept.areKept(orgId))) {
-    return bookings;
+    return postings;
   }
-  return bookings.map((booking, index) => {
+  return postings.map((posting, index) => {
     const content = contents[index];
     return content === undefined
-      ? booking
+      ? posting
       : {
-          ...booking,
-          run: { ...booking.run, content: kept.seal(orgId, booking.runId, content) },
+          ...posting,
+          run: { ...posting.run, content: kept.seal(orgId, posting.runId, content) },
         };
   });
 }

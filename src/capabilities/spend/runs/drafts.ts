@@ -1,9 +1,9 @@
-/** From what a caller says about a run to what is booked: checked, priced, and placed in its chain. */
+/** From what a caller says about a run to what is posted: checked, priced, and placed in its chain. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
-import type { Booking } from '../../../ledger/posting.ts';
-import { bookable } from '../../../ledger/postings/amount-range.ts';
+import type { Posting } from '../../../ledger/posting.ts';
+import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../../../ledger/scope.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { PriceInForce } from '../models/index.ts';
@@ -23,14 +23,14 @@ export interface DraftContext {
 }
 
 /** A list of faults where there are some. */
-export type Drafted = Booking<RunDraft> | readonly FieldError[];
+export type Drafted = Posting<RunDraft> | readonly FieldError[];
 
-export function isFaulty(drafted: Drafted): drafted is readonly FieldError[] {
+export function isInvalid(drafted: Drafted): drafted is readonly FieldError[] {
   return Array.isArray(drafted);
 }
 
-/** Whether a booking has to pass the gates; others settle, record or correct. */
-export function isDecided({ kind, decisionId }: Booking): boolean {
+/** Whether a posting has to pass the gates; others settle, record or correct. */
+export function needsAdmission({ kind, decisionId }: Posting): boolean {
   return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
@@ -47,29 +47,29 @@ export function needsPrice(body: CreateRun | CompleteRun): boolean {
 /** `price`: the one that holds for the run; undefined where the model has none. */
 export function draftRun(body: CreateRun, context: DraftContext, price: PriceInForce | undefined): Drafted {
   const { ids, now, keyId } = context;
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   const parent = body.parent_run_id === undefined ? undefined : context.parentOf(body.parent_run_id);
   if (body.parent_run_id !== undefined && parent === undefined) {
-    faults.push(fault('parent_run_id', 'invalid_value', 'There is no such run.'));
+    fieldErrors.push(fault('parent_run_id', 'invalid_value', 'There is no such run.'));
   }
   const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
-  faults.push(...timeFaults(body, startedAt, now), ...tokenFaults(body), ...metadataFaults(body));
+  fieldErrors.push(...timeFaults(body, startedAt, now), ...tokenFaults(body), ...metadataFaults(body));
   const running = body.status === 'running';
   if (running && context.record) {
-    faults.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
+    fieldErrors.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
   }
   if (body.decision_id !== undefined && context.record) {
     // Booked past the hold it would count beside it, and once more when the decision is settled.
-    faults.push(
+    fieldErrors.push(
       fault('decision_id', 'invalid_value', 'History settles no decision: post this without `enforcement`.'),
     );
   }
   const cost = running ? estimateOf(body, price) : costIn(body, body.model, price);
   if (typeof cost !== 'bigint') {
-    faults.push(cost);
+    fieldErrors.push(cost);
   }
-  if (faults.length > 0 || typeof cost !== 'bigint') {
-    return faults;
+  if (fieldErrors.length > 0 || typeof cost !== 'bigint') {
+    return fieldErrors;
   }
 
   const runId = ids.next('run');
@@ -128,13 +128,17 @@ export function draftCompletion(
     cache_write_tokens: body.cache_write_tokens ?? Number(run.cache_write_tokens),
     output_tokens: body.output_tokens ?? Number(run.output_tokens),
   };
-  const faults = [...timeFaults(said, run.started_at, now), ...tokenFaults(said), ...metadataFaults(said)];
+  const fieldErrors = [
+    ...timeFaults(said, run.started_at, now),
+    ...tokenFaults(said),
+    ...metadataFaults(said),
+  ];
   const cost = costIn(said, run.model, price);
   if (typeof cost !== 'bigint') {
-    faults.push(cost);
+    fieldErrors.push(cost);
   }
-  if (faults.length > 0 || typeof cost !== 'bigint') {
-    return faults;
+  if (fieldErrors.length > 0 || typeof cost !== 'bigint') {
+    return fieldErrors;
   }
   const status = body.status ?? 'succeeded';
   const counts = countsOf(said);
@@ -165,7 +169,7 @@ export function draftCompletion(
 export function draftAdjustment(
   run: RunRow,
   { id, delta, reason }: { readonly id: string; readonly delta: bigint; readonly reason: string },
-): Booking<RunDraft> {
+): Posting<RunDraft> {
   return {
     kind: 'adjust',
     runId: run.id,
@@ -198,28 +202,28 @@ function fault(field: string, code: FieldError['code'], message: string): FieldE
 }
 
 function timeFaults(body: { finished_at?: string }, startedAt: Date, now: Date): FieldError[] {
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   if (startedAt.getTime() > now.getTime() + futureToleranceMs) {
-    faults.push(fault('started_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+    fieldErrors.push(fault('started_at', 'out_of_range', 'This lies more than five minutes ahead.'));
   }
   if (body.finished_at !== undefined) {
     const finishedAt = new Date(body.finished_at);
     if (finishedAt.getTime() > now.getTime() + futureToleranceMs) {
-      faults.push(fault('finished_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+      fieldErrors.push(fault('finished_at', 'out_of_range', 'This lies more than five minutes ahead.'));
     } else if (finishedAt < startedAt) {
-      faults.push(fault('finished_at', 'out_of_range', 'A run cannot finish before it starts.'));
+      fieldErrors.push(fault('finished_at', 'out_of_range', 'A run cannot finish before it starts.'));
     }
   }
-  return faults;
+  return fieldErrors;
 }
 
 const partsOfInput = ['cached_input_tokens', 'cache_write_tokens', 'audio_input_tokens'] as const;
 
 function tokenFaults(body: Measured): FieldError[] {
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   const parts = partsOfInput.reduce((sum, name) => sum + (body[name] ?? 0), 0);
   if (parts > (body.input_tokens ?? 0)) {
-    faults.push(
+    fieldErrors.push(
       fault(
         largestOf(body),
         'out_of_range',
@@ -228,9 +232,9 @@ function tokenFaults(body: Measured): FieldError[] {
     );
   }
   if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
-    faults.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
+    fieldErrors.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
   }
-  return faults;
+  return fieldErrors;
 }
 
 /** The likeliest to be wrong. */
@@ -253,7 +257,7 @@ function costIn(body: Measured, model: string, price: PriceInForce | undefined):
   }
   return price === undefined
     ? unpriced
-    : bookable(costOf(price.rates, countsOf(body)), model, 'output_tokens');
+    : postableAmount(costOf(price.rates, countsOf(body)), model, 'output_tokens');
 }
 
 /** The most that a run which goes on is expected to cost. */
@@ -272,7 +276,7 @@ function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | 
   }
   return price === undefined
     ? unpriced
-    : bookable(
+    : postableAmount(
         worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput), countOf(body.images)),
         body.model,
         body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
@@ -300,7 +304,7 @@ function usageOf(
   counts: TokenCounts,
   status: string,
   tags: RunRow['tags'],
-): Booking['usage'] {
+): Posting['usage'] {
   return {
     status,
     inputTokens: counts.inputTokens,

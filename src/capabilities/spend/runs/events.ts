@@ -1,10 +1,10 @@
 /** Tells of runs that have ended, in the transaction that books them, where somebody listens. */
 
-import type { Booked } from '../../../ledger/posting.ts';
+import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
-import { bookedRow, type RunDraft } from './queries.ts';
+import { postedRow, type RunDraft } from './queries.ts';
 import { viewRun } from './view.ts';
 
 export interface RunEventDependencies {
@@ -16,18 +16,18 @@ export interface RunEventDependencies {
 export async function enqueueFinished(
   tx: Queryable,
   { ids, wanted }: RunEventDependencies,
-  booked: readonly Booked<RunDraft>[],
+  posted: readonly Posted<RunDraft>[],
 ): Promise<void> {
   const events: OutgoingEvent[] = [];
-  for (const one of booked) {
+  for (const one of posted) {
     if (isFinished(one) && wanted(one.orgId)) {
       // What was said in it is for those who may read runs, not for whoever receives events.
-      const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(bookedRow(one));
+      const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
       events.push({
         id: ids.next('evt'),
         tenantId: one.orgId,
         type: 'run.finished',
-        createdAt: new Date(one.bookedAtMs),
+        createdAt: new Date(one.postedAtMs),
         data,
       });
     }
@@ -38,6 +38,6 @@ export async function enqueueFinished(
 }
 
 /** History that is recorded past the gates ended long ago. */
-function isFinished({ booking: { kind } }: Booked): boolean {
+function isFinished({ posting: { kind } }: Posted): boolean {
   return kind === 'charge' || kind === 'complete';
 }

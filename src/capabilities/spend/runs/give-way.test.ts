@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGiveWay } from './give-way.ts';
+import { createBulkThrottle } from './give-way.ts';
 
 /** Time that passes only where someone waits or works, and decisions that come in meanwhile. */
 function world(decisionsPerMs: number) {
@@ -8,7 +8,7 @@ function world(decisionsPerMs: number) {
     nowMs += ms;
   };
   const waits: number[] = [];
-  const way = createGiveWay(
+  const way = createBulkThrottle(
     () => nowMs * decisionsPerMs,
     () => nowMs,
     async (ms) => {

@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createDecisionPace } from '../../../ledger/decision-rate.ts';
+import { createDecisionRate } from '../../../ledger/decision-rate.ts';
 
 /** Fewer than these do not notice. */
 const busyDecisionsPerMs = 0.5;
@@ -13,18 +13,18 @@ const timesLeft = 4;
 /** However long the last one took, the next one starts after this. */
 const waitMaxMs = 2_000;
 
-export interface GiveWay {
+export interface BulkThrottle {
   /** Does it when it is its turn. */
   turn<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /** `decisions` counts those made so far. */
-export function createGiveWay(
+export function createBulkThrottle(
   decisions: () => number,
   now: () => number = () => performance.now(),
   wait: (ms: number) => Promise<unknown> = pause,
-): GiveWay {
-  const pace = createDecisionPace(decisions, now);
+): BulkThrottle {
+  const pace = createDecisionRate(decisions, now);
   const isBusy = () => pace.look() > busyDecisionsPerMs;
   /** What a bulk request took lately. */
   let tookMs = 0;

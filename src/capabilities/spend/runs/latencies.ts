@@ -1,6 +1,6 @@
 /**
  * How long the runs of an org took, by model: percentiles of its latest successful runs that said so. Read when somebody asks
- * and remembered for half a minute, so that booking a run costs nothing more for it.
+ * and remembered for half a minute, so that posting a run costs nothing more for it.
  */
 
 import type { Queryable } from '../../../platform/db/database.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import { refuse } from '../../../contract/refusal.ts';
-import type { Take } from '../../../kernel/credits.ts';
-import type { Booked } from '../../../ledger/posting.ts';
+import { apiError } from '../../../contract/refusal.ts';
+import type { Debit } from '../../../kernel/credits.ts';
+import type { Posted } from '../../../ledger/posting.ts';
 import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
 import { insertEach, type Queryable, senderOf, type Transaction } from '../../../platform/db/database.ts';
@@ -42,13 +42,13 @@ export interface RunRow {
   readonly content: string | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly decision_id: string | null;
-  readonly marks: readonly Booked['marks'][number][];
+  readonly marks: readonly Posted['marks'][number][];
   /** The names of the detectors that flagged its content; null: none did. */
   readonly flagged_by: readonly string[] | null;
   readonly created_at: Date;
 }
 
-/** What the booking of a run does not say, or says otherwise. A bulk request makes thousands of these at once. */
+/** What the posting of a run does not say, or says otherwise. A bulk request makes thousands of these at once. */
 export type RunDraft = Pick<
   RunRow,
   | 'external_id'
@@ -104,15 +104,15 @@ const columns = {
 
 const columnNames = Object.keys(columns).join(', ');
 
-/** The run as it is once it is booked; of a correction, which books the difference alone, it tells nothing. */
-export function bookedRow(booked: Booked<RunDraft>): RunRow {
-  const { booking, scope, charged } = booked;
-  const { run, usage } = booking;
-  // Written out: spreading an object of this size costs more than all the rest of a booking.
+/** The run as it is once it is posted; of a correction, which books the difference alone, it tells nothing. */
+export function postedRow(posted: Posted<RunDraft>): RunRow {
+  const { posting, scope, charged } = posted;
+  const { run, usage } = posting;
+  // Written out: spreading an object of this size costs more than all the rest of a posting.
   return {
-    org_id: booked.orgId,
-    charged_at: new Date(booked.chargedAtMs),
-    id: booking.runId,
+    org_id: posted.orgId,
+    charged_at: new Date(posted.chargedAtMs),
+    id: posting.runId,
     external_id: run.external_id,
     status: run.status,
     key_id: run.key_id,
@@ -127,42 +127,42 @@ export function bookedRow(booked: Booked<RunDraft>): RunRow {
     tags: usage.tags,
     chain_id: scope.chain_id,
     parent_run_id: run.parent_run_id,
-    depth: booking.depth,
+    depth: posting.depth,
     input_tokens: usage.inputTokens,
     cached_input_tokens: usage.cachedInputTokens,
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
-    cost_nanos: run.status === 'running' ? null : booking.amounts.usd,
+    cost_nanos: run.status === 'running' ? null : posting.amounts.usd,
     adjusted_nanos: 0n,
     uncovered_nanos: charged?.uncovered ?? 0n,
     value_nanos: usage.valueNanos,
     latency_ms: usage.latencyMs,
-    price_version: booking.priceVersion,
+    price_version: posting.priceVersion,
     started_at: run.started_at,
     finished_at: run.finished_at,
     content: run.content,
     metadata: run.metadata,
-    decision_id: booking.decisionId,
-    marks: booked.marks,
+    decision_id: posting.decisionId,
+    marks: posted.marks,
     flagged_by: run.flagged_by,
-    created_at: new Date(booked.bookedAtMs),
+    created_at: new Date(posted.postedAtMs),
   };
 }
 
-export async function writeRuns(tx: Transaction, booked: readonly Booked<RunDraft>[]): Promise<void> {
-  const fresh = booked.filter(({ booking: { kind } }) => kind !== 'complete' && kind !== 'adjust');
-  await insertEach(senderOf(tx, fresh), 'runs', columns, fresh, bookedRow);
-  for (const one of booked) {
-    if (one.booking.kind === 'complete') {
+export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraft>[]): Promise<void> {
+  const fresh = posted.filter(({ posting: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+  await insertEach(senderOf(tx, fresh), 'runs', columns, fresh, postedRow);
+  for (const one of posted) {
+    if (one.posting.kind === 'complete') {
       await completeRun(tx, one);
-    } else if (one.booking.kind === 'adjust') {
+    } else if (one.posting.kind === 'adjust') {
       await adjustRun(tx, one);
     }
   }
 }
 
-async function completeRun(tx: Transaction, booked: Booked<RunDraft>): Promise<void> {
-  const row = bookedRow(booked);
+async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<void> {
+  const row = postedRow(posted);
   const completed = await tx.query(
     `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
@@ -188,19 +188,19 @@ async function completeRun(tx: Transaction, booked: Booked<RunDraft>): Promise<v
     ],
   );
   if (completed.length === 0) {
-    throw refuse('conflict', 'The run has ended already.');
+    throw apiError('conflict', 'The run has ended already.');
   }
 }
 
-async function adjustRun(tx: Transaction, { orgId, booking, charged }: Booked<RunDraft>): Promise<void> {
+async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<RunDraft>): Promise<void> {
   const adjusted = await tx.query(
     `UPDATE runs SET adjusted_nanos = adjusted_nanos + $3, uncovered_nanos = uncovered_nanos + $4
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0 RETURNING 1 AS one`,
-    [orgId, booking.runId, booking.amounts.usd, charged?.uncovered ?? 0n],
+    [orgId, posting.runId, posting.amounts.usd, charged?.uncovered ?? 0n],
   );
   if (adjusted.length === 0) {
-    throw refuse('conflict', 'Corrections must not take a run below zero.');
+    throw apiError('conflict', 'Corrections must not take a run below zero.');
   }
 }
 
@@ -226,9 +226,9 @@ export async function readPaid(tx: Queryable, orgId: string, runId: string): Pro
       burned.set(key, (burned.get(key) ?? 0n) + BigInt(nanos));
     }
   }
-  const takes: Take[] = [...burned].map(([key, amount]) => ({ key, amount }));
+  const debits: Debit[] = [...burned].map(([key, amount]) => ({ key, amount }));
   return {
-    burned: takes.filter(({ amount }) => amount > 0n),
+    burned: debits.filter(({ amount }) => amount > 0n),
     uncovered: rows.reduce((sum, row) => sum + row.uncovered_nanos, 0n),
     prepaid: rows.reduce((sum, row) => sum + row.prepaid_nanos, 0n),
     recorded: rows.some(({ kind }) => kind === 'record'),

@@ -1,8 +1,8 @@
-import { gateCodes } from '../../../contract/errors.ts';
+import { admissionErrorCodes } from '../../../contract/errors.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import { bodyLimits, booking, type Route, read } from '../../../platform/http/routes/route.ts';
+import { bodyLimits, posting, type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
-import { createGiveWay } from './give-way.ts';
+import { createBulkThrottle } from './give-way.ts';
 import { listRuns } from './queries.ts';
 import { adjustRun, completeRun, createRun, createRuns, type RunDependencies, readRun } from './runs.ts';
 import {
@@ -27,9 +27,9 @@ export interface RunRouteDependencies extends RunDependencies {
 }
 
 export function runRoutes(deps: RunRouteDependencies): Route[] {
-  const giveWay = createGiveWay(() => decisionCounts.totalOf('edge'));
+  const giveWay = createBulkThrottle(() => decisionCounts.totalOf('edge'));
   return [
-    booking({
+    posting({
       id: 'runs.create',
       method: 'POST',
       path: '/v1/runs',
@@ -42,10 +42,10 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       bodyLimitBytes: bodyLimits.content,
       success: 201,
       response: RunView,
-      errors: ['conflict', 'gone', ...gateCodes],
+      errors: ['conflict', 'gone', ...admissionErrorCodes],
       handler: ({ body, caller, now }, seal) => createRun(deps, { caller, now, seal }, body),
     }),
-    booking({
+    posting({
       id: 'runs.create_bulk',
       method: 'POST',
       path: '/v1/runs/bulk',
@@ -53,7 +53,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       description:
         'As JSON, or one run a line as `application/x-ndjson`, of which the first 100 lines that are not valid JSON are ' +
         'listed. Every run is validated first; then the batch is one ' +
-        'admission. A refusal says which run it was in `details.run_index`. With `enforcement=record` history is booked ' +
+        'admission. A refusal says which run it was in `details.run_index`. With `enforcement=record` history is posted ' +
         'past the gates, at `started_at`; it burns neither credits nor a prepaid balance.',
       access: {
         ...writer,
@@ -65,7 +65,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       lines: 'runs',
       success: 201,
       response: BulkResult,
-      errors: ['conflict', ...gateCodes],
+      errors: ['conflict', ...admissionErrorCodes],
       handler: ({ body, query, caller, now }, seal) =>
         giveWay.turn(() =>
           createRuns(deps, { caller, now, seal }, body.runs, query.enforcement === 'record'),
@@ -91,7 +91,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       response: RunView,
       handler: ({ params, caller }) => readRun(deps, caller.tenantId, params.run_id),
     }),
-    booking({
+    posting({
       id: 'runs.complete',
       method: 'POST',
       path: '/v1/runs/{run_id}/complete',
@@ -107,13 +107,13 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       handler: ({ params, body, caller, now }, seal) =>
         completeRun(deps, { caller, now, seal }, params.run_id, body),
     }),
-    booking({
+    posting({
       id: 'runs.adjust',
       method: 'POST',
       path: '/v1/runs/{run_id}/adjustments',
       summary: 'Correct what a run cost',
       description:
-        'By a new entry in the ledger; the run keeps what was booked. `amount_usd` is the difference, below zero where ' +
+        'By a new entry in the ledger; the run keeps what was posted. `amount_usd` is the difference, below zero where ' +
         'the run cost less. It counts in the windows that the run counted in.',
       access: corrector,
       body: AdjustRun,

@@ -95,7 +95,7 @@ describe('a finished run', () => {
     ['a status that is none', { ...priced, status: 'done' }, ['status invalid_value']],
     ['an unknown field', { ...priced, colour: 'red' }, ['colour unknown_field']],
     ['a running run without an estimate', { model: 'm', status: 'running' }, ['estimated_cost_usd required']],
-  ])('is refused with %s, and nothing is booked', async (_, body, faults) => {
+  ])('is refused with %s, and nothing is posted', async (_, body, faults) => {
     const own = await world.createOrg();
     const answer = await send('POST', '/v1/runs', body, own);
     expect(answer.status).toBe(422);
@@ -244,7 +244,7 @@ describe('a run that names a decision', () => {
     expect([again.status, again.json.error.code]).toEqual([409, 'conflict']);
   });
 
-  test('and goes on beside another under the same one is booked too: what is spent is spent', async () => {
+  test('and goes on beside another under the same one is posted too: what is spent is spent', async () => {
     const by = await world.createOrg();
     const { json: decision } = await send(
       'POST',
@@ -312,7 +312,7 @@ describe('a run that goes on', () => {
     expect(twice.json.error.code).toBe('conflict');
   });
 
-  test('is completed late where its hold has expired, and booked whole', async () => {
+  test('is completed late where its hold has expired, and posted whole', async () => {
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'm',
       status: 'running',
@@ -320,7 +320,7 @@ describe('a run that goes on', () => {
       expires_in_seconds: 1,
     });
     world.clock.advanceSeconds(5);
-    await world.parts.ledger.expireDue();
+    await world.services.ledger.expireDue();
     const { json } = await send('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '4' });
     expect(json).toMatchObject({ cost_usd: '4', marks: ['late'] });
   });

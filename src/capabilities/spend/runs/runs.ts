@@ -1,37 +1,37 @@
 /** The life of a run: admitted and charged, or held while it goes on and settled at its end; corrected by a new entry. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuse, refuseField, refuseFields } from '../../../contract/refusal.ts';
+import { apiError, invalidField, invalidFields } from '../../../contract/refusal.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
-import { ofRun, refuseBooking } from '../../../ledger/denials.ts';
+import { ofRun, postingError } from '../../../ledger/denials.ts';
 import { type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import { rateRefusal, takeGateRates } from '../../../ledger/limits/admission-rates.ts';
-import type { Exhaustions } from '../../../ledger/limits/limit-events.ts';
+import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
+import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import type { Booking, GroupResult, Outcome } from '../../../ledger/posting.ts';
+import type { GroupResult, Outcome, Posting } from '../../../ledger/posting.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
-import type { Seal } from '../../../platform/http/routes/route.ts';
+import type { StoreResponse } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { RateLimiter, RateTake } from '../../../platform/rates/rate-limiter.ts';
 import type { PolicyGate } from '../../governance/policies/index.ts';
 import type { Safety } from '../../governance/safety/index.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
-import { type Contents, isAnythingSaid, type KeptContents, keepContents, passSafety } from './content.ts';
+import { type Contents, checkSafety, hasContent, type KeptContents, keepContents } from './content.ts';
 import {
   type DraftContext,
   draftAdjustment,
   draftCompletion,
   draftRun,
-  isDecided,
-  isFaulty,
+  isInvalid,
+  needsAdmission,
   needsPrice,
 } from './drafts.ts';
-import { type Governed, passPolicies } from './policy-gate.ts';
-import { bookedRow, findParents, findRun, type ParentRow, type RunDraft, type RunRow } from './queries.ts';
+import { checkPolicies, type PolicyCheckResult } from './policy-gate.ts';
+import { findParents, findRun, type ParentRow, postedRow, type RunDraft, type RunRow } from './queries.ts';
 import type { RunDigest } from './run-digest.ts';
 import type { AdjustmentView, BulkResult, CompleteRun, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
@@ -44,23 +44,23 @@ export interface RunDependencies {
   readonly prices: Prices;
   readonly rates: RateLimiter;
   readonly safety: Safety;
-  readonly exhaustions: Exhaustions;
+  readonly limitEvents: LimitEvents;
   readonly policies: PolicyGate;
   readonly contents: KeptContents;
   readonly contentDigest: RunDigest;
   /** A decision that was given without the books is put into them before it is settled. */
-  landDecision?(decisionId: string): Promise<void>;
+  importDecision?(decisionId: string): Promise<void>;
 }
 
 export interface RunCall {
   readonly caller: Caller;
   readonly now: Date;
-  readonly seal: Seal | undefined;
+  readonly seal: StoreResponse | undefined;
 }
 
 export async function createRun(deps: RunDependencies, call: RunCall, body: CreateRun): Promise<RunView> {
-  const [booking] = await draftAll(deps, call, [body], { record: false, bulk: false });
-  const outcomes = await bookAll(deps, call, booking === undefined ? [] : [booking], {
+  const [posting] = await draftAll(deps, call, [body], { record: false, bulk: false });
+  const outcomes = await postAll(deps, call, posting === undefined ? [] : [posting], {
     bulk: false,
     amount: 'cost_usd',
     contents: [body.content],
@@ -75,8 +75,8 @@ export async function createRuns(
   bodies: readonly CreateRun[],
   record: boolean,
 ): Promise<BulkResult> {
-  const bookings = await draftAll(deps, call, bodies, { record, bulk: true });
-  return bookAll(deps, call, bookings, {
+  const postings = await draftAll(deps, call, bodies, { record, bulk: true });
+  return postAll(deps, call, postings, {
     bulk: true,
     amount: 'cost_usd',
     contents: bodies.map(({ content }) => content),
@@ -86,11 +86,11 @@ export async function createRuns(
 
 function bulkResult(outcomes: readonly Outcome<RunDraft>[]): BulkResult {
   const runs = outcomes.map((outcome) => ({
-    id: outcome.kind === 'known' ? outcome.runId : outcome.booking.runId,
-    external_id: outcome.booking.externalId,
+    id: outcome.kind === 'known' ? outcome.runId : outcome.posting.runId,
+    external_id: outcome.posting.externalId,
   }));
   return {
-    accepted: outcomes.filter(({ kind }) => kind === 'booked').length,
+    accepted: outcomes.filter(({ kind }) => kind === 'posted').length,
     runs,
     known: outcomes.flatMap(({ kind }, index) => {
       const run = runs[index];
@@ -104,21 +104,21 @@ async function viewOutcome(
   orgId: string,
   outcome: Outcome<RunDraft> | undefined,
 ): Promise<RunView> {
-  if (outcome?.kind === 'booked') {
-    return viewRun(bookedRow(outcome), outcome.hold);
+  if (outcome?.kind === 'posted') {
+    return viewRun(postedRow(outcome), outcome.hold);
   }
   const run = outcome && (await findRun(db, orgId, outcome.runId));
   if (run === undefined) {
-    throw refuse('gone', 'The run with this `external_id` was deleted.');
+    throw apiError('gone', 'The run with this `external_id` was deleted.');
   }
   return viewRun(run);
 }
 
 /** Books a group and answers; the answer of an idempotent request is sealed in the same transaction. */
-async function bookAll<View>(
+async function postAll<View>(
   deps: RunDependencies,
   { caller, seal, now }: RunCall,
-  drafted: readonly Booking<RunDraft>[],
+  drafted: readonly Posting<RunDraft>[],
   how: {
     readonly bulk: boolean;
     /** The field that says what it costs. */
@@ -131,24 +131,24 @@ async function bookAll<View>(
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
   const taken = limits.hasRates ? await takeRates(deps, limits, drafted, { now, bulk: how.bulk }) : [];
-  const decisions = drafted.filter(isDecided).length;
+  const decisions = drafted.filter(needsAdmission).length;
   let result: GroupResult<RunDraft>;
   let sealed: View | undefined;
-  let governed: Governed | undefined;
+  let governed: PolicyCheckResult | undefined;
   try {
     // Most orgs have no policies, and then there is nothing to wait for.
-    const isGoverned = decisions > 0 && deps.policies.isGoverned(orgId);
-    if (isGoverned instanceof Promise ? await isGoverned : isGoverned) {
-      governed = await passPolicies(deps, { caller, now }, drafted, how.bulk);
+    const hasPolicies = decisions > 0 && deps.policies.isGoverned(orgId);
+    if (hasPolicies instanceof Promise ? await hasPolicies : hasPolicies) {
+      governed = await checkPolicies(deps, { caller, now }, drafted, how.bulk);
     }
-    const passed = governed?.bookings ?? drafted;
-    result = await deps.ledger.book({
+    const passed = governed?.postings ?? drafted;
+    result = await deps.ledger.post({
       orgId,
-      bookings: isAnythingSaid(how.contents)
+      postings: hasContent(how.contents)
         ? await keepContents(
             deps.contents,
             orgId,
-            await passSafety(deps.safety, orgId, passed, { ...how, contents: how.contents }),
+            await checkSafety(deps.safety, orgId, passed, { ...how, contents: how.contents }),
             how.contents,
           )
         : passed,
@@ -162,7 +162,7 @@ async function bookAll<View>(
   } catch (error) {
     deps.rates.giveBack(taken, now.getTime());
     throw isBeyondTheBooks(error)
-      ? refuseField(
+      ? invalidField(
           how.bulk ? 'runs' : how.amount,
           'out_of_range',
           'The sum would be more than the books can hold.',
@@ -178,10 +178,10 @@ async function bookAll<View>(
       decisionCounts.count('run', 'deny', result.denial.code);
       const scope = drafted[result.index]?.scope;
       if (scope !== undefined) {
-        deps.exhaustions.refused(orgId, scope, result.denial);
+        deps.limitEvents.limitDenied(orgId, scope, result.denial);
       }
     }
-    throw refuseBooking(result, how.bulk);
+    throw postingError(result, how.bulk);
   }
   if (decisions > 0) {
     decisionCounts.count('run', 'allow', '', decisions);
@@ -196,32 +196,32 @@ function isBeyondTheBooks(error: unknown): boolean {
 
 /** Rates of models, customers, tokens and money. What settles a decision was counted when that was made. */
 async function takeRates(
-  { rates, exhaustions }: RunDependencies,
+  { rates, limitEvents }: RunDependencies,
   limits: OrgLimits,
-  bookings: readonly Booking[],
+  postings: readonly Posting[],
   { now, bulk }: { readonly now: Date; readonly bulk: boolean },
 ): Promise<readonly RateTake[]> {
-  const decided = [...bookings.entries()].filter(([, booking]) => isDecided(booking));
-  const charges = decided.map(([, booking]) => booking);
-  const gate = takeGateRates(rates, limits, charges, now.getTime());
-  const refused = gate && rateRefusal(gate, await gate.verdict, 'run');
+  const decided = [...postings.entries()].filter(([, posting]) => needsAdmission(posting));
+  const charges = decided.map(([, posting]) => posting);
+  const gate = takeAdmissionRates(rates, limits, charges, now.getTime());
+  const refused = gate && rateDenial(gate, await gate.verdict, 'run');
   if (refused !== undefined) {
-    const { refusal, index } = refused;
-    const [runIndex, { scope }] = decided[index] as [number, Booking];
-    decisionCounts.count('run', 'deny', refusal.code);
-    refused.tell(exhaustions, limits.orgId, scope);
-    throw bulk ? ofRun(refusal, runIndex) : refusal;
+    const { error, index } = refused;
+    const [runIndex, { scope }] = decided[index] as [number, Posting];
+    decisionCounts.count('run', 'deny', error.code);
+    refused.enqueueEvent(limitEvents, limits.orgId, scope);
+    throw bulk ? ofRun(error, runIndex) : error;
   }
-  return gate?.takes ?? [];
+  return gate?.debits ?? [];
 }
 
-/** Checks every run before any is booked; every fault of every run is told. */
+/** Checks every run before any is posted; every fault of every run is told. */
 async function draftAll(
   deps: RunDependencies,
   { caller, now }: RunCall,
   bodies: readonly CreateRun[],
   how: { readonly record: boolean; readonly bulk: boolean },
-): Promise<Booking<RunDraft>[]> {
+): Promise<Posting<RunDraft>[]> {
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
   const parents = bodies.some(isChild) ? await readParents(deps.db, orgId, bodies) : noParents;
@@ -234,26 +234,28 @@ async function draftAll(
     parentOf: (runId) => parents.get(runId),
     contentDigest: (body) => deps.contentDigest(orgId, body),
   };
-  const bookings: Booking<RunDraft>[] = [];
-  const faults: FieldError[] = [];
+  const postings: Posting<RunDraft>[] = [];
+  const fieldErrors: FieldError[] = [];
   for (const [index, body] of bodies.entries()) {
     if (body.decision_id !== undefined) {
-      await deps.landDecision?.(body.decision_id);
+      await deps.importDecision?.(body.decision_id);
     }
     const found = needsPrice(body) ? priceFor(deps, orgId, body, now) : undefined;
     const price = found instanceof Promise ? await found : found;
     const drafted = draftRun(body, context, price);
-    if (!isFaulty(drafted)) {
-      bookings.push(drafted);
+    if (!isInvalid(drafted)) {
+      postings.push(drafted);
     } else {
       const prefix = how.bulk ? `runs[${index}].` : '';
-      faults.push(...drafted.map((fault) => ({ ...fault, field: `${prefix}${fault.field}` })));
+      fieldErrors.push(
+        ...drafted.map((fieldError) => ({ ...fieldError, field: `${prefix}${fieldError.field}` })),
+      );
     }
   }
-  if (faults.length > 0) {
-    throw refuseFields(faults);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
-  return bookings;
+  return postings;
 }
 
 const noParents: ReadonlyMap<string, ParentRow> = new Map();
@@ -311,17 +313,17 @@ export async function completeRun(
   const orgId = call.caller.tenantId;
   const run = await requireRun(deps.db, orgId, runId);
   if (run.status !== 'running') {
-    throw refuse(
+    throw apiError(
       'conflict',
       `The run has ended already: it ${run.status === 'failed' ? '' : 'was '}${run.status}.`,
     );
   }
   const price = body.cost_usd === undefined ? await priceFor(deps, orgId, run, run.charged_at) : undefined;
   const drafted = draftCompletion(run, body, { ids: deps.ids, now: call.now, price });
-  if (isFaulty(drafted)) {
-    throw refuseFields(drafted);
+  if (isInvalid(drafted)) {
+    throw invalidFields(drafted);
   }
-  return bookAll(deps, call, [drafted], {
+  return postAll(deps, call, [drafted], {
     bulk: false,
     amount: 'cost_usd',
     answer: (db) => requireRun(db, orgId, runId).then((completed) => viewRun(completed)),
@@ -337,18 +339,18 @@ export async function adjustRun(
   const orgId = call.caller.tenantId;
   const run = await requireRun(deps.db, orgId, runId);
   if (run.cost_nanos === null) {
-    throw refuse('conflict', 'The run is still running: complete it with its real cost.');
+    throw apiError('conflict', 'The run is still running: complete it with its real cost.');
   }
   const delta = parseSignedUsd(amount_usd) ?? 0n;
   if (run.cost_nanos + run.adjusted_nanos + delta < 0n) {
-    throw refuseField('amount_usd', 'out_of_range', 'Corrections must not take a run below zero.');
+    throw invalidField('amount_usd', 'out_of_range', 'Corrections must not take a run below zero.');
   }
   const id = deps.ids.next('adj');
-  return bookAll(deps, call, [draftAdjustment(run, { id, delta, reason })], {
+  return postAll(deps, call, [draftAdjustment(run, { id, delta, reason })], {
     bulk: false,
     amount: 'amount_usd',
     async answer(db, [outcome]) {
-      const uncovered = outcome?.kind === 'booked' ? (outcome.charged?.uncovered ?? 0n) : 0n;
+      const uncovered = outcome?.kind === 'posted' ? (outcome.charged?.uncovered ?? 0n) : 0n;
       return {
         id,
         run_id: runId,
@@ -375,7 +377,7 @@ export async function readRun(deps: RunDependencies, orgId: string, runId: strin
 async function requireRun(db: Queryable, orgId: string, runId: string): Promise<RunRow> {
   const run = await findRun(db, orgId, runId);
   if (run === undefined) {
-    throw refuse('not_found');
+    throw apiError('not_found');
   }
   return run;
 }

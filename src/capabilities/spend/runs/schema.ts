@@ -108,7 +108,7 @@ export const RunView = closed({
   cached_input_tokens: Type.Integer(),
   cache_write_tokens: Type.Integer(),
   output_tokens: Type.Integer(),
-  cost_usd: nullable(Type.String({ description: 'As booked; null while the run goes on.' })),
+  cost_usd: nullable(Type.String({ description: 'As posted; null while the run goes on.' })),
   adjustment_usd: Type.String({ description: 'The sum of later corrections.' }),
   uncovered_usd: Type.String({ description: "What the customer's credits could not cover." }),
   value_usd: nullable(Type.String()),

@@ -1,5 +1,5 @@
 /** The daily spend cap: an org has one or none. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
   endOnlyLimit,
@@ -34,7 +34,7 @@ export async function requireSpendCap(db: Queryable, orgId: string): Promise<Lim
 
 function found(row: LimitRow | undefined): LimitRow {
   if (row === undefined) {
-    throw refuse('not_found', 'The organization has no spend cap.');
+    throw apiError('not_found', 'The organization has no spend cap.');
   }
   return row;
 }

@@ -7,7 +7,7 @@ interface Place {
   start(): void;
 }
 
-export class Turns {
+export class FairMutex {
   /** A set keeps its order, and whoever gives up leaves it at once. */
   readonly #queue = new Set<Place>();
   readonly #shared: string;

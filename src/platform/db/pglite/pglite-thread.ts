@@ -16,13 +16,13 @@ interface Result {
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
-type Answer = { readonly id: number } & (
+type WorkerResponse = { readonly id: number } & (
   | { readonly result: Result; readonly error?: undefined }
   | { readonly result?: undefined; readonly error: { message: string; code?: string; constraint?: string } }
 );
 
-interface Told {
-  readonly answers: readonly Answer[];
+interface WorkerMessage {
+  readonly answers: readonly WorkerResponse[];
   /** What large messages came in, to be used again. */
   readonly buffers: readonly ArrayBuffer[];
 }
@@ -40,9 +40,13 @@ export type Statement = { readonly id: number } & (
   | { readonly kind: 'copy'; readonly messages: Uint8Array<ArrayBuffer> }
 );
 
-type Unasked = Statement extends infer One ? (One extends Statement ? Omit<One, 'id'> : never) : never;
+type UnsolicitedMessage = Statement extends infer One
+  ? One extends Statement
+    ? Omit<One, 'id'>
+    : never
+  : never;
 
-interface Asked {
+interface PendingCall {
   resolve(rows: object[]): void;
   reject(error: Error): void;
 }
@@ -70,7 +74,7 @@ async function compileEngine(): Promise<object> {
 
 export class Thread {
   readonly #worker: Worker;
-  readonly #asked = new Map<number, Asked>();
+  readonly #asked = new Map<number, PendingCall>();
   #lastId = 0;
   /** Asked for before anything else is waited for: they go over together, since each message has to wake the other thread. */
   #leaving: Statement[] = [];
@@ -98,7 +102,7 @@ export class Thread {
 
   private constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on('message', ({ answers, buffers }: Told) => {
+    worker.on('message', ({ answers, buffers }: WorkerMessage) => {
       buffers.forEach(bringBack);
       for (const answer of answers) {
         this.#answered(answer);
@@ -133,7 +137,7 @@ export class Thread {
     await this.#ask({ kind: 'copy', messages }, patient);
   }
 
-  #ask(statement: Unasked, patient: boolean): Promise<object[]> {
+  #ask(statement: UnsolicitedMessage, patient: boolean): Promise<object[]> {
     this.#lastId += 1;
     const id = this.#lastId;
     const tooLong = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
@@ -166,7 +170,7 @@ export class Thread {
     clearTimeout(tooLong);
   }
 
-  #answered({ id, result, error }: Answer): void {
+  #answered({ id, result, error }: WorkerResponse): void {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     if (result !== undefined) {

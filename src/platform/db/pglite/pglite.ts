@@ -16,9 +16,9 @@ import {
   retryTransaction,
   type TransactionOptions,
 } from '../database.ts';
-import { NoticeBoard, runTransaction } from '../transaction.ts';
+import { LocalNotifications, runTransaction } from '../transaction.ts';
 import { copiedRows } from '../wire/frontend-messages.ts';
-import { Turns } from './fair-mutex.ts';
+import { FairMutex } from './fair-mutex.ts';
 import { Thread } from './pglite-thread.ts';
 
 export interface PgliteOptions {
@@ -31,8 +31,8 @@ export interface PgliteOptions {
 const restartAfterMs = 200;
 
 export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOptions): Promise<Database> {
-  const board = new NoticeBoard();
-  const turns = new Turns('the database', waitMsMax);
+  const board = new LocalNotifications();
+  const turns = new FairMutex('the database', waitMsMax);
   let thread: Thread | undefined;
   let closed = false;
 
@@ -104,7 +104,7 @@ export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOp
         ),
       ),
     listen: (channel, listener) => board.add(channel, listener),
-    noticesAreCurrent: () => true,
+    notificationsHealthy: () => true,
     stats: () => ({
       connections: thread === undefined ? 0 : 1,
       idle: thread === undefined || turns.busy ? 0 : 1,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { engine, makePlace, type Place } from '../../../../test/support/test-database.ts';
 import { createLog } from '../../log.ts';
-import { NoticeBoard } from '../transaction.ts';
-import { PostgresNotices } from './change-listener.ts';
+import { LocalNotifications } from '../transaction.ts';
+import { ChangeListener } from './change-listener.ts';
 
 describe.runIf(engine === 'postgres')('the connection that hears notifications', () => {
   let place: Place;
@@ -13,12 +13,12 @@ describe.runIf(engine === 'postgres')('the connection that hears notifications',
   });
   afterAll(() => place?.remove());
 
-  async function listening(): Promise<{ notices: PostgresNotices; setNowMs: (nowMs: number) => void }> {
+  async function listening(): Promise<{ notices: ChangeListener; setNowMs: (nowMs: number) => void }> {
     let now = 5_000;
-    const board = new NoticeBoard();
+    const board = new LocalNotifications();
     board.add('test_channel', () => undefined);
     const settings = { connectionString: place.databaseUrl };
-    const notices = new PostgresNotices(settings, board, createLog('silent'), () => now);
+    const notices = new ChangeListener(settings, board, createLog('silent'), () => now);
     await notices.start();
     const setNowMs = (nowMs: number) => {
       now = nowMs;

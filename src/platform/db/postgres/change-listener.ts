@@ -9,16 +9,16 @@
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import type { Log } from '../../log.ts';
-import type { NoticeBoard } from '../transaction.ts';
+import type { LocalNotifications } from '../transaction.ts';
 
-const askEveryMs = 200;
+const pingEveryMs = 200;
 const answerWithinMs = 400;
 const currentForMs = 800;
 const reconnectAfterMs = { first: 100, max: 2_000 };
 
-export class PostgresNotices {
+export class ChangeListener {
   readonly #settings: pg.ClientConfig;
-  readonly #board: NoticeBoard;
+  readonly #board: LocalNotifications;
   readonly #log: Log;
   readonly #nowMs: () => number;
   #client: pg.Client | undefined;
@@ -26,7 +26,12 @@ export class PostgresNotices {
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(settings: pg.ClientConfig, board: NoticeBoard, log: Log, nowMs = () => performance.now()) {
+  constructor(
+    settings: pg.ClientConfig,
+    board: LocalNotifications,
+    log: Log,
+    nowMs = () => performance.now(),
+  ) {
     this.#settings = { ...settings, query_timeout: answerWithinMs };
     this.#board = board;
     this.#log = log;
@@ -97,7 +102,7 @@ export class PostgresNotices {
     if (this.#board.channels.length === listening.size) {
       this.#confirmedAtMs = askedAtMs;
     }
-    this.#schedule(() => this.#ask(client, listening), askEveryMs);
+    this.#schedule(() => this.#ask(client, listening), pingEveryMs);
   }
 
   #lost(error: unknown, client = this.#client): void {

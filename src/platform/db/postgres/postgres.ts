@@ -9,9 +9,9 @@ import {
   stateMeansUnavailable,
   type TransactionOptions,
 } from '../database.ts';
-import { NoticeBoard, runTransaction } from '../transaction.ts';
+import { LocalNotifications, runTransaction } from '../transaction.ts';
 import { types } from '../wire/values.ts';
-import { PostgresNotices } from './change-listener.ts';
+import { ChangeListener } from './change-listener.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -48,8 +48,8 @@ export async function openPostgres({
   // An idle connection that dies is replaced on the next use; without a listener it would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
 
-  const board = new NoticeBoard();
-  const notices = new PostgresNotices(settings, board, log);
+  const board = new LocalNotifications();
+  const notices = new ChangeListener(settings, board, log);
 
   async function withConnection<Result>(
     use: (connection: Queryable) => Promise<Result>,
@@ -131,7 +131,7 @@ export async function openPostgres({
       board.add(channel, listener);
       notices.channelAdded();
     },
-    noticesAreCurrent: () => notices.areCurrent(),
+    notificationsHealthy: () => notices.areCurrent(),
     stats: () => ({ connections: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
       closing ??= notices.stop().then(() => pool.end());
@@ -147,7 +147,7 @@ export async function openPostgres({
 const names = new Map<string, string>();
 const namesMax = 400;
 
-function nameOf(sql: string): string | undefined {
+function statementName(sql: string): string | undefined {
   const known = names.get(sql);
   if (known !== undefined || names.size >= namesMax) {
     return known;
@@ -159,7 +159,7 @@ function nameOf(sql: string): string | undefined {
 
 /** Without parameters a text may hold several statements. */
 function queryConfig(sql: string, params: readonly unknown[] | undefined, patient: boolean): pg.QueryConfig {
-  const name = params === undefined ? undefined : nameOf(sql);
+  const name = params === undefined ? undefined : statementName(sql);
   return {
     text: sql,
     ...(name !== undefined && { name }),

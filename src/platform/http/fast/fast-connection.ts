@@ -9,12 +9,12 @@ import type { PlainHead } from './plain-head.ts';
 import { type PlainConnection, PlainRequest } from './plain-request.ts';
 
 /** What a shortcut is given to answer a request. One of the two has to be called, once. */
-export interface Exchange {
+export interface FastResponder {
   readonly socket: Socket;
   /** With 200, these lines of headers beside those that every response has, and this body. All of it is ASCII. */
-  allow(headerLines: string, body: string): void;
+  sendOk(headerLines: string, body: string): void;
   /** `outcome`: what its handler would ask for, where that was asked already. */
-  goCommonWay(outcome?: Promise<unknown>): void;
+  fallBackToPipeline(outcome?: Promise<unknown>): void;
 }
 
 export interface KnownHead {
@@ -31,7 +31,7 @@ const bodyWithinMs = 250;
 const nothing: Buffer = Buffer.alloc(0);
 
 /** What a connection needs of its lane. */
-export interface Surroundings {
+export interface FastConnectionHost {
   headOf(bytes: Buffer): KnownHead | undefined;
   take(known: KnownHead, body: Buffer): void;
   serve(request: PlainRequest): void;
@@ -47,9 +47,9 @@ export interface Surroundings {
   readonly firstByteWithinMs: number;
 }
 
-export class LaneConnection implements Exchange, PlainConnection {
+export class FastConnection implements FastResponder, PlainConnection {
   readonly socket: Socket;
-  readonly #lane: Surroundings;
+  readonly #lane: FastConnectionHost;
   /** What was read and belongs to no request that is under way. */
   #bytes = nothing;
   /** The request that is under way, or whose body is not whole yet. */
@@ -63,7 +63,7 @@ export class LaneConnection implements Exchange, PlainConnection {
   /** Since when it has been as it is. */
   #sinceMs = performance.now();
 
-  constructor(socket: Socket, lane: Surroundings) {
+  constructor(socket: Socket, lane: FastConnectionHost) {
     this.socket = socket;
     this.#lane = lane;
     socket.on('data', this.#onData);
@@ -140,7 +140,7 @@ export class LaneConnection implements Exchange, PlainConnection {
     this.#lane.take(current, this.#body);
   }
 
-  allow(headerLines: string, body: string): void {
+  sendOk(headerLines: string, body: string): void {
     this.socket.write(
       `HTTP/1.1 200 OK\r\n${headerLines}content-length: ${body.length}\r\n${this.#lane.commonLines()}\r\n${body}`,
       'latin1',
@@ -159,7 +159,7 @@ export class LaneConnection implements Exchange, PlainConnection {
     this.#answered();
   }
 
-  goCommonWay(outcome?: Promise<unknown>): void {
+  fallBackToPipeline(outcome?: Promise<unknown>): void {
     const { head } = this.#current as KnownHead;
     this.#lane.serve(new PlainRequest(this, head, this.#body, outcome));
   }
@@ -227,7 +227,7 @@ export class LaneConnection implements Exchange, PlainConnection {
   }
 
   /** Ends what has lasted too long. */
-  lookAt(nowMs: number): void {
+  enforceTimeouts(nowMs: number): void {
     const lastedMs = nowMs - this.#sinceMs;
     if (this.#isUnderWay || this.socket.writableLength > 0) {
       return;

@@ -18,7 +18,7 @@ import { createLog } from '../../log.ts';
 import { sendStream } from '../message/send.ts';
 import { drainable } from '../server/drain.ts';
 import { createHttpServer } from '../server/server.ts';
-import { type Lane, openLane } from './fast-path.ts';
+import { type FastPath, openFastPath } from './fast-path.ts';
 
 const { forAll } = seedsOf('fast-path');
 const streams = rounds(300, 1_500);
@@ -31,16 +31,16 @@ const servers: Server[] = [];
 interface Listening {
   readonly server: Server;
   readonly port: number;
-  readonly lane: Lane | undefined;
+  readonly fastPath: FastPath | undefined;
 }
 
 async function listen({ withLane }: { withLane: boolean }): Promise<Listening> {
   const server = createHttpServer(world.app.handler, createLog('silent'));
-  const lane = withLane ? openLane(server, world.app.lane) : undefined;
+  const fastPath = withLane ? openFastPath(server, world.app.fastPath) : undefined;
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { server, port: (server.address() as AddressInfo).port, lane };
+  return { server, port: (server.address() as AddressInfo).port, fastPath };
 }
 
 beforeAll(async () => {
@@ -428,7 +428,7 @@ describe('a connection', () => {
         body: Readable.from(Array.from({ length: count }, () => chunk)),
       });
     }, createLog('silent'));
-    openLane(server);
+    openFastPath(server);
     servers.push(server);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -451,7 +451,7 @@ describe('a connection', () => {
       response.writeHead(200);
       response.write('the beginning');
     }, createLog('silent'));
-    openLane(server);
+    openFastPath(server);
     servers.push(server);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -478,7 +478,7 @@ describe('a connection', () => {
 
   it('is closed by a drain: at once when idle, else behind its answer', async () => {
     const draining = await listen({ withLane: true });
-    const { drain } = drainable(draining.server, draining.lane as Lane);
+    const { drain } = drainable(draining.server, draining.fastPath as FastPath);
     const { client: idle } = await connected(draining);
     await idle.send(ask(rich.ownerKey));
     await idle.answer();
@@ -507,10 +507,10 @@ describe('a connection', () => {
         this.push(Buffer.alloc(65_536));
       },
     });
-    openLane(server, {
-      serve: (incoming) => {
-        const { socket } = incoming.request;
-        socket.once('close', () => incoming.send({ status: 200, headers: {}, body }, {}));
+    openFastPath(server, {
+      serve: (request) => {
+        const { socket } = request.request;
+        socket.once('close', () => request.send({ status: 200, headers: {}, body }, {}));
         // As a reset does.
         socket.destroy();
       },

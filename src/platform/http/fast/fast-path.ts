@@ -10,18 +10,18 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Incoming } from '../message/http-request.ts';
-import { type Exchange, type KnownHead, LaneConnection } from './fast-connection.ts';
+import type { HttpRequest } from '../message/http-request.ts';
+import { FastConnection, type FastResponder, type KnownHead } from './fast-connection.ts';
 import { headBytesMax, type PlainHead, parsePlainHead } from './plain-head.ts';
 
 /** Answers some plain requests without the pipeline. */
-export interface Shortcut<Prepared = unknown> {
+export interface FastHandler<Prepared = unknown> {
   /** What all requests with this head have in common; undefined: they go the common way. */
   prepare(head: PlainHead): Prepared | undefined;
-  take(prepared: Prepared, body: Buffer, exchange: Exchange): void;
+  take(prepared: Prepared, body: Buffer, responder: FastResponder): void;
 }
 
-export interface Lane {
+export interface FastPath {
   /** Closes the connections on which nothing is under way. */
   closeIdle(): void;
 }
@@ -31,15 +31,18 @@ const sweepEveryMs = 250;
 const knownHeadsMax = 1_000;
 const headEnd = Buffer.from('\r\n\r\n');
 
-export interface LaneOptions {
-  readonly shortcut?: Shortcut | undefined;
+export interface FastPathOptions {
+  readonly fastHandler?: FastHandler | undefined;
   /** Answers all others. Left out, it is whoever listens for the server's requests. */
-  serve?(incoming: Incoming): void;
+  serve?(incoming: HttpRequest): void;
 }
 
-export function openLane(server: Server, { shortcut, serve }: LaneOptions = {}): Lane {
+export function openFastPath(
+  server: Server,
+  { fastHandler: shortcut, serve }: FastPathOptions = {},
+): FastPath {
   const parse = server.listeners('connection') as ((socket: Socket) => void)[];
-  const connections = new Set<LaneConnection>();
+  const connections = new Set<FastConnection>();
   const knownHeads = new Map<string, KnownHead>();
 
   /** The head that these bytes begin with; undefined where it is not whole, or not plain. */
@@ -87,11 +90,11 @@ export function openLane(server: Server, { shortcut, serve }: LaneOptions = {}):
       socket.destroy();
       return;
     }
-    const connection = new LaneConnection(socket, {
+    const connection = new FastConnection(socket, {
       headOf,
       take(known, body) {
         if (known.prepared === undefined || shortcut === undefined) {
-          connection.goCommonWay();
+          connection.fallBackToPipeline();
         } else {
           shortcut.take(known.prepared, body, connection);
         }
@@ -122,7 +125,7 @@ export function openLane(server: Server, { shortcut, serve }: LaneOptions = {}):
   const sweep = setInterval(() => {
     const nowMs = performance.now();
     for (const connection of connections) {
-      connection.lookAt(nowMs);
+      connection.enforceTimeouts(nowMs);
     }
   }, sweepEveryMs);
   sweep.unref();

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type BodyRules, parseBody, tooLarge } from '../message/body.ts';
-import { type Incoming, type NodeMessages, sendByNode } from '../message/http-request.ts';
+import { type HttpRequest, type NodeMessages, sendByNode } from '../message/http-request.ts';
 import type { ParsedBody } from '../message/json.ts';
 import type { Reply, StreamedReply } from '../message/reply.ts';
 import type { RequestHead } from '../message/request-head.ts';
@@ -16,7 +16,7 @@ export interface PlainConnection {
   messagesOf(head: PlainHead, body: Buffer): NodeMessages;
 }
 
-export class PlainRequest implements Incoming, RequestHead {
+export class PlainRequest implements HttpRequest, RequestHead {
   readonly method: string;
   readonly url: string;
   readonly httpVersion = '1.1';

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { type Refusal, refuse, refuseField } from '../../../contract/refusal.ts';
+import { type ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
 import { noBody, type ParsedBody, parseJsonLines, parseJsonObject } from './json.ts';
 import { isStorable } from './json-errors.ts';
 import type { JsonList } from './json-survey.ts';
@@ -45,7 +45,7 @@ export function parseBody(bytes: Buffer, contentType: string | undefined, rules:
     return parseJsonLines(bytes, rules.lines);
   }
   if (contentType === undefined ? bytes.length > 0 : !jsonType.test(contentType)) {
-    throw refuseField(
+    throw invalidField(
       'body',
       'invalid_content_type',
       'The content type has to be application/json in UTF-8.',
@@ -67,15 +67,15 @@ export async function readForm(
   limitBytes: number,
 ): Promise<URLSearchParams> {
   if (!formType.test(request.headers['content-type'] ?? '')) {
-    throw refuseField('body', 'invalid_content_type', 'The content type has to be that of a form.');
+    throw invalidField('body', 'invalid_content_type', 'The content type has to be that of a form.');
   }
   if (encodingOf(request) !== 'identity') {
-    throw refuseField('body', 'invalid_content_type', 'A form must not be compressed.');
+    throw invalidField('body', 'invalid_content_type', 'A form must not be compressed.');
   }
   invite(request, response, limitBytes);
   const bytes = await readBytes(request, limitBytes);
   if (countAmpersands(bytes) >= formParametersMax) {
-    throw refuseField('body', 'too_many', `At most ${formParametersMax} fields are allowed.`);
+    throw invalidField('body', 'too_many', `At most ${formParametersMax} fields are allowed.`);
   }
   return storableParameters(bytes.toString('utf8'));
 }
@@ -93,7 +93,7 @@ export function storableParameters(text: string): URLSearchParams {
   const parameters = new URLSearchParams(text);
   for (const [name, value] of parameters) {
     if (!isStorable(name) || !isStorable(value)) {
-      throw refuseField(isStorable(name) ? name : 'body', 'invalid_value', 'NUL is not allowed.');
+      throw invalidField(isStorable(name) ? name : 'body', 'invalid_value', 'NUL is not allowed.');
     }
   }
   return parameters;
@@ -119,7 +119,7 @@ function declaredBytes(request: IncomingMessage): number {
 export const endedEarly = 'The body ended early or is damaged.';
 
 /** Bodies whose framing broke while they arrived, and what is to be answered for it. */
-const broken = new WeakMap<IncomingMessage, Refusal>();
+const broken = new WeakMap<IncomingMessage, ApiError>();
 const whenBroken = Symbol('when broken');
 
 /** A request with what to call when its body breaks. */
@@ -128,13 +128,13 @@ interface Breakable extends IncomingMessage {
 }
 
 /** Tells whoever reads this body, now or later, that the rest of it cannot be read. */
-export function breakBody(request: Breakable, refusal: Refusal): void {
-  broken.set(request, refusal);
+export function breakBody(request: Breakable, error: ApiError): void {
+  broken.set(request, error);
   request[whenBroken]?.();
 }
 
 /** What is to be answered for a body that broke. */
-export function breakageOf(request: IncomingMessage): Refusal | undefined {
+export function breakageOf(request: IncomingMessage): ApiError | undefined {
   return broken.get(request);
 }
 
@@ -161,7 +161,7 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
   }
   const decompressor = decompressors.get(encoding)?.();
   if (decompressor === undefined) {
-    throw refuseField(
+    throw invalidField(
       'body',
       'invalid_content_type',
       `The content encoding has to be one of ${[...decompressors.keys()].join(', ')}.`,
@@ -199,9 +199,9 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       reject(error);
     };
     const brokenOff = () => {
-      const refusal = broken.get(request);
-      if (refusal !== undefined) {
-        fail(refusal);
+      const error = broken.get(request);
+      if (error !== undefined) {
+        fail(error);
       }
     };
     stream.on('data', (chunk: Buffer) => {
@@ -216,7 +216,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
         hold(larger);
       }
       if (bytesBeingRead > bytesBeingReadMax && bytes.length > smallBytes) {
-        fail(refuse('service_unavailable', 'Too many large bodies are being read at once.'));
+        fail(apiError('service_unavailable', 'Too many large bodies are being read at once.'));
         return;
       }
       chunk.copy(bytes, size);
@@ -228,7 +228,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       hold(noBytes);
       resolve(whole);
     });
-    const damaged = () => fail(refuseField('body', 'invalid_body', endedEarly));
+    const damaged = () => fail(invalidField('body', 'invalid_body', endedEarly));
     stream.on('error', damaged);
     request.on('error', damaged);
     request.on('aborted', damaged);
@@ -247,6 +247,6 @@ function roomFor(bytes: number, declared: number, limitBytes: number): number {
     : Math.min(Math.max(2 * bytes, 4_096), limitBytes);
 }
 
-export function tooLarge(limitBytes: number): Refusal {
-  return refuse('payload_too_large', `The body exceeds the limit of ${limitBytes} bytes.`);
+export function tooLarge(limitBytes: number): ApiError {
+  return apiError('payload_too_large', `The body exceeds the limit of ${limitBytes} bytes.`);
 }

@@ -6,7 +6,7 @@ import type { Reply, StreamedReply } from './reply.ts';
 import type { RequestHead } from './request-head.ts';
 import { sendReply, sendStream } from './send.ts';
 
-export interface Incoming {
+export interface HttpRequest {
   readonly request: RequestHead;
   /** What its handler would ask for, where that was asked before it was its turn. */
   readonly outcome: Promise<unknown> | undefined;
@@ -22,7 +22,7 @@ export interface NodeMessages {
   readonly response: ServerResponse;
 }
 
-export function incomingFromNode(request: IncomingMessage, response: ServerResponse): Incoming {
+export function requestFromNode(request: IncomingMessage, response: ServerResponse): HttpRequest {
   const messages = { request, response };
   return {
     request,

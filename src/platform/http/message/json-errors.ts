@@ -8,7 +8,7 @@ import type { FieldError } from '../../../contract/errors.ts';
 import { isStableNumber } from './json-numbers.ts';
 import { endOfNumber, endOfString } from './json-survey.ts';
 
-export interface FaultRules {
+export interface JsonErrorRules {
   /** Names the text when all of it is at fault. */
   readonly whole: string;
   /** The beginning of the names of its members. */
@@ -16,7 +16,7 @@ export interface FaultRules {
 }
 
 /** So that a body full of faults is not answered by one many times its size. */
-export const faultsMax = 10_000;
+export const fieldErrorsMax = 10_000;
 /** Longer ones are cut off in the answer; a body could repeat megabytes of path for each of its values. */
 const pathMax = 400;
 const shownNameMax = 100;
@@ -38,19 +38,19 @@ export function isStorable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
 
-export function findUnstorable(value: unknown, rules: FaultRules): FieldError[] {
-  const faults: FieldError[] = [];
-  addUnstorable(value, rules.path, rules.whole, faults);
-  return faults;
+export function findUnstorable(value: unknown, rules: JsonErrorRules): FieldError[] {
+  const fieldErrors: FieldError[] = [];
+  addUnstorable(value, rules.path, rules.whole, fieldErrors);
+  return fieldErrors;
 }
 
-function addUnstorable(value: unknown, path: string, whole: string, faults: FieldError[]): void {
-  if (faults.length === faultsMax) {
+function addUnstorable(value: unknown, path: string, whole: string, fieldErrors: FieldError[]): void {
+  if (fieldErrors.length === fieldErrorsMax) {
     return;
   }
   if (typeof value === 'string') {
     if (!isStorable(value)) {
-      faults.push({
+      fieldErrors.push({
         field: path,
         code: 'invalid_value',
         message: 'NUL and lone surrogates are not allowed.',
@@ -58,21 +58,21 @@ function addUnstorable(value: unknown, path: string, whole: string, faults: Fiel
     }
   } else if (Array.isArray(value)) {
     value.forEach((item, index) => {
-      addUnstorable(item, itemPath(path, index), whole, faults);
+      addUnstorable(item, itemPath(path, index), whole, fieldErrors);
     });
   } else if (value !== null && typeof value === 'object') {
     for (const [key, member] of Object.entries(value)) {
       const field = memberPath(path, key);
       if (key === '__proto__') {
-        faults.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
+        fieldErrors.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
       } else if (!isStorable(key)) {
-        faults.push({
+        fieldErrors.push({
           field: path === '' ? whole : path,
           code: 'invalid_value',
           message: 'A name holds NUL or a lone surrogate.',
         });
       } else {
-        addUnstorable(member, field, whole, faults);
+        addUnstorable(member, field, whole, fieldErrors);
       }
     }
   }
@@ -89,8 +89,8 @@ interface Open {
 }
 
 /** Names that stand twice in one object, and numbers that are not kept as they are. `bytes` are valid JSON. */
-export function findPassedOver(bytes: Buffer, { whole, path }: FaultRules): FieldError[] {
-  const faults: FieldError[] = [];
+export function findPassedOver(bytes: Buffer, { whole, path }: JsonErrorRules): FieldError[] {
+  const fieldErrors: FieldError[] = [];
   const open: Open[] = [];
   const pathHere = (): string => {
     const inner = open.at(-1);
@@ -101,7 +101,7 @@ export function findPassedOver(bytes: Buffer, { whole, path }: FaultRules): Fiel
       ? itemPath(inner.path, inner.index)
       : memberPath(inner.path, inner.name ?? '');
   };
-  for (let at = 0; at < bytes.length && faults.length < faultsMax; at += 1) {
+  for (let at = 0; at < bytes.length && fieldErrors.length < fieldErrorsMax; at += 1) {
     const character = String.fromCharCode(bytes[at] as number);
     const inner = open.at(-1);
     if (character === '{' || character === '[') {
@@ -117,7 +117,7 @@ export function findPassedOver(bytes: Buffer, { whole, path }: FaultRules): Fiel
       if (inner?.names !== undefined && inner.name === undefined) {
         inner.name = JSON.parse(bytes.toString('utf8', at, end + 1)) as string;
         if (inner.names.has(inner.name)) {
-          faults.push({ field: whole, code: 'invalid_json', message: repeated(inner.name) });
+          fieldErrors.push({ field: whole, code: 'invalid_json', message: repeated(inner.name) });
         }
         inner.names.add(inner.name);
       }
@@ -125,7 +125,7 @@ export function findPassedOver(bytes: Buffer, { whole, path }: FaultRules): Fiel
     } else if (/[-\d]/.test(character)) {
       const end = endOfNumber(bytes, at + 1);
       if (!isStableNumber(bytes.toString('latin1', at, end))) {
-        faults.push({
+        fieldErrors.push({
           field: pathHere(),
           code: 'out_of_range',
           message: 'This number cannot be stored exactly. Send it as a string.',
@@ -134,7 +134,7 @@ export function findPassedOver(bytes: Buffer, { whole, path }: FaultRules): Fiel
       at = end - 1;
     }
   }
-  return faults;
+  return fieldErrors;
 }
 
 function repeated(name: string): string {

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seedsOf } from '../../../../test/support/seeds.ts';
-import type { Refusal } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
 import { parseJsonLines, parseJsonObject, parsePlainObject } from './json.ts';
 
 const { forAll } = seedsOf('json');
 
 const list = { field: 'runs', max: 3 };
 const parse = (text: string) => parseJsonObject(Buffer.from(text));
-const faultsIn = (text: string) => parse(text).faults.map(({ field, code }) => `${field} ${code}`);
+const faultsIn = (text: string) => parse(text).fieldErrors.map(({ field, code }) => `${field} ${code}`);
 
 describe('lines', () => {
   const runs = (text: string | Buffer) =>
@@ -24,11 +24,11 @@ describe('lines', () => {
   });
 
   test('that are at fault are listed, all of them', () => {
-    const { faults } = parseJsonLines(
+    const { fieldErrors } = parseJsonLines(
       Buffer.from('{"a":1\n{"a":1}\n[]\n{"a":1,"a":2,"b":{"c":1e400}}\n\xff', 'latin1'),
       { field: 'runs', max: 10 },
     );
-    expect(faults.map(({ field, code }) => `${field} ${code}`)).toEqual([
+    expect(fieldErrors.map(({ field, code }) => `${field} ${code}`)).toEqual([
       'runs[0] invalid_json',
       'runs[2] invalid_type',
       'runs[3] invalid_json',
@@ -38,14 +38,14 @@ describe('lines', () => {
   });
 
   test('at fault are listed up to a number', () => {
-    const { faults } = parseJsonLines(Buffer.from('{\n'.repeat(5_000)), { field: 'runs', max: 5_000 });
-    expect(faults).toHaveLength(100);
+    const { fieldErrors } = parseJsonLines(Buffer.from('{\n'.repeat(5_000)), { field: 'runs', max: 5_000 });
+    expect(fieldErrors).toHaveLength(100);
   });
 
   test('share what a body may hold', () => {
     const line = `{"a":[${Array(30_000).fill(1)}]}\n`;
-    const { faults } = parseJsonLines(Buffer.from(line.repeat(5)), { field: 'runs', max: 10 });
-    expect(faults).toMatchObject([{ field: 'runs[1]', code: 'invalid_body' }]);
+    const { fieldErrors } = parseJsonLines(Buffer.from(line.repeat(5)), { field: 'runs', max: 10 });
+    expect(fieldErrors).toMatchObject([{ field: 'runs[1]', code: 'invalid_body' }]);
   });
 });
 
@@ -65,9 +65,9 @@ describe('a name that stands twice in one object is a fault', () => {
   });
 
   test('and is named, but not at any length', () => {
-    expect(parse('{"cost":1,"cost":2}').faults[0]?.message).toContain('"cost"');
+    expect(parse('{"cost":1,"cost":2}').fieldErrors[0]?.message).toContain('"cost"');
     const name = 'x'.repeat(100_000);
-    expect(parse(`{"${name}":1,"${name}":2}`).faults[0]?.message.length).toBeLessThan(200);
+    expect(parse(`{"${name}":1,"${name}":2}`).fieldErrors[0]?.message.length).toBeLessThan(200);
   });
 
   test('whatever the rest of the body is', () => {
@@ -140,9 +140,9 @@ describe('a number that would not come back as it is', () => {
 
 test('a path of megabytes is not built for each fault', () => {
   const deep = `{"${'x'.repeat(1_000_000)}":[${Array(1_000).fill('1e400')}]}`;
-  const { faults } = parse(deep);
-  expect(faults).toHaveLength(1_000);
-  expect(Math.max(...faults.map(({ field }) => field.length))).toBeLessThan(500);
+  const { fieldErrors } = parse(deep);
+  expect(fieldErrors).toHaveLength(1_000);
+  expect(Math.max(...fieldErrors.map(({ field }) => field.length))).toBeLessThan(500);
 });
 
 describe('a plain object', () => {
@@ -181,7 +181,7 @@ test('a body of half a million names is refused before it is parsed', () => {
     try {
       parse(text);
     } catch (error) {
-      return ((error as Refusal).details as { fields: unknown[] }).fields;
+      return ((error as ApiError).details as { fields: unknown[] }).fields;
     }
     return undefined;
   };

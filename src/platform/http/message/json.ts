@@ -4,8 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { FieldError } from '../../../contract/errors.ts';
-import { Refusal, refuseField } from '../../../contract/refusal.ts';
-import { type FaultRules, faultsMax, findPassedOver, findUnstorable } from './json-errors.ts';
+import { ApiError, invalidField } from '../../../contract/refusal.ts';
+import { fieldErrorsMax, findPassedOver, findUnstorable, type JsonErrorRules } from './json-errors.ts';
 import {
   afterSpaces,
   isSpent,
@@ -19,10 +19,10 @@ import {
 /** A body, and the members of it that must not be taken. */
 export interface ParsedBody {
   readonly value: object;
-  readonly faults: readonly FieldError[];
+  readonly fieldErrors: readonly FieldError[];
 }
 
-export const noBody: ParsedBody = { value: {}, faults: [] };
+export const noBody: ParsedBody = { value: {}, fieldErrors: [] };
 
 /** Where nearly all of it is one list, `list` says which. */
 export function parseJsonObject(bytes: Buffer, list?: JsonList): ParsedBody {
@@ -92,7 +92,7 @@ export const faultyLinesMax = 100;
 export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   const { field, max } = list;
   const objects: unknown[] = [];
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   let faultyLines = 0;
   const tally = newTally(list);
   // Empty lines are no more than spaces, and there may be millions of these too.
@@ -103,28 +103,31 @@ export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
     const name = `${field}[${objects.length}]`;
     const line = parseLine(bytes.subarray(at, end), { whole: name, path: name, tally });
     objects.push(line.value);
-    if (line.faults.length > 0) {
-      faults.push(...line.faults.slice(0, faultsMax - faults.length));
+    if (line.fieldErrors.length > 0) {
+      fieldErrors.push(...line.fieldErrors.slice(0, fieldErrorsMax - fieldErrors.length));
       faultyLines += 1;
     }
     at = afterSpaces(bytes, end);
   }
-  return { value: { [field]: objects }, faults };
+  return { value: { [field]: objects }, fieldErrors };
 }
 
 /** A line that is no object at all is `null` in its place, which the schema refuses as well. */
-function parseLine(line: Buffer, rules: ParseRules): { value: object | null; faults: readonly FieldError[] } {
+function parseLine(
+  line: Buffer,
+  rules: ParseRules,
+): { value: object | null; fieldErrors: readonly FieldError[] } {
   try {
     return parseObject(line, rules);
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'validation_failed') {
-      return { value: null, faults: (error.details as { fields: FieldError[] }).fields };
+    if (error instanceof ApiError && error.code === 'validation_failed') {
+      return { value: null, fieldErrors: (error.details as { fields: FieldError[] }).fields };
     }
     throw error;
   }
 }
 
-interface ParseRules extends FaultRules {
+interface ParseRules extends JsonErrorRules {
   readonly list?: JsonList | undefined;
   readonly tally: JsonTally;
 }
@@ -132,36 +135,36 @@ interface ParseRules extends FaultRules {
 function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
   const { whole, list, tally } = rules;
   if (!isUtf8(bytes)) {
-    throw refuseField(whole, 'invalid_body', 'This is not valid UTF-8.');
+    throw invalidField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
   // Before parsing: a parser would build millions of arrays before anyone could object.
   const { excess, members, hasUnstableNumber, items } = surveyJson(bytes, list, tally);
   if (excess !== undefined) {
-    throw refuseField(whole, 'invalid_body', excess);
+    throw invalidField(whole, 'invalid_body', excess);
   }
   let value: unknown;
   try {
     value = items === undefined ? JSON.parse(bytes.toString('utf8')) : parseByItems(bytes, items);
   } catch {
-    throw refuseField(
+    throw invalidField(
       whole,
       'invalid_json',
       bytes.length === 0 ? 'The body is empty.' : 'This is not valid JSON.',
     );
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw refuseField(whole, 'invalid_type', 'This has to be a JSON object.');
+    throw invalidField(whole, 'invalid_type', 'This has to be a JSON object.');
   }
-  const faults: FieldError[] = [];
+  const fieldErrors: FieldError[] = [];
   // Of a name that stands twice the parser has kept one.
   if (hasUnstableNumber || countMembers(value) !== members) {
-    faults.push(...findPassedOver(bytes, rules));
+    fieldErrors.push(...findPassedOver(bytes, rules));
   }
   // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
   if (bytes.includes('\\u') || bytes.includes('__proto__')) {
-    faults.push(...findUnstorable(value, rules));
+    fieldErrors.push(...findUnstorable(value, rules));
   }
-  return { value, faults };
+  return { value, fieldErrors };
 }
 
 /** Of this object and all within it. */

@@ -1,13 +1,13 @@
 /** Parses a query string strictly: broken percent-encoding is refused, a repeated parameter stays several. */
 
 import type { FieldError } from '../../../contract/errors.ts';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { isStorable } from './json-errors.ts';
 
 export interface ParsedQuery {
   /** A repeated parameter is an array, which the schema refuses; one with a fault is left out. */
   readonly values: Record<string, string | string[]>;
-  readonly faults: FieldError[];
+  readonly fieldErrors: FieldError[];
 }
 
 /** More than any route or page has. A line of thousands would take longer to put together than the rest of the request. */
@@ -19,7 +19,7 @@ export function checkParameterCount(text: string): void {
     count += 1;
   }
   if (count > parametersMax) {
-    throw refuse('bad_request', `The query string has more than ${parametersMax} parameters.`);
+    throw apiError('bad_request', `The query string has more than ${parametersMax} parameters.`);
   }
 }
 
@@ -43,20 +43,20 @@ export function parseQueryString(text: string): ParsedQuery {
   for (const name of faulty) {
     delete values[name];
   }
-  const faults = [...faulty].map(
+  const fieldErrors = [...faulty].map(
     (field): FieldError => ({
       field,
       code: 'invalid_value',
       message: 'NUL and lone surrogates are not allowed.',
     }),
   );
-  return { values, faults };
+  return { values, fieldErrors };
 }
 
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw refuse('bad_request', 'The query string is not properly percent-encoded.');
+    throw apiError('bad_request', 'The query string is not properly percent-encoded.');
   }
 }

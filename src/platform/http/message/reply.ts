@@ -1,6 +1,6 @@
 /** Answers as values, and the one place that makes them out of whatever was thrown. */
 import { Readable } from 'node:stream';
-import { Refusal, refuse } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/refusal.ts';
 import { DatabaseUnavailable } from '../../db/database.ts';
 import type { Log } from '../../log.ts';
 
@@ -32,7 +32,7 @@ export function jsonReply(status: number, body: string, headers: Record<string, 
 /** Makes the first chunk: what fails until then can still be refused. */
 export async function streamReply(
   status: number,
-  { contentType, chunks }: StreamAnswer,
+  { contentType, chunks }: StreamResponse,
 ): Promise<StreamedReply> {
   const rest = chunks[Symbol.asyncIterator]();
   let first: IteratorResult<string> | undefined = await rest.next();
@@ -53,28 +53,28 @@ export async function streamReply(
   };
 }
 
-export function refusalReply(refusal: Refusal): Reply {
+export function errorReply(error: ApiError): Reply {
   const headers: Record<string, string> = { ...json };
-  if (refusal.status === 401) {
+  if (error.status === 401) {
     headers['www-authenticate'] = 'Bearer realm="purser"';
   }
-  if (refusal.code === 'rate_limited') {
-    headers['retry-after'] = String((refusal.details as { retry_after_seconds: number }).retry_after_seconds);
+  if (error.code === 'rate_limited') {
+    headers['retry-after'] = String((error.details as { retry_after_seconds: number }).retry_after_seconds);
   }
-  return { status: refusal.status, headers, body: JSON.stringify(refusal.envelope), code: refusal.code };
+  return { status: error.status, headers, body: JSON.stringify(error.envelope), code: error.code };
 }
 
 /** Whatever was thrown, as the refusal that a caller may see. Nothing of an unexpected error gets out. */
-function asRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) {
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) {
     return error;
   }
-  return refuse(error instanceof DatabaseUnavailable ? 'service_unavailable' : 'internal');
+  return apiError(error instanceof DatabaseUnavailable ? 'service_unavailable' : 'internal');
 }
 
 /** The same, with what nobody meant to throw in the log. */
-export function logged(log: Log, error: unknown, traceId: string): Refusal {
-  const refusal = asRefusal(error);
+export function logged(log: Log, error: unknown, traceId: string): ApiError {
+  const refusal = asApiError(error);
   if (refusal.code === 'internal') {
     log.error({ traceId, err: error }, 'a request failed unexpectedly');
   } else if (refusal !== error) {
@@ -84,12 +84,12 @@ export function logged(log: Log, error: unknown, traceId: string): Refusal {
 }
 
 /** An answer that is too long to be held: it is sent as it is made, and made no sooner than it can be sent. */
-export interface StreamAnswer {
+export interface StreamResponse {
   readonly contentType: string;
   /** The first one is made before anything is sent, so that what fails at the start is refused like anything else. */
   readonly chunks: AsyncIterable<string>;
 }
 
-export function isStream(answer: unknown): answer is StreamAnswer {
+export function isStream(answer: unknown): answer is StreamResponse {
   return typeof answer === 'object' && answer !== null && 'chunks' in answer && 'contentType' in answer;
 }

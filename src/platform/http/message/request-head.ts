@@ -1,6 +1,6 @@
 /** What is known of a request before its body: Node's messages have it, and what the lane has read has it too. */
 import type { IncomingMessage } from 'node:http';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 
 export type RequestHead = Pick<
   IncomingMessage,
@@ -10,22 +10,22 @@ export type RequestHead = Pick<
 /** What Node leaves to us to refuse, see `server.ts`. */
 export function checkEnvelopeOfRequest(request: RequestHead): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
-    throw refuse('bad_request', 'The Host header is missing.');
+    throw apiError('bad_request', 'The Host header is missing.');
   }
   if (headerLines(request, 'host').length > 1) {
     // A proxy in front may have believed the other one.
-    throw refuse('bad_request', 'The Host header was sent more than once.');
+    throw apiError('bad_request', 'The Host header was sent more than once.');
   }
   if (headerLines(request, 'authorization').length > 1) {
     // Two readers of the request may take two different keys for the caller.
-    throw refuse('bad_request', 'The Authorization header was sent more than once.');
+    throw apiError('bad_request', 'The Authorization header was sent more than once.');
   }
   if (!isPlainlyFramed(request)) {
-    throw refuse('bad_request', 'The Transfer-Encoding header must be chunked.');
+    throw apiError('bad_request', 'The Transfer-Encoding header must be chunked.');
   }
   const { expect } = request.headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    throw refuse('bad_request', 'The Expect header asks for something unknown.');
+    throw apiError('bad_request', 'The Expect header asks for something unknown.');
   }
 }
 
@@ -53,7 +53,7 @@ export function headerLines({ headers, rawHeaders }: RequestHead, name: string):
 export function bearerToken(request: RequestHead): string {
   const token = presentedToken(request);
   if (token === undefined) {
-    throw refuse('unauthorized', 'A bearer token is required.');
+    throw apiError('unauthorized', 'A bearer token is required.');
   }
   return token;
 }

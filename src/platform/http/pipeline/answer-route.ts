@@ -1,6 +1,6 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { Refusal, refuseFields } from '../../../contract/refusal.ts';
+import { ApiError, invalidFields } from '../../../contract/refusal.ts';
 import type { BodyRules } from '../message/body.ts';
 import type { ParsedBody } from '../message/json.ts';
 import { isStorable } from '../message/json-errors.ts';
@@ -10,28 +10,28 @@ import {
   isStream,
   jsonReply,
   type Reply,
-  type StreamAnswer,
   type StreamedReply,
+  type StreamResponse,
   streamReply,
 } from '../message/reply.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from '../routes/access.ts';
-import type { Call, Progress, Route } from '../routes/route.ts';
+import type { HandlerContext, Progress, Route } from '../routes/route.ts';
 import type { Endpoint, Match } from '../routes/router.ts';
 import { onePerField } from '../routes/validation.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
-import { checkRequestRate, type TakeRequest } from './request-rate.ts';
+import { type CheckRequestRate, throwIfRateLimited } from './request-rate.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
 
 export interface AnswerRouteDependencies extends WriterDependencies {
   readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
   /** Counts a request that was admitted so far. */
-  readonly takeRequest: TakeRequest;
+  readonly takeRequest: CheckRequestRate;
   /** Told of what was refused to somebody who was let in. */
-  noteRefusal(refusal: Refusal, route: Route, caller: Caller, body: object | undefined): void;
+  noteRefusal(refusal: ApiError, route: Route, caller: Caller, body: object | undefined): void;
 }
 
 /** What a route needs of a request, wherever it comes from. */
-export interface Asked {
+export interface RouteRequest {
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
@@ -49,7 +49,7 @@ export interface Asked {
 }
 
 export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
-export type AnswerRoute = (endpoint: RouteEndpoint, asked: Asked) => Promise<Reply | StreamedReply>;
+export type AnswerRoute = (endpoint: RouteEndpoint, asked: RouteRequest) => Promise<Reply | StreamedReply>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
@@ -58,8 +58,8 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   async function answerRead(
     route: Route,
     handler: ReadHandler,
-    call: Call,
-    asked: Asked,
+    call: HandlerContext,
+    asked: RouteRequest,
   ): Promise<Reply | StreamedReply> {
     await deps.faults('handler', route.id);
     const answer = await handler(call);
@@ -71,19 +71,19 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 
   function answerStream(
     route: Route,
-    answer: StreamAnswer,
-    { stillAdmitted }: Asked,
+    answer: StreamResponse,
+    { stillAdmitted }: RouteRequest,
   ): Promise<StreamedReply> {
     const lasting = stillAdmitted === undefined ? answer : whileAdmitted(answer, stillAdmitted);
     return streamReply(route.success, lasting);
   }
 
   /** Its rate, its query and its body: what the handler is called with. */
-  async function understand(endpoint: RouteEndpoint, asked: Asked): Promise<Call> {
+  async function understand(endpoint: RouteEndpoint, asked: RouteRequest): Promise<HandlerContext> {
     const { match, caller, address, traceId, now, outcome } = asked;
     const { route } = endpoint;
     const rate = caller && deps.takeRequest(caller, route, now.getTime());
-    checkRequestRate(rate instanceof Promise ? await rate : rate);
+    throwIfRateLimited(rate instanceof Promise ? await rate : rate);
 
     const query = queryOf(endpoint, match.queryString);
     const read =
@@ -96,9 +96,9 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         : undefined;
     const parsed = read instanceof Promise ? await read : read;
     const body = parsed?.value;
-    const faultyBody = parsed === undefined ? [] : faultsOf(endpoint, parsed);
-    if (query.faults.length > 0 || faultyBody.length > 0) {
-      throw refuseFields([...query.faults, ...faultyBody]);
+    const faultyBody = parsed === undefined ? [] : fieldErrorsOf(endpoint, parsed);
+    if (query.fieldErrors.length > 0 || faultyBody.length > 0) {
+      throw invalidFields([...query.fieldErrors, ...faultyBody]);
     }
     return {
       params: match.params,
@@ -114,10 +114,14 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         await deps.faults('progress', route.id);
         await asked.stillAdmitted?.();
       },
-    } as Call;
+    } as HandlerContext;
   }
 
-  async function answerCall(route: Route, call: Call, asked: Asked): Promise<Reply | StreamedReply> {
+  async function answerCall(
+    route: Route,
+    call: HandlerContext,
+    asked: RouteRequest,
+  ): Promise<Reply | StreamedReply> {
     switch (route.run.kind) {
       case 'read':
         return answerRead(route, route.run.handler, call, asked);
@@ -136,12 +140,12 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 
   return async (endpoint, asked) => {
     const { route } = endpoint;
-    let call: Call | undefined;
+    let call: HandlerContext | undefined;
     try {
       call = await understand(endpoint, asked);
       return await answerCall(route, call, asked);
     } catch (error) {
-      if (error instanceof Refusal && asked.caller !== undefined) {
+      if (error instanceof ApiError && asked.caller !== undefined) {
         deps.noteRefusal(error, route, asked.caller, call?.body as object | undefined);
       }
       throw error;
@@ -149,21 +153,24 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   };
 }
 
-function faultsOf({ checkBody }: RouteEndpoint, { value, faults }: ParsedBody): readonly FieldError[] {
+function fieldErrorsOf(
+  { checkBody }: RouteEndpoint,
+  { value, fieldErrors }: ParsedBody,
+): readonly FieldError[] {
   const found = checkBody(value);
   // A name that no store can hold is a fault already, and is not repeated in the answer.
-  return faults.length === 0
+  return fieldErrors.length === 0
     ? found
-    : onePerField([...faults, ...found.filter(({ field }) => isStorable(field))]);
+    : onePerField([...fieldErrors, ...found.filter(({ field }) => isStorable(field))]);
 }
 
 /** Its values, with what the schema fills in, and every fault of theirs. Most writes have no query at all. */
 function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuery {
   if (text === '' && route.query === undefined) {
-    return { values: {}, faults: [] };
+    return { values: {}, fieldErrors: [] };
   }
-  const { values, faults } = parseQueryString(text);
-  return { values, faults: onePerField([...faults, ...checkQuery(values)]) };
+  const { values, fieldErrors } = parseQueryString(text);
+  return { values, fieldErrors: onePerField([...fieldErrors, ...checkQuery(values)]) };
 }
 
 /** As many lines as there may be items. */

@@ -4,7 +4,7 @@
  * `Sec-Fetch-Site` or at least in `Origin`; whoever sends neither is no browser, and nobody tricked it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -28,6 +28,6 @@ export function checkNotCrossSite(
   baseUrl: string,
 ): void {
   if (!safeMethods.has(method ?? '') && isCrossSite(headers, baseUrl)) {
-    throw refuse('forbidden', 'This was sent by a page of another site.');
+    throw apiError('forbidden', 'This was sent by a page of another site.');
   }
 }

@@ -11,11 +11,11 @@
  * which is itself stored only as a digest.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { type Refusal, refuse, refuseField } from '../../../contract/refusal.ts';
+import { type ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
 import { canonicalJson } from '../../canonical-json.ts';
 import type { Queryable } from '../../db/database.ts';
 import type { Job } from '../../jobs/jobs.ts';
-import { seal, unseal } from '../../secrets/encryption.ts';
+import { decrypt, encrypt } from '../../secrets/encryption.ts';
 import type { Caller } from '../routes/access.ts';
 
 /** Unless the org's retention policy says otherwise. */
@@ -35,7 +35,7 @@ export interface IdempotentRequest {
 /** How an answer that nobody here can read is found by the customer that it tells of: keyed, so that nobody can try names. */
 export type CustomerDigest = (tenantId: string, customerId: string) => string;
 
-export interface StoredAnswer {
+export interface StoredResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -49,13 +49,13 @@ export interface Reservation {
 
 export type Reserved =
   | { readonly kind: 'mine'; readonly reservation: Reservation }
-  | { readonly kind: 'replay'; readonly answer: StoredAnswer };
+  | { readonly kind: 'replay'; readonly answer: StoredResponse };
 
 /** `lines` are the header's values as they were sent, one a line. */
 export function checkIdempotencyKey(lines: readonly string[]): string {
   const [key] = lines;
   if (key === undefined || lines.length > 1 || !keyForm.test(key)) {
-    throw refuseField(
+    throw invalidField(
       'Idempotency-Key',
       'invalid_format',
       'This has to be 1 to 255 printable ASCII characters.',
@@ -86,26 +86,26 @@ export async function reserve(
   }
   const stored = await findReservation(db, tenantId, reservation.keyDigest);
   if (stored !== undefined && stored.fingerprint !== fingerprint) {
-    throw refuse('idempotency_key_conflict');
+    throw apiError('idempotency_key_conflict');
   }
   if (stored?.status === erasedStatus && stored.body === null) {
-    throw refuseErased();
+    throw throwIfErased();
   }
   if (stored?.status == null || stored.body === null) {
     // Also when the row vanished meanwhile: its owner has just released it, and a retry will find it free.
-    throw refuse('idempotency_key_processing');
+    throw apiError('idempotency_key_processing');
   }
   return {
     kind: 'replay',
-    answer: { status: stored.status, body: unseal(stored.body, reservation.cipherKey) },
+    answer: { status: stored.status, body: decrypt(stored.body, reservation.cipherKey) },
   };
 }
 
 /** Stores the answer in the effect's transaction. Throws when the reservation was taken over meanwhile. */
-export async function storeAnswer(
+export async function storeResponse(
   tx: Queryable,
   reservation: Reservation,
-  answer: StoredAnswer,
+  answer: StoredResponse,
   digest: CustomerDigest,
 ): Promise<void> {
   const { tenantId, keyDigest, fence, cipherKey } = reservation;
@@ -118,12 +118,12 @@ export async function storeAnswer(
       keyDigest,
       fence,
       answer.status,
-      seal(answer.body, cipherKey),
+      encrypt(answer.body, cipherKey),
       customerId === undefined ? null : digest(tenantId, customerId),
     ],
   );
   if (stored.length === 0) {
-    throw refuse(
+    throw apiError(
       'idempotency_key_processing',
       'Another request took over this key while this one was stalled.',
     );
@@ -134,12 +134,16 @@ export async function storeAnswer(
 export const erasedStatus = 410;
 
 /** The key stays used, and there is no answer to give again. */
-export function refuseErased(): Refusal {
-  return refuse('gone', 'The answer was erased together with the customer that it told of.');
+export function throwIfErased(): ApiError {
+  return apiError('gone', 'The answer was erased together with the customer that it told of.');
 }
 
 /** Forgets the answers that tell of a customer. Their keys stay used: a retry has no second effect. */
-export async function eraseAnswers(tx: Queryable, tenantId: string, customerDigest: string): Promise<number> {
+export async function eraseStoredResponses(
+  tx: Queryable,
+  tenantId: string,
+  customerDigest: string,
+): Promise<number> {
   const erased = await tx.query(
     `UPDATE idempotency_keys SET status = ${erasedStatus}, body = NULL, customer_digest = NULL
       WHERE tenant_id = $1 AND customer_digest = $2 RETURNING 1 AS one`,

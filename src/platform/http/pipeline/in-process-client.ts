@@ -2,20 +2,20 @@
  * The API, asked from within this process: a page of the console on behalf of its visitor. It answers like a socket would, so
  * who may do what, what is valid and what is written to the audit log has one home.
  */
-import { Refusal, refuse } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/refusal.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseJsonObject } from '../message/json.ts';
-import { logged, type Reply, refusalReply, type StreamedReply } from '../message/reply.ts';
+import { errorReply, logged, type Reply, type StreamedReply } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 import type { Router } from '../routes/router.ts';
-import { type AnswerRoute, type Asked, admit } from './answer-route.ts';
+import { type AnswerRoute, admit, type RouteRequest } from './answer-route.ts';
 import { stillAdmitted } from './long-stream.ts';
-import type { TellRefused } from './refused-call.ts';
+import type { OnRefusedCall } from './refused-call.ts';
 import { onRecord, type RecordImpersonated } from './support-session.ts';
 
-export interface Question {
+export interface InProcessRequest {
   readonly credential: Credential;
   readonly foundAt: Date;
   /** Looks for it anew, where it was found a while ago, and while the answer lasts. */
@@ -29,30 +29,33 @@ export interface Question {
   /** The `Idempotency-Key` of a write, such as a form that a browser may send again. */
   readonly idempotencyKey?: string | undefined;
   /** Told how far it is, where the answer takes long to find. */
-  readonly onProgress?: Asked['onProgress'];
+  readonly onProgress?: RouteRequest['onProgress'];
 }
 
-export type Ask = (question: Question) => Promise<Reply | StreamedReply>;
+export type InProcessClient = (request: InProcessRequest) => Promise<Reply | StreamedReply>;
 
 /**
  * Why a caller may not use a route, by its role, scopes and grant; undefined: it may. Decided from the declaration alone:
  * nothing is called, counted or recorded.
  */
-export type Examine = (
-  question: Pick<Question, 'credential' | 'address' | 'method' | 'path'>,
-) => Refusal | undefined;
+export type CheckAccess = (
+  question: Pick<InProcessRequest, 'credential' | 'address' | 'method' | 'path'>,
+) => ApiError | undefined;
 
-export function createExamine({ router, clock }: Pick<AskDependencies, 'router' | 'clock'>): Examine {
+export function createCheckAccess({
+  router,
+  clock,
+}: Pick<InProcessClientDependencies, 'router' | 'clock'>): CheckAccess {
   return ({ credential, address, method, path }) => {
     const match = router.find(method, path);
-    if (match instanceof Refusal || match.endpoint.kind === 'page') {
-      return refuse('not_found', 'There is no such route.');
+    if (match instanceof ApiError || match.endpoint.kind === 'page') {
+      return apiError('not_found', 'There is no such route.');
     }
     try {
       admit(credential, match.endpoint.route, match, { address, now: clock.now() });
       return undefined;
     } catch (error) {
-      if (error instanceof Refusal) {
+      if (error instanceof ApiError) {
         return error;
       }
       throw error;
@@ -60,28 +63,28 @@ export function createExamine({ router, clock }: Pick<AskDependencies, 'router' 
   };
 }
 
-export interface AskDependencies {
+export interface InProcessClientDependencies {
   readonly router: Router;
   readonly clock: Clock;
   readonly log: Log;
   readonly answerRoute: AnswerRoute;
-  readonly tellRefused: TellRefused;
+  readonly onRefusedCall: OnRefusedCall;
   readonly recordImpersonated: RecordImpersonated;
 }
 
-export function createAsk(deps: AskDependencies): Ask {
-  const { router, clock, log, answerRoute, tellRefused } = deps;
-  return async (question) => {
-    const { credential, foundAt, findAgain, address, traceId, method, path, body, onProgress } = question;
-    const { idempotencyKey } = question;
+export function createInProcessClient(deps: InProcessClientDependencies): InProcessClient {
+  const { router, clock, log, answerRoute, onRefusedCall } = deps;
+  return async (request) => {
+    const { credential, foundAt, findAgain, address, traceId, method, path, body, onProgress } = request;
+    const { idempotencyKey } = request;
     const match = router.find(method, path);
     try {
-      if (match instanceof Refusal) {
+      if (match instanceof ApiError) {
         throw match;
       }
       const { endpoint } = match;
       if (endpoint.kind === 'page') {
-        throw refuse('not_found', 'There is no such route.');
+        throw apiError('not_found', 'There is no such route.');
       }
       const now = clock.now();
       const { route } = endpoint;
@@ -114,12 +117,20 @@ export function createAsk(deps: AskDependencies): Ask {
       return reply;
     } catch (error) {
       const refusal = logged(log, error, traceId);
-      if (!(match instanceof Refusal) && match.endpoint.kind === 'route') {
+      if (!(match instanceof ApiError) && match.endpoint.kind === 'route') {
         const { route } = match.endpoint;
-        tellRefused({ refusal, route, params: match.params, credential, address, traceId, at: clock.now() });
+        onRefusedCall({
+          error: refusal,
+          route,
+          params: match.params,
+          credential,
+          address,
+          traceId,
+          at: clock.now(),
+        });
       }
       log.trace({ traceId, method, path, status: refusal.status }, 'asked from within');
-      return refusalReply(refusal);
+      return errorReply(refusal);
     }
   };
 }

@@ -3,9 +3,9 @@
  * would not be let in any more is cut off, as if the stream had failed. So may a page that works for a while before it is
  * answered.
  */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { StreamAnswer } from '../message/reply.ts';
+import type { StreamResponse } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';
 
 /** Looks at the caller again, from time to time; throws where it is let in no more. */
@@ -34,16 +34,16 @@ export function stillAdmitted({ clock, foundAt, find, examine }: Admission): Sti
     lookedAtMs = now.getTime();
     const credential = await find(now);
     if (credential === undefined) {
-      throw refuse('unauthorized', 'You are not signed in any more.');
+      throw apiError('unauthorized', 'You are not signed in any more.');
     }
     examine(credential, now);
   };
 }
 
 export function whileAdmitted(
-  { contentType, chunks }: StreamAnswer,
+  { contentType, chunks }: StreamResponse,
   isStillAdmitted: StillAdmitted,
-): StreamAnswer {
+): StreamResponse {
   async function* admitted(): AsyncGenerator<string> {
     for await (const chunk of chunks) {
       await isStillAdmitted();

@@ -14,15 +14,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 import type { DeprecationHeaders } from '../../../contract/deprecation-headers.ts';
-import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import type { RequestMetrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../time/clock.ts';
 import { type AddressList, clientAddress } from '../message/address.ts';
 import { readForm, storableParameters } from '../message/body.ts';
-import { type Incoming, incomingFromNode } from '../message/http-request.ts';
+import { type HttpRequest, requestFromNode } from '../message/http-request.ts';
 import { unlessUnchanged } from '../message/not-modified.ts';
 import { checkParameterCount } from '../message/query-string.ts';
-import { logged, type Reply, refusalReply, type StreamedReply } from '../message/reply.ts';
+import { errorReply, logged, type Reply, type StreamedReply } from '../message/reply.ts';
 import {
   bearerToken,
   checkEnvelopeOfRequest,
@@ -32,7 +32,7 @@ import {
 } from '../message/request-head.ts';
 import { newTraceId } from '../message/trace-id.ts';
 import type { HeadersOfUnread } from '../message/unread-head.ts';
-import { AtHomeElsewhere, type Caller, type Credential } from '../routes/access.ts';
+import { type Caller, type Credential, WrongRegion } from '../routes/access.ts';
 import { type Page, type PageAnswer, usualFormBytes, type Visit } from '../routes/page.ts';
 import type { Route } from '../routes/route.ts';
 import type { Endpoint, Match, Router } from '../routes/router.ts';
@@ -41,9 +41,14 @@ import type { AuthBackoff } from './auth-backoff.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkNotCrossSite } from './cross-site.ts';
 import type { SessionFinder } from './found-session.ts';
-import { type Ask, createAsk, createExamine, type Examine } from './in-process-client.ts';
+import {
+  type CheckAccess,
+  createCheckAccess,
+  createInProcessClient,
+  type InProcessClient,
+} from './in-process-client.ts';
 import { stillAdmitted } from './long-stream.ts';
-import type { TellRefused } from './refused-call.ts';
+import type { OnRefusedCall } from './refused-call.ts';
 import { forwardHeader, type Regions } from './regions.ts';
 import { onRecord, type RecordImpersonated } from './support-session.ts';
 
@@ -67,7 +72,7 @@ export interface PipelineDependencies extends AnswerRouteDependencies {
   /** Told of every response of a route, also to a caller who was refused; gives what it carries if it is deprecated. */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
   /** Told of every call of a route that was refused to somebody who is known. Never waits, never throws. */
-  readonly tellRefused: TellRefused;
+  readonly onRefusedCall: OnRefusedCall;
 }
 
 type Found = Credential | undefined;
@@ -78,9 +83,9 @@ export interface PipelineSettings {
 }
 
 /** What is learned about a request on its way, for what every response carries and for the log. */
-interface Exchange {
+interface RequestContext {
   readonly now: Date;
-  readonly incoming: Incoming;
+  readonly incoming: HttpRequest;
   readonly request: RequestHead;
   readonly traceId: string;
   readonly address: string;
@@ -99,29 +104,29 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export interface Pipeline {
   readonly handle: RequestHandler;
   /** The same for a request that Node has not read. */
-  serve(incoming: Incoming): void;
+  serve(incoming: HttpRequest): void;
   /** The headers of a response to a request whose head could not be read to its end. */
   readonly headersOfUnread: HeadersOfUnread;
-  readonly ask: Ask;
-  readonly examine: Examine;
+  readonly call: InProcessClient;
+  readonly checkAccess: CheckAccess;
 }
 
 export function createPipeline(deps: PipelineDependencies): Pipeline {
   const { router, clock, log, metrics, tracer, settings } = deps;
   const answerRoute = createAnswerRoute(deps);
 
-  function serve(incoming: Incoming): void {
-    respond(incoming).catch((error) => {
+  function serve(request: HttpRequest): void {
+    respond(request).catch((error) => {
       log.error({ err: error }, 'a request ended without an answer');
-      incoming.request.socket.destroy();
+      request.request.socket.destroy();
     });
   }
 
-  async function respond(incoming: Incoming): Promise<void> {
+  async function respond(incoming: HttpRequest): Promise<void> {
     const startedMs = performance.now();
     const { request } = incoming;
     const sent = deps.regions?.received(request);
-    const exchange: Exchange = {
+    const context: RequestContext = {
       now: clock.now(),
       incoming,
       request,
@@ -136,39 +141,39 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const span = tracer.startSpan(request.method ?? '', { kind: SpanKind.SERVER });
     let reply: Reply | StreamedReply;
     try {
-      reply = unlessUnchanged(request, await answer(exchange));
+      reply = unlessUnchanged(request, await answer(context));
     } catch (error) {
-      const refusal = logged(log, error, exchange.traceId);
-      const { endpoint, credential, params, traceId, address } = exchange;
+      const refusal = logged(log, error, context.traceId);
+      const { endpoint, credential, params, traceId, address } = context;
       if (endpoint?.kind === 'route' && credential !== undefined) {
         const { route } = endpoint;
-        deps.tellRefused({ refusal, route, params, credential, address, traceId, at: clock.now() });
+        deps.onRefusedCall({ error: refusal, route, params, credential, address, traceId, at: clock.now() });
       }
-      reply = replyTo(refusal, exchange);
+      reply = replyTo(refusal, context);
     }
     const headers = {
       ...reply.headers,
-      ...('servedBy' in reply ? undefined : deprecationOf(exchange.endpoint, exchange.credential)),
+      ...('servedBy' in reply ? undefined : deprecationOf(context.endpoint, context.credential)),
       ...corsHeaders(request, settings.corsOrigins),
-      'x-svc-trace-id': exchange.traceId,
+      'x-svc-trace-id': context.traceId,
       'x-content-type-options': 'nosniff',
     };
     if (typeof reply.body !== 'string') {
       reply.body.once('error', (error) =>
-        log.warn({ traceId: exchange.traceId, reason: String(error) }, 'a stream was broken off'),
+        log.warn({ traceId: context.traceId, reason: String(error) }, 'a stream was broken off'),
       );
     }
     incoming.send(reply, headers);
-    observe(exchange, reply, span, performance.now() - startedMs);
+    observe(context, reply, span, performance.now() - startedMs);
   }
 
-  function replyTo(refusal: Refusal, exchange: Exchange): Reply | StreamedReply {
-    const { endpoint } = exchange;
+  function replyTo(error: ApiError, context: RequestContext): Reply | StreamedReply {
+    const { endpoint } = context;
     if (endpoint?.kind === 'page' && endpoint.page.refused !== undefined) {
-      return { ...pageReply(endpoint.page.refused(refusal, visitOf(exchange))), code: refusal.code };
+      return { ...pageReply(endpoint.page.refused(error, visitOf(context))), code: error.code };
     }
-    const reply = refusalReply(refusal);
-    return refusal.code === 'session_revoked'
+    const reply = errorReply(error);
+    return error.code === 'session_revoked'
       ? { ...reply, headers: { ...reply.headers, 'set-cookie': deps.sessions.clearCookie() } }
       : reply;
   }
@@ -182,9 +187,14 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   /** What is left of a request once it is answered: a metric, a span, a line in the log. */
-  function observe(exchange: Exchange, reply: Reply | StreamedReply, span: Span, durationMs: number): void {
-    const { request } = exchange;
-    const route = exchange.endpoint?.template ?? 'unmatched';
+  function observe(
+    context: RequestContext,
+    reply: Reply | StreamedReply,
+    span: Span,
+    durationMs: number,
+  ): void {
+    const { request } = context;
+    const route = context.endpoint?.template ?? 'unmatched';
     metrics.observe(request.method ?? '', route, reply.status, durationMs / 1_000);
     if (span.isRecording()) {
       span.updateName(`${request.method} ${route}`);
@@ -192,7 +202,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
         'http.request.method': request.method ?? '',
         'http.route': route,
         'http.response.status_code': reply.status,
-        'svc.trace_id': exchange.traceId,
+        'svc.trace_id': context.traceId,
       });
       if (reply.status >= 500) {
         span.setStatus({ code: SpanStatusCode.ERROR });
@@ -201,15 +211,15 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     log[reply.status >= 500 ? 'warn' : 'info'](
       {
-        traceId: exchange.traceId,
+        traceId: context.traceId,
         method: request.method,
         route,
         status: reply.status,
         code: reply.code,
-        tenant: exchange.caller?.tenantId,
-        key: exchange.caller?.keyId,
-        address: exchange.address,
-        sentBy: exchange.sentBy,
+        tenant: context.caller?.tenantId,
+        key: context.caller?.keyId,
+        address: context.address,
+        sentBy: context.sentBy,
         servedBy: 'servedBy' in reply ? reply.servedBy : undefined,
         ms: Math.round(durationMs * 100) / 100,
       },
@@ -217,16 +227,16 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     );
   }
 
-  async function answer(exchange: Exchange): Promise<Reply | StreamedReply> {
-    const { request } = exchange;
+  async function answer(context: RequestContext): Promise<Reply | StreamedReply> {
+    const { request } = context;
     const found = router.find(request.method ?? '', request.url ?? '');
     // Before anything is refused: what is said of a route is said with a refusal too.
-    if (found instanceof Refusal) {
+    if (found instanceof ApiError) {
       const unreadable = router.endpointOf(request.method ?? '', request.url ?? '');
-      exchange.endpoint = unreadable?.kind === 'route' ? unreadable : undefined;
+      context.endpoint = unreadable?.kind === 'route' ? unreadable : undefined;
     } else {
-      exchange.endpoint = found.endpoint;
-      exchange.params = found.params;
+      context.endpoint = found.endpoint;
+      context.params = found.params;
     }
     let match: Match;
     try {
@@ -234,59 +244,63 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
         return { status: 204, headers: preflightHeaders, body: '' };
       }
-      if (found instanceof Refusal) {
+      if (found instanceof ApiError) {
         throw found;
       }
       match = found;
     } catch (refusal) {
-      await recordIfSupport(exchange, () => {
+      await recordIfSupport(context, () => {
         throw refusal;
       });
       throw refusal;
     }
     const { endpoint } = match;
     if (endpoint.kind === 'page') {
-      return answerPage(exchange, endpoint.page, match);
+      return answerPage(context, endpoint.page, match);
     }
     let caller: Caller | undefined;
     try {
-      const identified = identify(exchange, endpoint.route, match);
+      const identified = identify(context, endpoint.route, match);
       caller = identified instanceof Promise ? await identified : identified;
     } catch (error) {
-      if (error instanceof AtHomeElsewhere && deps.regions !== undefined) {
-        return deps.regions.forward(error.homeRegion, { ...exchange, ...exchange.incoming.messages() });
+      if (error instanceof WrongRegion && deps.regions !== undefined) {
+        return deps.regions.forward(error.homeRegion, { ...context, ...context.incoming.messages() });
       }
       throw error;
     }
-    exchange.caller = caller;
+    context.caller = caller;
     return answerRoute(endpoint, {
-      address: exchange.address,
-      traceId: exchange.traceId,
-      now: exchange.now,
+      address: context.address,
+      traceId: context.traceId,
+      now: context.now,
       match,
       caller,
-      readBody: (rules) => exchange.incoming.readBody(rules),
+      readBody: (rules) => context.incoming.readBody(rules),
       keyLines: headerLines(request, 'idempotency-key'),
       ...(endpoint.route.contentTypes !== undefined &&
         caller !== undefined && {
           stillAdmitted: stillAdmitted({
             clock,
-            foundAt: exchange.now,
-            find: async (now) => findCredential({ ...exchange, now }),
-            examine: (credential, now) => examine(exchange, credential, endpoint.route, match, now),
+            foundAt: context.now,
+            find: async (now) => findCredential({ ...context, now }),
+            examine: (credential, now) => examine(context, credential, endpoint.route, match, now),
           }),
         }),
-      outcome: exchange.incoming.outcome,
+      outcome: context.incoming.outcome,
     });
   }
 
-  async function answerPage(exchange: Exchange, page: Page, match: Match): Promise<Reply | StreamedReply> {
-    const { request, incoming } = exchange;
+  async function answerPage(
+    context: RequestContext,
+    page: Page,
+    match: Match,
+  ): Promise<Reply | StreamedReply> {
+    const { request, incoming } = context;
     if (page.takesFormsOfOthers !== true) {
       checkNotCrossSite(request, deps.baseUrl());
     }
     const visit: Visit = {
-      ...visitOf(exchange),
+      ...visitOf(context),
       query: pageQuery(match.queryString),
       form: () => {
         const messages = incoming.messages();
@@ -298,55 +312,55 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   function identify(
-    exchange: Exchange,
+    context: RequestContext,
     route: Route,
     match: Match,
   ): Caller | undefined | Promise<Caller | undefined> {
     if (route.access.kind === 'public') {
-      return exchange.request.headers.authorization === undefined
+      return context.request.headers.authorization === undefined
         ? undefined
-        : recordIfSupport(exchange, () => undefined);
+        : recordIfSupport(context, () => undefined);
     }
-    const found = findCredential(exchange);
+    const found = findCredential(context);
     return found instanceof Promise
-      ? found.then((credential) => identified(exchange, route, match, credential))
-      : identified(exchange, route, match, found);
+      ? found.then((credential) => identified(context, route, match, credential))
+      : identified(context, route, match, found);
   }
 
   function identified(
-    exchange: Exchange,
+    context: RequestContext,
     route: Route,
     match: Match,
     credential: Found,
   ): Caller | undefined | Promise<Caller | undefined> {
     if (credential === undefined) {
-      const retryAfterSeconds = deps.backoff.failed(exchange.address);
+      const retryAfterSeconds = deps.backoff.failed(context.address);
       throw retryAfterSeconds === undefined
-        ? refuse('unauthorized')
-        : refuseWith(
+        ? apiError('unauthorized')
+        : apiErrorWithDetails(
             'rate_limited',
             { retry_after_seconds: retryAfterSeconds },
             'Too many failed tokens from here.',
           );
     }
-    exchange.credential = credential;
-    const examined = () => examine(exchange, credential, route, match, exchange.now);
+    context.credential = credential;
+    const examined = () => examine(context, credential, route, match, context.now);
     return credential.support === undefined
       ? examined()
-      : onRecord(deps.recordImpersonated, credential, impersonated(exchange), examined);
+      : onRecord(deps.recordImpersonated, credential, impersonated(context), examined);
   }
 
   /** For what is decided whoever asks: a request of a support session is recorded then too. */
-  async function recordIfSupport(exchange: Exchange, decide: () => undefined): Promise<undefined> {
-    const token = presentedToken(exchange.request);
+  async function recordIfSupport(context: RequestContext, decide: () => undefined): Promise<undefined> {
+    const token = presentedToken(context.request);
     const credential = token === undefined ? undefined : await deps.findSupportSession(token);
     if (credential !== undefined) {
-      await onRecord(deps.recordImpersonated, credential, impersonated(exchange), decide);
+      await onRecord(deps.recordImpersonated, credential, impersonated(context), decide);
     }
   }
 
   function examine(
-    { request, address }: Exchange,
+    { request, address }: RequestContext,
     credential: Credential,
     route: Route,
     match: Match,
@@ -358,7 +372,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   /** Undefined: what was presented belongs to nobody. A bearer token wins over a cookie. */
-  function findCredential({ request, now }: Exchange): Found | Promise<Found> {
+  function findCredential({ request, now }: RequestContext): Found | Promise<Found> {
     return request.headers.authorization === undefined
       ? findSession(request, now)
       : deps.findCredential(bearerToken(request));
@@ -368,11 +382,11 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const session = await deps.sessions.find(request.headers.cookie, now);
     switch (session.kind) {
       case 'none':
-        throw refuse('unauthorized', 'A bearer token is required.');
+        throw apiError('unauthorized', 'A bearer token is required.');
       case 'unknown':
         return undefined;
       case 'ended':
-        throw refuse('session_revoked');
+        throw apiError('session_revoked');
       case 'live':
         checkNotCrossSite(request, deps.baseUrl());
         return session.credential;
@@ -380,15 +394,15 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   return {
-    handle: (request, response) => serve(incomingFromNode(request, response)),
+    handle: (request, response) => serve(requestFromNode(request, response)),
     serve,
     headersOfUnread: ({ method, target }) => ({ ...deprecationOf(router.endpointOf(method, target)) }),
-    ask: createAsk({ ...deps, answerRoute }),
-    examine: createExamine(deps),
+    call: createInProcessClient({ ...deps, answerRoute }),
+    checkAccess: createCheckAccess(deps),
   };
 }
 
-function impersonated({ request, endpoint, address, traceId, now }: Exchange) {
+function impersonated({ request, endpoint, address, traceId, now }: RequestContext) {
   const { method = '', url = '' } = request;
   return {
     route: endpoint?.kind === 'route' ? endpoint.route : undefined,
@@ -400,7 +414,7 @@ function impersonated({ request, endpoint, address, traceId, now }: Exchange) {
   };
 }
 
-function visitOf({ request, params, address, traceId, now }: Exchange): Omit<Visit, 'query' | 'form'> {
+function visitOf({ request, params, address, traceId, now }: RequestContext): Omit<Visit, 'query' | 'form'> {
   const { method = '', url = '', headers } = request;
   return { method, url, params, headers, address, traceId, now };
 }

@@ -1,10 +1,10 @@
 /** A call that was refused to somebody who is known, for whoever keeps a record of attempts. */
-import type { Refusal } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
 import type { Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 
 export interface RefusedCall {
-  readonly refusal: Refusal;
+  readonly error: ApiError;
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
   readonly credential: Credential;
@@ -13,4 +13,4 @@ export interface RefusedCall {
   readonly at: Date;
 }
 
-export type TellRefused = (call: RefusedCall) => void;
+export type OnRefusedCall = (call: RefusedCall) => void;

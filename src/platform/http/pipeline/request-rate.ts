@@ -1,11 +1,11 @@
 /** Enforces how often a caller may send requests, before its body is read. */
-import { refuseWith } from '../../../contract/refusal.ts';
+import { apiErrorWithDetails } from '../../../contract/refusal.ts';
 import type { RateVerdict } from '../../rates/rate-limiter.ts';
 import type { Caller } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 
 /** A value wherever it can be, so that the usual request need not wait. Undefined: there is nothing to ask. */
-export type TakeRequest = (
+export type CheckRequestRate = (
   caller: Caller,
   route: RoutePlace,
   nowMs: number,
@@ -14,9 +14,9 @@ export type TakeRequest = (
 export type RoutePlace = Pick<Route, 'kind' | 'path'>;
 
 /** Throws what is not allowed. */
-export function checkRequestRate(verdict: RateVerdict | undefined): void {
+export function throwIfRateLimited(verdict: RateVerdict | undefined): void {
   if (verdict?.allowed === false) {
-    throw refuseWith(
+    throw apiErrorWithDetails(
       'rate_limited',
       { retry_after_seconds: verdict.retryAfterSeconds },
       'Too many requests; see Retry-After.',

@@ -1,6 +1,6 @@
 /** Requests of support sessions, as the pipeline hands them to whoever keeps the record. */
-import { Refusal } from '../../../contract/refusal.ts';
-import { AtHomeElsewhere, type Caller, type Credential, type SupportIdentity } from '../routes/access.ts';
+import { ApiError } from '../../../contract/refusal.ts';
+import { type Caller, type Credential, type SupportIdentity, WrongRegion } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 
 export interface ImpersonatedRequest {
@@ -12,7 +12,7 @@ export interface ImpersonatedRequest {
   /** As it was asked for, without its query. */
   readonly path: string;
   /** Undefined: it is let in. */
-  readonly refusal: Refusal | undefined;
+  readonly error: ApiError | undefined;
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
@@ -31,11 +31,11 @@ export async function onRecord(
   examine: () => Caller | undefined,
 ): Promise<Caller | undefined> {
   let caller: Caller | undefined;
-  let refusal: Refusal | undefined;
+  let refusal: ApiError | undefined;
   try {
     caller = examine();
   } catch (error) {
-    if (!(error instanceof Refusal) || error instanceof AtHomeElsewhere) {
+    if (!(error instanceof ApiError) || error instanceof WrongRegion) {
       // The home region is the one to record it.
       throw error;
     }
@@ -44,7 +44,7 @@ export async function onRecord(
   if (support !== undefined && org !== null) {
     const { url, ...rest } = request;
     const [path = ''] = url.split('?');
-    await record({ ...rest, support, orgId: org.id, path, refusal });
+    await record({ ...rest, support, orgId: org.id, path, error: refusal });
   }
   if (refusal !== undefined) {
     throw refusal;

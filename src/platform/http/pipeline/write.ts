@@ -6,8 +6,8 @@ import type { Database, Transaction } from '../../db/database.ts';
 import type { Faults } from '../../faults.ts';
 import type { Log } from '../../log.ts';
 import { jsonReply, type Reply } from '../message/reply.ts';
-import type { Call, Change, Route } from '../routes/route.ts';
-import { type CustomerDigest, checkIdempotencyKey, release, reserve, storeAnswer } from './idempotency.ts';
+import type { Change, HandlerContext, Route } from '../routes/route.ts';
+import { type CustomerDigest, checkIdempotencyKey, release, reserve, storeResponse } from './idempotency.ts';
 
 export interface WriterDependencies {
   readonly db: Database;
@@ -16,17 +16,22 @@ export interface WriterDependencies {
   readonly settings: { readonly idempotencyTakeoverSeconds: number };
   readonly customerDigest: CustomerDigest;
   /** Writes a change's audit entry and events, in the change's transaction. */
-  recordChange(tx: Transaction, call: Call, action: string, change: Change): Promise<void>;
+  recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
 /** What changes something: in a transaction of its own that is made here, or in one that it shares with others. */
 export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' | 'document' }>;
 type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
-type StoreAnswer = (tx: Transaction, text: string) => Promise<void>;
+type StoreResponseText = (tx: Transaction, text: string) => Promise<void>;
 
 /** `keyLines` are the values of the `Idempotency-Key` header as they were sent; none where there is no such header. */
-type Writer = (route: Route, run: WriteRun, call: Call, keyLines: readonly string[]) => Promise<Reply>;
+type Writer = (
+  route: Route,
+  run: WriteRun,
+  call: HandlerContext,
+  keyLines: readonly string[],
+) => Promise<Reply>;
 
 const replayedHeader = { 'idempotent-replayed': 'true' };
 
@@ -35,7 +40,7 @@ export function createWriter(deps: WriterDependencies): Writer {
   async function answerWrite(
     route: Route,
     run: WriteRun,
-    call: Call,
+    call: HandlerContext,
     keyLines: readonly string[],
   ): Promise<Reply> {
     if (run.kind === 'decision') {
@@ -65,7 +70,7 @@ export function createWriter(deps: WriterDependencies): Writer {
     const { reservation } = reserved;
     try {
       const text = await perform(route, run, call, (tx, body) =>
-        storeAnswer(tx, reservation, { status: route.success, body }, customerDigest),
+        storeResponse(tx, reservation, { status: route.success, body }, customerDigest),
       );
       return jsonReply(route.success, text);
     } catch (error) {
@@ -77,7 +82,12 @@ export function createWriter(deps: WriterDependencies): Writer {
     }
   }
 
-  async function perform(route: Route, run: OneEffectRun, call: Call, store?: StoreAnswer): Promise<string> {
+  async function perform(
+    route: Route,
+    run: OneEffectRun,
+    call: HandlerContext,
+    store?: StoreResponseText,
+  ): Promise<string> {
     await faults('handler', route.id);
     const text =
       run.kind === 'write'
@@ -91,8 +101,8 @@ export function createWriter(deps: WriterDependencies): Writer {
   async function commit(
     route: Route,
     handler: WriteHandler,
-    call: Call,
-    store: StoreAnswer | undefined,
+    call: HandlerContext,
+    store: StoreResponseText | undefined,
   ): Promise<string> {
     return db.transaction(async (tx) => {
       const { body, changes } = await handler(call, tx);

@@ -1,6 +1,6 @@
 /** Who may call what: roles, scopes, and the order in which a credential is examined. */
 
-import { Refusal, refuse, refuseWith } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import { type AddressList, isListed } from '../message/address.ts';
 
 /** From least to most powerful. */
@@ -114,11 +114,11 @@ export function residencyIn(
 }
 
 /** The request belongs into the org's home region. Whoever cannot send it there refuses. */
-export class AtHomeElsewhere extends Refusal {
+export class WrongRegion extends ApiError {
   readonly homeRegion: string;
 
   constructor(homeRegion: string) {
-    const { code, status, details } = refuse('residency_violation');
+    const { code, status, details } = apiError('residency_violation');
     super(code, status, `The organization is at home in ${homeRegion}; call that region.`, details);
     this.homeRegion = homeRegion;
   }
@@ -149,8 +149,8 @@ export function checkResidency(org: CredentialOrg | null): void {
   }
 }
 
-function refuseHere({ homeRegion }: CredentialResidency): Refusal {
-  return refuse(
+function refuseHere({ homeRegion }: CredentialResidency): ApiError {
+  return apiError(
     'residency_violation',
     `The organization is at home in ${homeRegion}; what arrives elsewhere is refused.`,
   );
@@ -159,7 +159,7 @@ function refuseHere({ homeRegion }: CredentialResidency): Refusal {
 /** A strict org is refused at home too if its request came by way of another region, which knew no better. */
 function checkRegion(residency: CredentialResidency | null, arrivedElsewhere: boolean): void {
   if (residency?.mode === 'forward' && !residency.isHere) {
-    throw new AtHomeElsewhere(residency.homeRegion);
+    throw new WrongRegion(residency.homeRegion);
   }
   if (residency?.mode === 'strict' && (!residency.isHere || arrivedElsewhere)) {
     throw refuseHere(residency);
@@ -192,7 +192,8 @@ function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }
 /** What a support session may do is what its grant says, and never more than an admin of the org. */
 function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void {
   const { access, method } = request;
-  const deny = (reason: string) => refuseWith('support_scope_denied', { reason, scope: [...scope], method });
+  const deny = (reason: string) =>
+    apiErrorWithDetails('support_scope_denied', { reason, scope: [...scope], method });
   if (access.kind !== 'org') {
     throw deny('operator_only');
   }
@@ -206,38 +207,38 @@ function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void 
 
 function checkScope({ scopes }: Credential, scope: Scope): void {
   if (!scopes.has(scope)) {
-    throw refuseWith('missing_scope', { required: scope });
+    throw apiErrorWithDetails('missing_scope', { required: scope });
   }
 }
 
 /** Whether a credential may be used at all, here and now; the first refusal is thrown. */
-export function checkStanding(credential: Credential, address: string, now: Date): void {
+export function checkCredentialActive(credential: Credential, address: string, now: Date): void {
   const { org } = credential;
   if (credential.revoked || (credential.endsAt !== null && credential.endsAt <= now)) {
-    throw refuse('gone', 'The key was revoked.');
+    throw apiError('gone', 'The key was revoked.');
   }
   if (credential.notBefore !== null && now < credential.notBefore) {
-    throw refuse('key_expired', 'The key is not valid yet.');
+    throw apiError('key_expired', 'The key is not valid yet.');
   }
   if (credential.expiresAt !== null && credential.expiresAt <= now) {
-    throw refuse('key_expired', 'The key has expired.');
+    throw apiError('key_expired', 'The key has expired.');
   }
   if (org?.allowList != null && !isListed(org.allowList, address)) {
-    throw refuse('ip_not_allowed');
+    throw apiError('ip_not_allowed');
   }
   if (org?.suspended === true) {
-    throw refuse('org_suspended');
+    throw apiError('org_suspended');
   }
 }
 
 /** Examines a credential in the order of the contract; the first refusal is thrown. */
 export function admitCaller(request: AccessRequest): Caller {
   const { credential, access, pathOrgId, address, now, arrivedElsewhere = false } = request;
-  checkStanding(credential, address, now);
+  checkCredentialActive(credential, address, now);
   const { org } = credential;
   if (access.kind === 'org') {
     if (pathOrgId !== undefined && pathOrgId !== org?.id) {
-      throw refuse('not_found');
+      throw apiError('not_found');
     }
     checkRegion(org?.residency ?? null, arrivedElsewhere);
     if (credential.support !== undefined) {
@@ -247,7 +248,7 @@ export function admitCaller(request: AccessRequest): Caller {
       checkScope(credential, required);
     }
     if (credential.role === 'operator' || outranks(access.role, credential.role)) {
-      throw refuse('forbidden', `This needs the role ${access.role}.`);
+      throw apiError('forbidden', `This needs the role ${access.role}.`);
     }
   } else if (credential.role !== 'operator') {
     // Nothing under /v1/admin is sent to another region.
@@ -257,11 +258,11 @@ export function admitCaller(request: AccessRequest): Caller {
     }
     // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
     if (access.kind === 'operator' || pathOrgId !== org?.id) {
-      throw refuse('forbidden', 'This is for platform operators.');
+      throw apiError('forbidden', 'This is for platform operators.');
     }
     checkScope(credential, access.scope);
     if (outranks('admin', credential.role)) {
-      throw refuse('forbidden', 'This needs the role admin.');
+      throw apiError('forbidden', 'This needs the role admin.');
     }
   }
   return {

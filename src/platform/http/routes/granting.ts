@@ -1,5 +1,5 @@
 /** The one rule for giving access to a key or a person: a caller gives at most its own role and scopes. */
-import { refuse } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/refusal.ts';
 import { type Caller, outranks, type Role, scopes } from './access.ts';
 
 /** The scopes of a member who is signed in: everything that the role allows. */
@@ -8,11 +8,11 @@ export const memberScopes: ReadonlySet<string> = new Set(scopes);
 /** Operators have no scopes; they may give any role of an org. */
 export function checkMayGrant(caller: Caller, role: Role, granted: Iterable<string>): void {
   if (outranks(role, caller.role)) {
-    throw refuse('forbidden', `The role ${caller.role} cannot give the role ${role}.`);
+    throw apiError('forbidden', `The role ${caller.role} cannot give the role ${role}.`);
   }
   const missing = caller.role === 'operator' ? [] : [...granted].filter((scope) => !caller.scopes.has(scope));
   if (missing.length > 0) {
-    throw refuse('forbidden', `You cannot give scopes that you do not have: ${missing.join(', ')}.`);
+    throw apiError('forbidden', `You cannot give scopes that you do not have: ${missing.join(', ')}.`);
   }
 }
 

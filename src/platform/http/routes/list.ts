@@ -3,7 +3,7 @@
  * A list declares its sort fields and filters once; the query schema and the statement follow from it.
  */
 import { type TProperties, Type } from 'typebox';
-import { refuseField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/refusal.ts';
 import type { Queryable } from '../../db/database.ts';
 import { choice, closed } from './schemas.ts';
 import { isInstant } from './validation.ts';
@@ -107,7 +107,7 @@ export function decodeCursor(cursor: string, sort: string, type: SortFields[stri
   } catch {
     // Falls through to the refusal: whatever it was, we did not make it.
   }
-  throw refuseField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+  throw invalidField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
 }
 
 /** Values go into a statement, where what is none of its type would be an error of ours. */

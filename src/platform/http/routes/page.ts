@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Refusal } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/refusal.ts';
 
 /** What a form needs at most that holds a key, a token or a choice. */
 export const usualFormBytes = 16_384;
@@ -20,7 +20,7 @@ export interface Page {
   readonly takesFormsOfOthers?: true;
   handler(visit: Visit): Promise<PageAnswer>;
   /** How a refusal is shown: what `handler` threw, or what was wrong before it was asked. */
-  refused?(refusal: Refusal, visit: Omit<Visit, 'query' | 'form'>): PageAnswer;
+  refused?(error: ApiError, visit: Omit<Visit, 'query' | 'form'>): PageAnswer;
 }
 
 /** What a page may know of the request. Who asks is the page's to find out: most are open to everyone. */

@@ -6,7 +6,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../../contract/errors.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Transaction } from '../../db/database.ts';
-import type { StreamAnswer } from '../message/reply.ts';
+import type { StreamResponse } from '../message/reply.ts';
 import type { Access, Caller } from './access.ts';
 import type { Rendered } from './rendered.ts';
 
@@ -17,7 +17,7 @@ type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${i
   : never;
 export type PathParams<Path extends string> = { readonly [Name in ParamNames<Path>]: string };
 
-export interface Call<Params = Readonly<Record<string, string>>, Query = unknown, Body = unknown> {
+export interface HandlerContext<Params = Readonly<Record<string, string>>, Query = unknown, Body = unknown> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -28,7 +28,7 @@ export interface Call<Params = Readonly<Record<string, string>>, Query = unknown
   /** What the handler would ask for, where that was asked before it was its turn. */
   readonly outcome?: Promise<unknown> | undefined;
   /** Told by work that may take long. Whoever asked by a socket does not hear it. */
-  readonly progress: TellProgress;
+  readonly progress: ReportProgress;
 }
 
 /** How far something is: so many of so many, which may become more meanwhile. */
@@ -43,10 +43,13 @@ export interface Progress {
  * Waited for, as anything may happen between two pieces of work; never within a transaction, since it may look whether the
  * caller would still be let in. It throws where that is not so.
  */
-export type TellProgress = (progress: Progress) => Promise<void>;
+export type ReportProgress = (progress: Progress) => Promise<void>;
 
 /** A call of a public route has no caller. */
-export type PublicCall<Params, Query> = Omit<Call<Params, Query, undefined>, 'caller' | 'body'>;
+export type PublicHandlerContext<Params, Query> = Omit<
+  HandlerContext<Params, Query, undefined>,
+  'caller' | 'body'
+>;
 
 /** One thing that a write changed: it becomes an audit entry and, where others wait for it, an event. */
 export interface Change {
@@ -98,18 +101,27 @@ export interface Route {
   /** The types that an answer can have where it is a stream: always, or where `response` is not what was asked for. */
   readonly contentTypes: readonly string[] | undefined;
   readonly run:
-    | { readonly kind: 'read'; handler(call: Call): Promise<unknown> }
-    | { readonly kind: 'stream'; handler(call: Call): Promise<StreamAnswer> }
+    | { readonly kind: 'read'; handler(call: HandlerContext): Promise<unknown> }
+    | { readonly kind: 'stream'; handler(call: HandlerContext): Promise<StreamResponse> }
     | { readonly kind: 'document'; handler(): Rendered }
-    | { readonly kind: 'write'; handler(call: Call, tx: Transaction): Promise<WriteOutcome<unknown>> }
-    | { readonly kind: 'booking'; handler(call: Call, seal: Seal | undefined): Promise<unknown> }
-    | { readonly kind: 'decision'; handler(call: Call, key: string | undefined): Promise<DecisionAnswer> };
+    | {
+        readonly kind: 'write';
+        handler(call: HandlerContext, tx: Transaction): Promise<WriteOutcome<unknown>>;
+      }
+    | {
+        readonly kind: 'posting';
+        handler(call: HandlerContext, seal: StoreResponse | undefined): Promise<unknown>;
+      }
+    | {
+        readonly kind: 'decision';
+        handler(call: HandlerContext, key: string | undefined): Promise<DecisionResponse>;
+      };
 }
 
 /** Keeps the answer to an idempotent request, in the transaction that makes it true. */
-export type Seal = (tx: Transaction, body: unknown) => Promise<void>;
+export type StoreResponse = (tx: Transaction, body: unknown) => Promise<void>;
 
-export interface DecisionAnswer {
+export interface DecisionResponse {
   readonly text: string;
   /** It is the response of an earlier request with the same `Idempotency-Key`. */
   readonly replayed: boolean;
@@ -135,7 +147,9 @@ interface ReadDeclaration<Path extends string, Query extends TObject, Response e
   readonly access: Exclude<Access, { kind: 'public' }>;
   /** The types of the streams that may be asked for instead. */
   readonly contentTypes?: readonly string[];
-  handler(call: Call<PathParams<Path>, Static<Query>, undefined>): Promise<Static<Response> | StreamAnswer>;
+  handler(
+    call: HandlerContext<PathParams<Path>, Static<Query>, undefined>,
+  ): Promise<Static<Response> | StreamResponse>;
 }
 
 export function read<const Path extends string, Query extends TObject, Response extends TSchema>(
@@ -149,7 +163,7 @@ interface StreamDeclaration<Path extends string, Query extends TObject>
   extends Omit<Declaration<Path, Query, TSchema>, 'response'> {
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly contentTypes: readonly string[];
-  handler(call: Call<PathParams<Path>, Static<Query>, undefined>): Promise<StreamAnswer>;
+  handler(call: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
 }
 
 /** A read whose answer is a stream. A failure in the middle ends the connection: nothing is ever appended to tell of it. */
@@ -161,13 +175,13 @@ export function stream<const Path extends string, Query extends TObject>(
     ...common(declaration),
     access,
     contentTypes,
-    run: { kind: 'stream', handler: handler as unknown as (call: Call) => Promise<StreamAnswer> },
+    run: { kind: 'stream', handler: handler as unknown as (call: HandlerContext) => Promise<StreamResponse> },
   };
 }
 
 interface PublicReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
   extends Declaration<Path, Query, Response> {
-  handler(call: PublicCall<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
+  handler(call: PublicHandlerContext<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
 }
 
 export function publicRead<const Path extends string, Query extends TObject, Response extends TSchema>(
@@ -203,7 +217,7 @@ interface WriteDeclaration<
   readonly success: 200 | 201 | 204;
   /** Runs inside the transaction that also writes the audit entry, the events and the stored answer. */
   handler(
-    call: Call<PathParams<Path>, Static<Query>, Static<Body>>,
+    call: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
     tx: Transaction,
   ): Promise<WriteOutcome<Static<Response>>>;
 }
@@ -227,12 +241,15 @@ export function write<
     // The types of the parts are checked against the schemas above; the pipeline validates before it calls.
     run: {
       kind: 'write',
-      handler: handler as unknown as (call: Call, tx: Transaction) => Promise<WriteOutcome<unknown>>,
+      handler: handler as unknown as (
+        call: HandlerContext,
+        tx: Transaction,
+      ) => Promise<WriteOutcome<unknown>>,
     },
   };
 }
 
-interface BookingDeclaration<
+interface PostingDeclaration<
   Path extends string,
   Query extends TObject,
   Body extends TObject,
@@ -247,18 +264,18 @@ interface BookingDeclaration<
   readonly success: 200 | 201 | 204;
   /** Commits by itself, together with others. Has to seal what it answers in that transaction, where asked to. */
   handler(
-    call: Call<PathParams<Path>, Static<Query>, Static<Body>>,
-    seal: Seal | undefined,
+    call: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
+    seal: StoreResponse | undefined,
   ): Promise<Static<Response>>;
 }
 
 /** A write into the books, which are their own record: it shares its transaction with others and is not audited. */
-export function booking<
+export function posting<
   const Path extends string,
   Query extends TObject,
   Body extends TObject,
   Response extends TSchema,
->(declaration: BookingDeclaration<Path, Query, Body, Response>): Route {
+>(declaration: PostingDeclaration<Path, Query, Body, Response>): Route {
   const { method, access, body, bodyOptional, success, handler, lines } = declaration;
   return {
     ...common(declaration),
@@ -271,8 +288,11 @@ export function booking<
     success,
     response: success === 204 ? undefined : declaration.response,
     run: {
-      kind: 'booking',
-      handler: handler as unknown as (call: Call, seal: Seal | undefined) => Promise<unknown>,
+      kind: 'posting',
+      handler: handler as unknown as (
+        call: HandlerContext,
+        seal: StoreResponse | undefined,
+      ) => Promise<unknown>,
     },
   };
 }
@@ -285,9 +305,9 @@ interface DecisionDeclaration<Path extends string, Body extends TObject, Respons
   readonly success: 200;
   /** Answers with the text itself. Has to store the response under the `Idempotency-Key`, if there is one. */
   handler(
-    call: Call<PathParams<Path>, object, Static<Body>>,
+    call: HandlerContext<PathParams<Path>, object, Static<Body>>,
     key: string | undefined,
-  ): Promise<DecisionAnswer>;
+  ): Promise<DecisionResponse>;
 }
 
 /** A decision on the hot path, which keeps its own record. */
@@ -305,7 +325,10 @@ export function decision<const Path extends string, Body extends TObject, Respon
     success,
     run: {
       kind: 'decision',
-      handler: handler as unknown as (call: Call, key: string | undefined) => Promise<DecisionAnswer>,
+      handler: handler as unknown as (
+        call: HandlerContext,
+        key: string | undefined,
+      ) => Promise<DecisionResponse>,
     },
   };
 }
@@ -336,5 +359,5 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
 }
 
 function readRun(handler: unknown): Route['run'] {
-  return { kind: 'read', handler: handler as (call: Call) => Promise<unknown> };
+  return { kind: 'read', handler: handler as (call: HandlerContext) => Promise<unknown> };
 }

@@ -1,7 +1,7 @@
 /** Finds the declaration that a request is for, with its schemas compiled. */
 import createRouter from 'find-my-way';
 import { Type } from 'typebox';
-import { type Refusal, refuse } from '../../../contract/refusal.ts';
+import { type ApiError, apiError } from '../../../contract/refusal.ts';
 import { isStorable } from '../message/json-errors.ts';
 import type { Page } from './page.ts';
 import type { Route } from './route.ts';
@@ -25,7 +25,7 @@ export interface Match {
 
 export interface Router {
   /** Or `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
-  find(method: string, url: string): Match | Refusal;
+  find(method: string, url: string): Match | ApiError;
   /** The endpoint that a URL is for, also where `find` refuses it because an id in its path cannot be decoded or stored. */
   endpointOf(method: string, url: string): Endpoint | undefined;
 }
@@ -64,15 +64,15 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
     find(method, url) {
       const match = lookUp(method, url);
       if (match === null) {
-        return refuse('not_found', 'There is no such route.');
+        return apiError('not_found', 'There is no such route.');
       }
       if (match.store == null) {
-        return refuse('bad_request', 'The path is not properly percent-encoded.');
+        return apiError('bad_request', 'The path is not properly percent-encoded.');
       }
       const params = match.params as Record<string, string>;
       // An empty one is a trailing or doubled slash.
       if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
-        return refuse('not_found', 'There is no such route.');
+        return apiError('not_found', 'There is no such route.');
       }
       return {
         endpoint: match.store as Endpoint,

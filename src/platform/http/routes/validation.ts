@@ -16,9 +16,9 @@ const options = {
   meta: false,
   validateSchema: false,
 } as const;
-const bodies = new Ajv2020(options);
+const ajv = new Ajv2020(options);
 /** Stops at the first finding. */
-const hastyBodies = new Ajv2020({ ...options, allErrors: false });
+const failFastAjv = new Ajv2020({ ...options, allErrors: false });
 /** Query parameters are text; the schema says what they stand for. */
 const queries = new Ajv2020({ ...options, coerceTypes: true, useDefaults: true });
 const calendar = formats.default.get('date-time') as { validate(text: string): boolean };
@@ -36,12 +36,12 @@ export function isInstant(text: string): boolean {
   return isDateTime(text) && year >= years.first && year <= years.last;
 }
 
-for (const ajv of [bodies, hastyBodies, queries]) {
-  ajv.addFormat('date-time', isInstant);
-  ajv.addFormat('usd', (text) => parseUsd(text) !== undefined);
-  ajv.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
+for (const instance of [ajv, failFastAjv, queries]) {
+  instance.addFormat('date-time', isInstant);
+  instance.addFormat('usd', (text) => parseUsd(text) !== undefined);
+  instance.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
   // The pattern of the field says its form; up to 100 is the handler's to check, with the fields beside it.
-  ajv.addFormat('percent', true);
+  instance.addFormat('percent', true);
 }
 
 /** Returns every offending field; none when the value is valid. A query validator also fills in defaults. */
@@ -51,11 +51,11 @@ export type Validator = (value: unknown) => FieldError[];
  * The findings about one body are bounded: some megabytes of wrong items would otherwise become gigabytes of
  * findings. These bounds are above what a bulk request of the largest size can hold.
  */
-const findingsMax = 10_000;
+const fieldErrorsMax = 10_000;
 const valuesMax = 500_000;
 
 export function compileBody(schema: TSchema): Validator {
-  const first = validator(hastyBodies.compile(schema));
+  const first = validator(failFastAjv.compile(schema));
   /** Most bodies are right, and to compile takes longer than to validate thousands. */
   let all: Validator | undefined;
   return (value) => {
@@ -63,7 +63,7 @@ export function compileBody(schema: TSchema): Validator {
     if (finding.length === 0 || !holdsAtMost(valuesMax, value)) {
       return finding;
     }
-    all ??= validator(bodies.compile(schema));
+    all ??= validator(ajv.compile(schema));
     return all(value);
   };
 }
@@ -127,11 +127,11 @@ function rangeErrors({ from, to }: Record<string, unknown>, others: readonly Fie
 }
 
 /** The first finding about each field: one that could not be read is not missing as well. */
-export function onePerField(faults: readonly FieldError[]): FieldError[] {
+export function onePerField(fieldErrors: readonly FieldError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
-  for (const fault of faults) {
-    if (!byField.has(fault.field)) {
-      byField.set(fault.field, fault);
+  for (const fieldError of fieldErrors) {
+    if (!byField.has(fieldError.field)) {
+      byField.set(fieldError.field, fieldError);
     }
   }
   return [...byField.values()];
@@ -150,7 +150,7 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
       const { code, message } = explain(error);
       byField.set(field, { field, code, message: isOfName(error) ? `Of a name in it: ${message}` : message });
     }
-    if (byField.size === findingsMax) {
+    if (byField.size === fieldErrorsMax) {
       break;
     }
   }

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Lane } from '../fast/fast-path.ts';
+import type { FastPath } from '../fast/fast-path.ts';
 
 const sweepEveryMs = 50;
 
@@ -11,7 +11,7 @@ export interface Drainable {
   drain(withinMs: number): Promise<void>;
 }
 
-export function drainable(server: Server, lane: Lane): Drainable {
+export function drainable(server: Server, fastPath: FastPath): Drainable {
   // Node counts neither a connection that never sent a byte nor one that was detached by CONNECT.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -26,7 +26,7 @@ export function drainable(server: Server, lane: Lane): Drainable {
       const sweep = setInterval(() => {
         // A kept-alive connection becomes idle when its last answer is out.
         server.closeIdleConnections();
-        lane.closeIdle();
+        fastPath.closeIdle();
         for (const socket of sockets) {
           if (socket.bytesRead === 0 || Date.now() > deadlineMs) {
             socket.destroy();

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RawClient, rawRequest } from '../../../../test/support/raw-socket.ts';
 import { createLog } from '../../log.ts';
-import { openLane } from '../fast/fast-path.ts';
+import { openFastPath } from '../fast/fast-path.ts';
 import { sendReply, sendStream } from '../message/send.ts';
 import type { RequestHandler } from '../pipeline/pipeline.ts';
 import { createHttpServer } from './server.ts';
@@ -24,7 +24,7 @@ afterEach(() => {
 async function listen(handler: RequestHandler, { withLane = false } = {}): Promise<Server> {
   const server = createHttpServer(handler, createLog('silent'));
   if (withLane) {
-    openLane(server);
+    openFastPath(server);
   }
   servers.push(server);
   server.listen(0, '127.0.0.1');

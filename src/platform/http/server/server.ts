@@ -6,10 +6,10 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Refusal, refuse, refuseField } from '../../../contract/refusal.ts';
+import { type ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
 import type { Log } from '../../log.ts';
 import { breakBody, endedEarly } from '../message/body.ts';
-import { refusalReply } from '../message/reply.ts';
+import { errorReply } from '../message/reply.ts';
 import { isPlainlyFramed } from '../message/request-head.ts';
 import { closeAfter, closeGently } from '../message/send.ts';
 import { newTraceId } from '../message/trace-id.ts';
@@ -90,7 +90,7 @@ export function createHttpServer(
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // Node no longer listens on this connection; without a listener an error would end the process.
     socket.on('error', () => undefined);
-    answerAfterAll(socket, refuse('not_found', 'There is no such route.'));
+    answerAfterAll(socket, apiError('not_found', 'There is no such route.'));
   });
 
   server.on('clientError', (error: ParseError, socket: Connection) => {
@@ -115,11 +115,11 @@ export function createHttpServer(
   });
 
   /** Answers what never became a request, behind the answers of all that did, unless one of these closes the connection. */
-  function answerAfterAll(socket: Connection, refusal: Refusal, line?: RequestLine): void {
+  function answerAfterAll(socket: Connection, error: ApiError, line?: RequestLine): void {
     const response = socket[latest];
     const answer = () => {
       if (response?.shouldKeepAlive !== false) {
-        answerRaw(socket, { refusal, log, line, headersOfUnread });
+        answerRaw(socket, { error, log, line, headersOfUnread });
       }
     };
     if (response === undefined || response.writableFinished) {
@@ -156,37 +156,37 @@ function wait(socket: Connection, before: ServerResponse, next: () => void): voi
   });
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): Refusal {
+function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return refuse('bad_request', 'The headers are too large.');
+      return apiError('bad_request', 'The headers are too large.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return refuse('payload_too_large');
+      return apiError('payload_too_large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refuse('bad_request', 'The request took too long to arrive.');
+      return apiError('bad_request', 'The request took too long to arrive.');
     case 'HPE_INVALID_EOF_STATE':
       return part === 'body'
-        ? refuseField('body', 'invalid_body', endedEarly)
-        : refuse('bad_request', 'The request ended early.');
+        ? invalidField('body', 'invalid_body', endedEarly)
+        : apiError('bad_request', 'The request ended early.');
     default:
-      return refuse('bad_request', 'The request is not well-formed HTTP.');
+      return apiError('bad_request', 'The request is not well-formed HTTP.');
   }
 }
 
 interface RawAnswer {
-  readonly refusal: Refusal;
+  readonly error: ApiError;
   readonly log: Log;
   /** Undefined where the request line is not known. */
   readonly line: RequestLine | undefined;
   readonly headersOfUnread: HeadersOfUnread;
 }
 
-function answerRaw(socket: Duplex, { refusal, log, line, headersOfUnread }: RawAnswer): void {
+function answerRaw(socket: Duplex, { error, log, line, headersOfUnread }: RawAnswer): void {
   if (!socket.writable) {
     return;
   }
   const traceId = newTraceId();
-  const reply = refusalReply(refusal);
+  const reply = errorReply(error);
   const headers = {
     ...reply.headers,
     ...(line && headersOfUnread(line)),
