@@ -17,7 +17,7 @@ const tests = [
   'src/platform/http',
   'src/platform/db',
   'src/platform/outbound',
-  'src/edge/fast-path.test.ts',
+  'src/edge/decision-fast-path.test.ts',
   'test/contract/http-edges.framing.test.ts',
   'test/e2e/process.test.ts',
 ];

@@ -2,8 +2,8 @@
 /** The command line. */
 import { Command } from 'commander';
 import { version } from './config/version.ts';
+import { ApiError } from './contract/api-error.ts';
 import type { FieldError } from './contract/errors.ts';
-import { ApiError } from './contract/refusal.ts';
 
 /** In the order in which the help shows them. */
 const commands: Record<string, () => Promise<Command>> = {

@@ -13,7 +13,7 @@ import {
 import { findOrg } from '../capabilities/access/orgs/index.ts';
 import { type Appending, openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
-import { invalidFields } from '../contract/refusal.ts';
+import { invalidFields } from '../contract/api-error.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import {
   type Caller,

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
-import type { Envelope } from '../contract/refusal.ts';
+import type { Envelope } from '../contract/api-error.ts';
 import { literalUrl } from '../platform/http/server/local-url.ts';
 
 /** Where the service is: as the command line says, or as the settings do. */

@@ -1,6 +1,6 @@
 /** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
 import type { Readable } from 'node:stream';
-import type { ApiError } from '../contract/refusal.ts';
+import type { ApiError } from '../contract/api-error.ts';
 import type {
   CheckAccess,
   InProcessClient,

@@ -2,7 +2,7 @@
  * The console: server-rendered pages for those who would rather look than read. It is a client of the API, in this process
  * and as whoever is signed in, so what a person may see and do is decided where it is decided for keys.
  */
-import type { ApiError } from '../contract/refusal.ts';
+import type { ApiError } from '../contract/api-error.ts';
 import { assets } from '../platform/http/html/assets.ts';
 import { themeOf } from '../platform/http/html/theme.ts';
 import type { CheckAccess, InProcessClient } from '../platform/http/pipeline/in-process-client.ts';
@@ -16,10 +16,10 @@ import { plainPage, signedInPage } from './layout.ts';
 import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
 import { createDenied } from './operations.ts';
 import { doneText } from './outcomes.ts';
+import { firstStep, followProgress, untilDone } from './progress-stream.ts';
 import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
 import { screens } from './screens.ts';
 import { themePage } from './theme.ts';
-import { firstStep, followProgress, untilDone } from './under-way.ts';
 
 export interface ConsoleDependencies {
   readonly ask: InProcessClient;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiError, apiErrorWithDetails, invalidFields } from './refusal.ts';
+import { apiError, apiErrorWithDetails, invalidFields } from './api-error.ts';
 
 test('a refusal is the envelope, with details also where there are none', () => {
   expect(apiError('not_found').envelope).toEqual({

@@ -1,3 +1,3 @@
-export { createFailOpenDecisions } from './degraded.ts';
-export { createDecisionFastPath } from './fast-path.ts';
+export { createDecisionFastPath } from './decision-fast-path.ts';
+export { createFailOpenDecisions } from './fail-open-decisions.ts';
 export { edgeRoutes } from './routes.ts';

@@ -1,5 +1,5 @@
 /** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
-import { invalidFields } from '../contract/refusal.ts';
+import { invalidFields } from '../contract/api-error.ts';
 import { denialError, replayedResponse } from '../ledger/denials.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { HoldResult } from '../ledger/holds/hold-request.ts';
@@ -14,7 +14,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import { type DecisionResponse, decision, type Route } from '../platform/http/routes/route.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { decisionRequestOf, type Price, verdictText } from './decision.ts';
-import type { FailOpenDecisions } from './degraded.ts';
+import type { FailOpenDecisions } from './fail-open-decisions.ts';
 import { AskDecision, Verdict } from './schema.ts';
 
 export interface EdgeDependencies {

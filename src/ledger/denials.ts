@@ -6,7 +6,7 @@ import {
   apiErrorWithDetails,
   apiErrorWithStatus,
   invalidField,
-} from '../contract/refusal.ts';
+} from '../contract/api-error.ts';
 import type { Denial } from '../kernel/denial.ts';
 import { throwIfErased } from '../platform/http/pipeline/idempotency.ts';
 import type { Replay } from './holds/hold-keys.ts';

@@ -7,7 +7,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { seedModelCapabilities, seedModels } from '../../src/capabilities/spend/models/index.ts';
 import { seeds } from '../../src/capabilities/spend/models/seed.ts';
-import { capabilitySeeds } from '../../src/capabilities/spend/models/seed-facts.ts';
+import { capabilitySeeds } from '../../src/capabilities/spend/models/seed-capabilities.ts';
 import { ensureMonths } from '../../src/ledger/partitions.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';

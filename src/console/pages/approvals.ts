@@ -1,8 +1,8 @@
 /** The inbox of what a rule wants somebody to approve first. */
 import type { ApiFailure, Listed } from '../api.ts';
 import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../components.ts';
-import { actionScreen } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen } from '../form-screens.ts';
 import { ago, time } from '../format.ts';
 import { html, link, type Markup, type Part, path } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';

@@ -11,8 +11,8 @@ import {
   panel,
   table,
 } from '../components.ts';
-import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen } from '../form-screens.ts';
 import { count, time, words } from '../format.ts';
 import { instantOf, localTime } from '../forms.ts';
 import { html, link, type Markup, type Part } from '../html.ts';

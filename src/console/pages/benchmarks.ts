@@ -16,8 +16,8 @@ import {
   panel,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { count, day, milliseconds, percent, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, link, type Markup, type Part, path } from '../html.ts';

@@ -10,8 +10,8 @@ import {
   nextPage,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { ago, exactUsd, time, usd } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { localTime } from '../forms.ts';

@@ -14,8 +14,8 @@ import {
   statOf,
   table,
 } from '../components.ts';
-import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen } from '../form-screens.ts';
 import { count, time, usd } from '../format.ts';
 import { html, link, type Markup, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';

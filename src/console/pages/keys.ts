@@ -13,8 +13,8 @@ import {
   secretBox,
   type Tone,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { ago, time, words } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, link, type Markup, type Part } from '../html.ts';

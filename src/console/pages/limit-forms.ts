@@ -1,7 +1,7 @@
 /** Forms for what the org sets itself: budgets, the spend cap, customer limits, the chain budget. */
 import { ApiFailure } from '../api.ts';
 import { actionCard, askFirst } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, type Markup } from '../html.ts';
 import { pathOf } from '../operations.ts';

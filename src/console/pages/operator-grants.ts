@@ -11,8 +11,8 @@ import {
   linkButton,
   secretBox,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { time } from '../format.ts';
 import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';

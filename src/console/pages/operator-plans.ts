@@ -1,8 +1,8 @@
 /** For operators: plans, which limit an organization's runs and tokens a month. */
 import type { Listed } from '../api.ts';
 import { badge, card, empty, heading, linkButton } from '../components.ts';
-import { formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { formScreens } from '../form-screens.ts';
 import { count, day } from '../format.ts';
 import { html, link } from '../html.ts';
 import { listing } from '../listing.ts';

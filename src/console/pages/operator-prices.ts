@@ -1,8 +1,8 @@
 /** For operators: what models cost, for everybody and for one organization. */
 import type { Listed } from '../api.ts';
 import { askFirst, badge, card, empty, heading, linkButton, type Tone, table } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { exactUsd, time, words } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, link, path } from '../html.ts';

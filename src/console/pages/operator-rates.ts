@@ -1,5 +1,5 @@
 /** For operators: where an organization is at home, and how often and how much at a time it may call. */
-import { formScreens } from '../editing.ts';
+import { formScreens } from '../form-screens.ts';
 import { dotted, type Field, numberOf, type Option } from '../forms.ts';
 import { pathOf } from '../operations.ts';
 import type { Screen } from '../screen.ts';

@@ -16,10 +16,10 @@ import {
   statOf,
   table,
 } from '../components.ts';
+import { refusalReason, refusalTitle } from '../denial-texts.ts';
 import { ago, capitalized, count, usd } from '../format.ts';
 import { html, link, type Markup, type Part } from '../html.ts';
 import { leftOf, limitName, usageMeter, usedShare } from '../limit-names.ts';
-import { refusalReason, refusalTitle } from '../refusal-words.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../screen.ts';
 import type { LimitView, RefusalView, UsageRow, UsageView } from '../views.ts';
 import {

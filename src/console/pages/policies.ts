@@ -11,8 +11,8 @@ import {
   linkButton,
   nextPage,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { count, time } from '../format.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, link, path } from '../html.ts';

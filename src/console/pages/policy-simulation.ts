@@ -1,7 +1,7 @@
 /** What a rule that is being written would have said of the last runs, and what the rules in force say of one request. */
 import { ApiFailure, type Listed } from '../api.ts';
 import { badge, card, definitionList, table } from '../components.ts';
-import { formScreens } from '../editing.ts';
+import { formScreens } from '../form-screens.ts';
 import { count, time, words } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, type Markup, path } from '../html.ts';

@@ -1,11 +1,11 @@
 /** What was refused lately, and why. */
 import type { Listed } from '../api.ts';
 import { badge, card, empty, heading } from '../components.ts';
+import { refusalCodes, refusalReason, refusalTitle } from '../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
 import { ago, count, words } from '../format.ts';
 import { html, link } from '../html.ts';
 import { listing } from '../listing.ts';
-import { refusalCodes, refusalReason, refusalTitle } from '../refusal-words.ts';
 import { type Screen, view } from '../screen.ts';
 import type { RefusalView } from '../views.ts';
 

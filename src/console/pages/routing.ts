@@ -14,8 +14,8 @@ import {
   panel,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { count, milliseconds, time, usd, words } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, link, type Markup, type Part, path } from '../html.ts';

@@ -11,8 +11,8 @@ import {
   linkButton,
   type Tone,
 } from '../components.ts';
-import { formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { formScreens } from '../form-screens.ts';
 import { count, exactUsd, milliseconds, time, usd, words } from '../format.ts';
 import { html, link, type Markup, type Part, path } from '../html.ts';
 import { listing } from '../listing.ts';

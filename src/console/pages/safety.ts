@@ -1,8 +1,8 @@
 /** Detectors that look at the content of runs: which are on, what they do, and a place to try them. */
 import type { Listed } from '../api.ts';
 import { actionCard, askFirst, badge, card, heading, linkButton, table } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { count, words } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, link, path } from '../html.ts';

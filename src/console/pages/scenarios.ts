@@ -1,6 +1,6 @@
 /** Scenarios: what would be different, as a form with the changes that people ask for most. */
 import { actionCard, askFirst } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { dotted, type Field, type Values } from '../forms.ts';
 import { pathOf } from '../operations.ts';
 import type { Screen } from '../screen.ts';

@@ -13,8 +13,8 @@ import {
   secretBox,
   type Tone,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { ago } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, link, type Markup, path } from '../html.ts';

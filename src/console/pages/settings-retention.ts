@@ -1,8 +1,8 @@
 /** How long things are kept, and what was deleted because of it. */
 import { ApiFailure, type Listed } from '../api.ts';
 import { badge, type Column, cardOf, definitionList, empty, heading, linkButton } from '../components.ts';
-import { formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { formScreens } from '../form-screens.ts';
 import { count, time } from '../format.ts';
 import type { Field } from '../forms.ts';
 import { html, link } from '../html.ts';

@@ -1,8 +1,8 @@
 /** Who is signed in to the console, and from where; and how to end it. */
 import type { Listed } from '../api.ts';
 import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../components.ts';
-import { actionScreen } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen } from '../form-screens.ts';
 import { ago, time } from '../format.ts';
 import { html, link } from '../html.ts';
 import { listing } from '../listing.ts';

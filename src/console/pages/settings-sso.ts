@@ -11,7 +11,7 @@ import {
   notice,
   panel,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import type { Field, Values } from '../forms.ts';
 import { html, type Markup, type Part } from '../html.ts';
 import { type Screen, type ScreenVisit, view } from '../screen.ts';

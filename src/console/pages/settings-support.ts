@@ -12,8 +12,8 @@ import {
   type Tone,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { time, words } from '../format.ts';
 import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';

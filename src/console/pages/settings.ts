@@ -1,7 +1,7 @@
 /** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
 import type { Listed } from '../api.ts';
 import { badge, cardOf, definitionList, heading, linkButton, table } from '../components.ts';
-import { formScreens } from '../editing.ts';
+import { formScreens } from '../form-screens.ts';
 import { count, day, inUnit, seconds } from '../format.ts';
 import { html, type Markup, type Part } from '../html.ts';
 import { scopeName } from '../limit-names.ts';

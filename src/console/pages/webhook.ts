@@ -15,8 +15,8 @@ import {
   type Tone,
   table,
 } from '../components.ts';
-import { actionScreen, formScreens } from '../editing.ts';
 import { type Filter, filterBar, filterQuery } from '../filters.ts';
+import { actionScreen, formScreens } from '../form-screens.ts';
 import { count, milliseconds, time, words } from '../format.ts';
 import { localTime } from '../forms.ts';
 import { html, link, type Markup, type Part, path } from '../html.ts';

@@ -1,8 +1,8 @@
 /** Webhook subscriptions: who gets which events, signed how. */
 import type { Listed } from '../api.ts';
 import { badge, card, empty, heading, linkButton, type Tone } from '../components.ts';
-import { formScreens } from '../editing.ts';
 import { filterQuery } from '../filters.ts';
+import { formScreens } from '../form-screens.ts';
 import type { Field } from '../forms.ts';
 import { html, link, type Markup, path } from '../html.ts';
 import { listing } from '../listing.ts';

@@ -1,5 +1,5 @@
 /** The rate policies that look into a request: its model, its customer, its tokens, its cost. They stand with the gates. */
-import { type ApiError, apiErrorWithDetails, apiErrorWithStatus } from '../../contract/refusal.ts';
+import { type ApiError, apiErrorWithDetails, apiErrorWithStatus } from '../../contract/api-error.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import {
   type Amounts,

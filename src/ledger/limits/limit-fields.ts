@@ -3,7 +3,7 @@
  * them to the columns of a row and back. Amounts travel as decimal strings and are stored as nanodollars; nothing rounds.
  */
 import { type Static, Type } from 'typebox';
-import { invalidField } from '../../contract/refusal.ts';
+import { invalidField } from '../../contract/api-error.ts';
 import { WILDCARD } from '../../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import { periods } from '../../kernel/windows.ts';

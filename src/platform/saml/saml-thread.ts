@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';
-import { apiError } from '../../contract/refusal.ts';
+import { apiError } from '../../contract/api-error.ts';
 
 const startMsMax = 30_000;
 const heapMb = 128;

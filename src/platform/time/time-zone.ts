@@ -1,5 +1,5 @@
 /** Time zones as people name them. */
-import { invalidField } from '../../contract/refusal.ts';
+import { invalidField } from '../../contract/api-error.ts';
 
 /** Returns the zone, or refuses it. */
 export function checkTimezone(timezone: string): string {

@@ -10,7 +10,7 @@ import { addressList } from '../../../platform/http/message/address.ts';
 import { type Credential, type CredentialOrg, residencyIn } from '../../../platform/http/routes/access.ts';
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
-import { onKeyChange } from './notices.ts';
+import { onKeyChange } from './change-notifications.ts';
 import { type CredentialOrgRow, type CredentialRow, findKeyByDigest } from './queries.ts';
 
 const rememberedMax = 50_000;

@@ -1,14 +1,14 @@
 /** The life of a key: minted, rotated, revoked. A caller gives a key at most its own role and scopes. */
 
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks, type Role } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
-import { announceKeyChange } from './notices.ts';
+import { announceKeyChange } from './change-notifications.ts';
 import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
 

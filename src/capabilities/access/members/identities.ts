@@ -3,7 +3,7 @@
  * provider vouches for leads once to a member who was invited, or who signed in at another provider before the org moved
  * to this one; never to somebody who is known by another subject of the same provider.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { OrgRole } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';

@@ -2,7 +2,7 @@
  * The link that signs a member in, once: the invitation, and later the way in for whoever has no identity provider. A new
  * one replaces the old one.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { createTokens, tokenDigest } from '../sessions/index.ts';

@@ -1,6 +1,7 @@
 /** The life of a member: invited, joined by a first sign-in, changed, removed. An org that has an owner keeps one. */
+
+import { apiError } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
-import { apiError } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller, OrgRole } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';

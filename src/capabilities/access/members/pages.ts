@@ -1,5 +1,5 @@
 /** The page behind a member's link. It asks before it uses the link up: programs that preview links open them too. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';

@@ -3,7 +3,7 @@
  * get the people who follow an old link. Whatever takes a slug writes it first and checks it then: by that time the one
  * who gives it up at the same moment has committed, since the slug is unique.
  */
-import { type ApiError, apiError } from '../../../contract/refusal.ts';
+import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 const heldDays = 365;

@@ -1,5 +1,5 @@
+export { announceOrgChange, onOrgChange } from './change-notifications.ts';
 export { holdSlug } from './former-slugs.ts';
-export { announceOrgChange, onOrgChange } from './notices.ts';
 export { changeOrg, viewOrg } from './orgs.ts';
 export {
   findOrg,

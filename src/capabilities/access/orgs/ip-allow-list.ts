@@ -1,5 +1,5 @@
 /** The addresses that an org's keys may be used from. */
-import { apiError, invalidFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { addressList, isListed, parseCidr } from '../../../platform/http/message/address.ts';
 import { changeOrg, type OrgChange } from './orgs.ts';

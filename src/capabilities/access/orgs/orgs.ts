@@ -1,11 +1,11 @@
 /** The life of an organization: created, changed, suspended, reinstated. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkTimezone } from '../../../platform/time/time-zone.ts';
+import { announceOrgChange } from './change-notifications.ts';
 import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
-import { announceOrgChange } from './notices.ts';
 import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
 

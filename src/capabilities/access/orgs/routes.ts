@@ -1,5 +1,5 @@
+import { apiError } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
-import { apiError } from '../../../contract/refusal.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';

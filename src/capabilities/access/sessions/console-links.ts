@@ -4,7 +4,7 @@
  * to that org's audit log as the operator's doing.
  */
 import { type Static, Type } from 'typebox';
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';

@@ -1,5 +1,5 @@
 /** Signing in with a key, and signing out. */
-import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';

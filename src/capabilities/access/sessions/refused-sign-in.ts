@@ -1,5 +1,5 @@
 /** A sign-in that failed, as the audit log keeps it. */
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
 import type { Actor, Attempt } from '../../compliance/audit/index.ts';
 

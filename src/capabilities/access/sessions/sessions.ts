@@ -3,7 +3,7 @@
  * belongs to may no longer sign in. It is read from the database at each request, with its holder, so that what was
  * withdrawn is withdrawn at once in every process; people click far less often than machines call.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { FoundSession, SessionFinder } from '../../../platform/http/pipeline/found-session.ts';

@@ -5,7 +5,7 @@
  * name in two, an entity that expands. So the text itself has to be plain: one response, one assertion, and none of the
  * markup that identity providers have no use for. What is then read is read from the signed bytes.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { textOf } from './person.ts';
 
 /** A few hundred groups fit. Parsing takes longer than its share with each, so they are few, and counted before. */

@@ -1,7 +1,7 @@
 /** An org's identity provider: what may be set, and how it is shown. */
 import { X509Certificate } from 'node:crypto';
+import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { invalidFields } from '../../../contract/refusal.ts';
 import { mayConnect } from '../../../platform/outbound/addresses.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ConnectionRow } from './queries.ts';

@@ -3,7 +3,7 @@
  * checked by openid-client; where it connects to is checked by `platform/outbound`.
  */
 import * as oidc from 'openid-client';
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ServiceUrls, secretContext } from './connection.ts';
 import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';

@@ -1,6 +1,6 @@
 /** The ways into the console by an identity provider. All of them answer pages that a person can read. */
 import { hash } from 'node:crypto';
-import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';

@@ -3,7 +3,7 @@
  * times; what it leaves open is checked in `assertion.ts`, on the signed bytes alone.
  */
 import type { SamlConfig } from '@node-saml/node-saml';
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { SamlThread } from '../../../platform/saml/saml-thread.ts';
 import { systemClock } from '../../../platform/time/clock.ts';
 import { type Assertion, readAssertion } from './assertion.ts';

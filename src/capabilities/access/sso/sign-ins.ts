@@ -3,7 +3,7 @@
  * process answers. So neither a stolen answer of the identity provider nor one that somebody else is made to send opens a
  * session.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';

@@ -3,7 +3,7 @@
  * within its grant, until that ends. The token is kept in a cookie that no script can read; there is no other session
  * behind it, so what ends the support session ends the visit.
  */
-import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';

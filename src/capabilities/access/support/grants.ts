@@ -2,7 +2,7 @@
  * The life of a grant: made by an operator, approved by the org where it wants to be asked, used through sessions, over. What
  * was granted never changes: widening it takes a new grant.
  */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import type { Change, HandlerContext } from '../../../platform/http/routes/route.ts';

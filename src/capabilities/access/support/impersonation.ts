@@ -2,7 +2,7 @@
  * Requests of support sessions. Each is looked up anew, so that a revocation holds from the next request on in every process;
  * and each is written to the org's audit log and its log of support access before it is served, or it is not served.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Faults } from '../../../platform/faults.ts';
 import type { ImpersonatedRequest } from '../../../platform/http/pipeline/support-session.ts';

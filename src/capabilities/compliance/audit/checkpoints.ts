@@ -1,5 +1,5 @@
 /** Checkpoints: the end of a chain, signed, for the org to keep. One is made every day in which something happened. */
-import { ApiError, apiError } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';

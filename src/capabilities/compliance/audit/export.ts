@@ -3,7 +3,7 @@
  * memory does not grow with the log and no connection to the database is held meanwhile. Every line carries its `seq`: whoever
  * was cut off goes on behind the last one that arrived.
  */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import type { StreamResponse } from '../../../platform/http/message/reply.ts';
 import { cefLine } from './cef.ts';

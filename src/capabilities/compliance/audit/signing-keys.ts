@@ -6,7 +6,7 @@
  * They are read at each use. Signing is rare, and so every process signs with a new key from the moment it is committed. A row
  * that cannot be opened is not ours, or was changed: it is passed over and told of, and keeps no other from its work.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { DatabaseUnavailable, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';

@@ -1,5 +1,5 @@
 /** Verifies the chain of a tenant as it stands in the database. */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { AuditEntry } from './chain.ts';
 import type { AuditEntryView, SigningKeyView } from './schema.ts';
 import type { PublicKey, PublicKeys } from './signing-keys.ts';

@@ -3,7 +3,7 @@
  * tell whose they are. It goes step by step in bounded batches, each a transaction that also says how far it is; whoever is
  * killed is gone on with. The id itself is kept encrypted until then, and no longer.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';

@@ -1,5 +1,5 @@
 /** Where other regions read what this one tells them: signed both ways, and not there for anyone else. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
 import type { Clock } from '../../../platform/time/clock.ts';

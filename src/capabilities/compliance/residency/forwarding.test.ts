@@ -13,7 +13,7 @@ import { type AddressInfo, createServer as createNetServer, type Server } from '
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newPair } from '../../../../test/support/certificates.ts';
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 import { errorReply } from '../../../platform/http/message/reply.ts';
 import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
 import { createLog } from '../../../platform/log.ts';

@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
-import { ApiError, apiError } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/api-error.ts';
 import type { StreamedReply } from '../../../platform/http/message/reply.ts';
 import type { RequestHead } from '../../../platform/http/message/request-head.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../../platform/http/pipeline/regions.ts';

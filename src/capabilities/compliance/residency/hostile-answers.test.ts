@@ -12,7 +12,7 @@ import {
   type UncaughtErrors,
   watchUncaughtErrors,
 } from '../../../../test/support/hostile-answers.ts';
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 import { errorReply } from '../../../platform/http/message/reply.ts';
 import { sendReply, sendStream } from '../../../platform/http/message/send.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';

@@ -6,7 +6,7 @@
 import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { onPolicyChange } from './notices.ts';
+import { onPolicyChange } from './change-notifications.ts';
 import { findPolicy } from './queries.ts';
 
 export interface Contents {

@@ -1,7 +1,7 @@
 /** The retention policy of an org, and what was deleted by it. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { announcePolicy } from './notices.ts';
+import { announcePolicy } from './change-notifications.ts';
 import {
   deletedKinds,
   findLastRun,

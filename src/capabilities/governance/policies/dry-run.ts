@@ -1,6 +1,6 @@
 /** A dry run: which rules are looked at for a request, and why one of them decides. Nothing is asked for or told. */
 import { attemptedOf, evaluateRule, type RuleOutcome } from '../../../kernel/policy.ts';
-import { type Attempt, expressionInputOf } from './facts.ts';
+import { type Attempt, expressionInputOf } from './expression-input.ts';
 import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';
 import type { Evaluation } from './schema.ts';
 

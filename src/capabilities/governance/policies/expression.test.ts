@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { verdictOf } from '../../../kernel/policy.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
-import { type Attempt, type ExpressionInput, expressionInputOf } from './facts.ts';
+import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
 import { type CompiledRule, compileRules } from './rules.ts';
 import { expressionCostMax } from './syntax.ts';
 

@@ -5,7 +5,7 @@
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import type { ConditionResult } from '../../../kernel/policy.ts';
-import { type ExpressionInput, variables } from './facts.ts';
+import { type ExpressionInput, variables } from './expression-input.ts';
 import { type LinearPattern, matchedTextMax } from './linear-matching.ts';
 import { examine, linearMatches, type SyntaxFault } from './syntax.ts';
 

@@ -1,14 +1,15 @@
 /** The life of a rule: made, changed, deleted. Each change is a version of its own, and ends what was approved before. */
+
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { endApprovalsOfRule } from '../approvals/index.ts';
+import { announcePolicies } from './change-notifications.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
-import { announcePolicies } from './notices.ts';
 import { insertPolicy, insertVersion, type PolicyRow, selectPolicies, updatePolicy } from './queries.ts';
 import { ruleOf } from './rules.ts';
 import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';

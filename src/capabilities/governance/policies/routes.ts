@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
@@ -14,7 +14,7 @@ import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { draftRules } from './drafts.ts';
 import { explain } from './dry-run.ts';
-import type { Attempt } from './facts.ts';
+import type { Attempt } from './expression-input.ts';
 import { changePolicy, createPolicy, deletePolicy, viewPolicy } from './policies.ts';
 import { findPolicy, listPolicies, listVersions, selectPolicies, type VersionRow } from './queries.ts';
 import { compileRules } from './rules.ts';

@@ -1,7 +1,7 @@
 /** Rules as the kernel wants them: patterns split, conditions compiled. */
 import { type Effect, inOrder, patternOf, type Rule } from '../../../kernel/policy.ts';
 import { type Compiled, compileExpression, isSyntaxFault } from './expression.ts';
-import type { ExpressionInput } from './facts.ts';
+import type { ExpressionInput } from './expression-input.ts';
 import type { CreatePolicy } from './schema.ts';
 
 export interface CompiledRule extends Rule<ExpressionInput> {

@@ -2,7 +2,7 @@
 import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
-import { type Attempt, type ExpressionInput, expressionInputOf } from './facts.ts';
+import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
 import type { CompiledRule } from './rules.ts';
 import type { Simulation } from './schema.ts';
 

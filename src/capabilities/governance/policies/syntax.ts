@@ -6,7 +6,7 @@
  * stands in a comprehension is done for each item. A list is no longer than its literal or than metadata may be.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { metadataValuesMax } from './facts.ts';
+import { metadataValuesMax } from './expression-input.ts';
 import { type LinearPattern, linearPattern } from './linear-matching.ts';
 
 export const comprehensionDepthMax = 2;

@@ -1,5 +1,5 @@
 /** Notes what the gates refuse: in memory while requests are answered, written by a job. */
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Ids } from '../../../platform/ids.ts';

@@ -3,7 +3,7 @@
  * policies, and what the limits would say, of which nothing is taken. The kernel chooses. Where a hold is asked for it is taken
  * of the best; if a limit refuses it by then, the choice is made anew with that known, so the next best is tried.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
   type Candidate,
@@ -27,10 +27,10 @@ import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency
 import type { DecisionResponse } from '../../../platform/http/routes/route.ts';
 import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
 import type { ResidencyOf } from '../../compliance/residency/index.ts';
-import type { RoutingMemory } from './memory.ts';
 import { type Option, type OptionDependencies, type Options, optionsOf, type RouteCall } from './options.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import { type MoneyRefusal, refusalOf } from './refusals.ts';
+import type { RoutingMemory } from './routing-cache.ts';
 import type { RouteDecision, reasons } from './schema.ts';
 import { scoreOf } from './scores.ts';
 

@@ -1,9 +1,9 @@
 /** Results of evaluations: a suite's score of a model. The newest of each suite and model counts; the others are history. */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { announceRouting } from './notices.ts';
+import { announceRouting } from './change-notifications.ts';
 import { countEvals, deleteEval, deleteOldEvals, type EvalRow, findEval, insertEval } from './queries.ts';
 import type { CreateEval, EvalView } from './schema.ts';
 import { millionthsOf, scoreOf } from './scores.ts';

@@ -1,2 +1,2 @@
-export { createRoutingMemory } from './memory.ts';
 export { routingRoutes } from './routes.ts';
+export { createRoutingMemory } from './routing-cache.ts';

@@ -1,5 +1,5 @@
 /** The models that an org's routing policy names, each with everything that the choice looks at. */
-import { apiError, invalidFields } from '../../../contract/refusal.ts';
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
 import type { Candidate, Evaluated } from '../../../kernel/routing.ts';

@@ -1,5 +1,5 @@
 /** What to answer where no model is left: the code of whatever took the last of them away. */
-import { ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
+import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { PassedOver, Routed } from '../../../kernel/routing.ts';
 import type { PolicyGate } from '../policies/index.ts';
 import type { Options, RouteCall } from './options.ts';

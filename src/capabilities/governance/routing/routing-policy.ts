@@ -1,8 +1,8 @@
 /** How an org chooses among models: it has one such policy or none. */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { announceRouting } from './notices.ts';
+import { announceRouting } from './change-notifications.ts';
 import {
   deleteRoutingPolicy,
   findRoutingPolicy,

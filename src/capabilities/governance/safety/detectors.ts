@@ -1,10 +1,10 @@
 /** The life of a detector: built in and adjusted, or an org's own, created, changed and deleted. */
-import { apiError, invalidField, invalidFields } from '../../../contract/refusal.ts';
+import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { builtIns, findBuiltIn } from './built-in.ts';
-import { announceDetectors } from './notices.ts';
+import { announceDetectors } from './change-notifications.ts';
 import { checkPattern, compilePattern } from './own-pattern.ts';
 import { type DetectorRow, deleteDetector, selectDetectors, upsertDetector } from './queries.ts';
 import {

@@ -1,5 +1,5 @@
 /** What every detector of an org finds in a content, without a run. */
-import { invalidFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/api-error.ts';
 import { Breather, type Detector, matchesOf } from './inspection.ts';
 import type { Safety } from './safety.ts';
 import { sampleOf } from './sample.ts';

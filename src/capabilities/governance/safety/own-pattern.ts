@@ -4,7 +4,7 @@
  * hostile, holds the process up for longer than some tens of milliseconds.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, Match } from './scanning.ts';
 
 export const patternCharactersMax = 500;

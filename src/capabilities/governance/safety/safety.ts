@@ -6,9 +6,9 @@
 import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findBuiltIn } from './built-in.ts';
+import { onDetectorsChange } from './change-notifications.ts';
 import { type AnyRow, allDetectors } from './detectors.ts';
 import { Breather, type Detector, firingMatch } from './inspection.ts';
-import { onDetectorsChange } from './notices.ts';
 import { compilePattern } from './own-pattern.ts';
 import { sampleOf } from './sample.ts';
 import { contentCharactersMax } from './schema.ts';

@@ -3,7 +3,7 @@
  * hyphens, line ends) and capitals make no difference, `cat` is not found in `concatenate`, and the size of the list
  * does not matter to the time it takes. Scripts without blanks are cut into characters.
  */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, Match } from './scanning.ts';
 
 export const wordsMax = 1_000;

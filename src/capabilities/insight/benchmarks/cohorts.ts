@@ -1,5 +1,5 @@
 /** Cohorts: whom an org wants to be compared with. They are criteria and nothing more; who meets them is found on each read. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { alike } from './participation.ts';

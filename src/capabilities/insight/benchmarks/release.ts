@@ -2,7 +2,7 @@
  * A week's release: made of those who wait whenever somebody reads and there are enough of them, and the same for all
  * readers. Nothing that an org does later in the week moves its figures, except that it leaves.
  */
-import { apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';

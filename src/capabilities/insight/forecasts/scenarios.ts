@@ -1,6 +1,7 @@
 /** The life of a scenario: what an organization wants to know the cost of before it does it. */
+
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { apiError, invalidFields } from '../../../contract/refusal.ts';
 import { isUniqueViolation, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';

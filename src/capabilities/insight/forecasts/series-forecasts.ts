@@ -1,5 +1,5 @@
 /** Spend, runs or tokens of everything, of one scope, or of the largest of a kind: what comes, and which limits run out. */
-import { invalidFields } from '../../../contract/refusal.ts';
+import { invalidFields } from '../../../contract/api-error.ts';
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';

@@ -1,5 +1,5 @@
 /** Open holds as their readers see them, and the two ways in which a caller changes one: extending and voiding. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { debitsOf } from '../../../kernel/admission.ts';
 import type { Unit } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';

@@ -6,7 +6,7 @@
  * One export at a time is made. The embedded engine has one connection for everybody: whoever waits for it while an export is
  * made comes before the next export, and so waits for one of them at most.
  */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { FairMutex } from '../../../platform/db/pglite/fair-mutex.ts';
 import type { StreamResponse } from '../../../platform/http/message/reply.ts';

@@ -1,5 +1,5 @@
 /** What was used, summed over time and by what the runs were about. */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { tagsWith } from '../../../ledger/scope.ts';

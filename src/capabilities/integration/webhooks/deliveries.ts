@@ -1,8 +1,9 @@
 /** Deliveries as their owners see them: what was tried, what came back; asked for again, one or many; and tests. */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { announceWebhooks } from './change-notifications.ts';
 import {
   type DeliveryRow,
   findDelivery,
@@ -14,7 +15,6 @@ import {
 import { testEvent } from './event-patterns.ts';
 import { insertFannedOut } from './fan-out-queries.ts';
 import { type Lane, wakeLanes } from './lanes.ts';
-import { announceWebhooks } from './notices.ts';
 import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
 import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } from './schema.ts';
 import type { SubscriptionName } from './subscriptions.ts';

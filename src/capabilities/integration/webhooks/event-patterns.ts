@@ -1,6 +1,7 @@
 /** Which kinds of events a subscription listens to: `*`, a group such as `budget.*`, or single kinds. */
+
+import { invalidFields } from '../../../contract/api-error.ts';
 import { type EventType, eventTypes } from '../../../contract/events.ts';
-import { invalidFields } from '../../../contract/refusal.ts';
 
 export function wantsEvent(patterns: readonly string[], type: string): boolean {
   return patterns.some(

@@ -1,5 +1,5 @@
 /** What a receiver's address may be. Where its name leads to is looked at when the connection is made. */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import { isPublicAddress, literalAddress } from '../../../platform/outbound/addresses.ts';
 
 /** Returns the URL in its usual spelling, or refuses it. */

@@ -6,8 +6,8 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
+import { onWebhooksChange } from './change-notifications.ts';
 import type { Lane } from './lanes.ts';
-import { onWebhooksChange } from './notices.ts';
 import { findSubscription } from './queries.ts';
 import type { SubscriptionStatus } from './schema.ts';
 import { orgContext, orgSecretOf, subscriptionContext } from './signing.ts';

@@ -2,11 +2,11 @@
  * The secrets that sign deliveries: one of the org (deprecated), and one of each subscription that has asked for it.
  * When a subscription's secret is replaced, the one before signs too for a day, so that receivers can be changed over.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg } from '../../access/orgs/index.ts';
-import { announceWebhooks } from './notices.ts';
+import { announceWebhooks } from './change-notifications.ts';
 import {
   findOrgSecret,
   insertOrgSecret,

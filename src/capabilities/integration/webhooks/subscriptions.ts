@@ -1,11 +1,11 @@
 /** The life of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
+import { announceWebhooks } from './change-notifications.ts';
 import { checkPatterns } from './event-patterns.ts';
 import { forgetReceiver, restartLane } from './lanes.ts';
-import { announceWebhooks } from './notices.ts';
 import {
   insertSubscription,
   lockSubscription,

@@ -5,8 +5,8 @@
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { onWebhooksChange } from './change-notifications.ts';
 import { wantsEvent } from './event-patterns.ts';
-import { onWebhooksChange } from './notices.ts';
 import { selectListeners } from './queries.ts';
 
 export interface WantedEvents {

@@ -1,5 +1,5 @@
 /** Budgets: limits on what the runs of an org, or of one of its parts, cost in a calendar window. */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { Match } from '../../../kernel/limits.ts';
 import {
   defaultThresholds,

@@ -1,5 +1,5 @@
 /** Credit packs: what end customers have bought. While a customer has a live one, its runs burn credits. */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { changeLimit, type LimitChange, type LimitName } from '../../../ledger/limits/limit-changes.ts';
 import { defaultThresholds, positiveNanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';

@@ -1,5 +1,5 @@
 /** Limits on what the runs of each end customer cost in a calendar window. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { changeLimit, type LimitChange, type LimitName } from '../../../ledger/limits/limit-changes.ts';
 import {
   defaultThresholds,

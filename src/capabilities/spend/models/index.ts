@@ -1,12 +1,12 @@
+export type { Latency } from './listing.ts';
 export {
   createModelCapabilities,
   type ModelCapabilities,
   type ModelCapabilitiesCache,
   noCapabilities,
-} from './facts.ts';
-export type { Latency } from './listing.ts';
+} from './model-capabilities.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
 export { modelRoutes } from './routes.ts';
 export { capabilityWords, regionWords, word } from './schema.ts';
 export { seedModels } from './seed.ts';
-export { seedModelCapabilities } from './seed-facts.ts';
+export { seedModelCapabilities } from './seed-capabilities.ts';

@@ -1,8 +1,8 @@
 /** The models as a caller's org sees them. The prices are in memory, so their pages are made there too. */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { formatPercent } from './discount.ts';
-import { type ModelCapabilities, noCapabilities, viewCapabilities } from './facts.ts';
+import { type ModelCapabilities, noCapabilities, viewCapabilities } from './model-capabilities.ts';
 import type { ListedPrice } from './prices.ts';
 import { viewRates } from './rates.ts';
 import type { ModelFilters, ModelView } from './schema.ts';

@@ -1,8 +1,8 @@
 /** What models cost for everyone: versions, each from its start until the next. */
-import { apiError, invalidField } from '../../../contract/refusal.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { announceModelPriceChange } from './notices.ts';
+import { announceModelPriceChange } from './change-notifications.ts';
 import {
   insertModelPrice,
   lockModel,

@@ -1,12 +1,13 @@
 /** What models cost for one org, where that differs: rates of its own, or a discount on everyone's. */
+
+import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { apiError, invalidField, invalidFields } from '../../../contract/refusal.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
+import { announceOrgPriceChange } from './change-notifications.ts';
 import { formatPercent, parsePercent } from './discount.ts';
 import { checkModelName, makeRoom, type PriceChange, startOf } from './models.ts';
-import { announceOrgPriceChange } from './notices.ts';
 import {
   endOrgPrices,
   insertOrgPrice,

@@ -8,7 +8,7 @@
 import { discounted, type Rates } from '../../../kernel/prices.ts';
 import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { onModelPriceChange, onOrgPriceChange } from './notices.ts';
+import { onModelPriceChange, onOrgPriceChange } from './change-notifications.ts';
 import {
   allModelVersions,
   allOrgVersions,

@@ -1,17 +1,17 @@
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
+import { type Latency, modelPage } from './listing.ts';
 import {
   type ModelCapabilitiesCache,
   noCapabilities,
   putModelCapabilities,
   viewCapabilities,
-} from './facts.ts';
-import { type Latency, modelPage } from './listing.ts';
+} from './model-capabilities.ts';
 import { putModelPrice, shownVersionsMax, viewModelPrice } from './models.ts';
 import { putOrgPrice, removeOrgPrice, viewOrgPrice } from './org-prices.ts';
 import type { Prices } from './prices.ts';

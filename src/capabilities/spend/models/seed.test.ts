@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { createPrices, seedModelCapabilities, seedModels } from './index.ts';
 import { seeds } from './seed.ts';
-import { capabilitySeeds } from './seed-facts.ts';
+import { capabilitySeeds } from './seed-capabilities.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { announceModelPriceChange } from './notices.ts';
+import { announceModelPriceChange } from './change-notifications.ts';
 import { insertFirstModelPrice, type ModelPriceRow, pricedModels } from './queries.ts';
 import { columnsOf, type RateRequest } from './rates.ts';
 

@@ -2,7 +2,7 @@
  * The prepaid balance of an org: the sum of its top-ups is the capacity of a limit that never resets. The limit keeps its
  * id for good, also over times when it is not in force, since what was spent of the balance is counted under that id.
  */
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, maxNanos } from '../../../kernel/money.ts';
 import { lockOrgLimits } from '../../../ledger/limits/limit-changes.ts';
 import { defaultThresholds, positiveNanosOf } from '../../../ledger/limits/limit-fields.ts';

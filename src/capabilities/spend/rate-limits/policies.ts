@@ -1,6 +1,7 @@
 /** One rate-limit policy: what a request may say of it, and the way to the columns of its limit and back. */
+
+import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { invalidFields } from '../../../contract/refusal.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { nanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';

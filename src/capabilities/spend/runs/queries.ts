@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Debit } from '../../../kernel/credits.ts';
 import type { Posted } from '../../../ledger/posting.ts';
 import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';

@@ -2,7 +2,7 @@ import { admissionErrorCodes } from '../../../contract/errors.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { bodyLimits, posting, type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
-import { createBulkThrottle } from './give-way.ts';
+import { createBulkThrottle } from './bulk-throttle.ts';
 import { listRuns } from './queries.ts';
 import { adjustRun, completeRun, createRun, createRuns, type RunDependencies, readRun } from './runs.ts';
 import {

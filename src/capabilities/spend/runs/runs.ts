@@ -1,6 +1,7 @@
 /** The life of a run: admitted and charged, or held while it goes on and settled at its end; corrected by a new entry. */
+
+import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { apiError, invalidField, invalidFields } from '../../../contract/refusal.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
 import { ofRun, postingError } from '../../../ledger/denials.ts';
@@ -20,7 +21,8 @@ import type { RateLimiter, RateTake } from '../../../platform/rates/rate-limiter
 import type { PolicyGate } from '../../governance/policies/index.ts';
 import type { Safety } from '../../governance/safety/index.ts';
 import type { PriceInForce, Prices } from '../models/index.ts';
-import { type Contents, checkSafety, hasContent, type KeptContents, keepContents } from './content.ts';
+import { checkPolicies, type PolicyCheckResult } from './check-policies.ts';
+import { type Contents, checkSafety, hasContent, type KeptContents, keepContents } from './check-safety.ts';
 import {
   type DraftContext,
   draftAdjustment,
@@ -30,7 +32,6 @@ import {
   needsAdmission,
   needsPrice,
 } from './drafts.ts';
-import { checkPolicies, type PolicyCheckResult } from './policy-gate.ts';
 import { findParents, findRun, type ParentRow, postedRow, type RunDraft, type RunRow } from './queries.ts';
 import type { RunDigest } from './run-digest.ts';
 import type { AdjustmentView, BulkResult, CompleteRun, CreateRun, RunView } from './schema.ts';

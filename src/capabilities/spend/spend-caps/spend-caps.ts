@@ -1,5 +1,5 @@
 /** The daily spend cap: an org has one or none. */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
   endOnlyLimit,

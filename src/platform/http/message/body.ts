@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { type ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
+import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import { noBody, type ParsedBody, parseJsonLines, parseJsonObject } from './json.ts';
 import { isStorable } from './json-errors.ts';
 import type { JsonList } from './json-survey.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seedsOf } from '../../../../test/support/seeds.ts';
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 import { parseJsonLines, parseJsonObject, parsePlainObject } from './json.ts';
 
 const { forAll } = seedsOf('json');

@@ -3,8 +3,8 @@
  * so that they are refused together with all that the schema finds.
  */
 import { isUtf8 } from 'node:buffer';
+import { ApiError, invalidField } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { ApiError, invalidField } from '../../../contract/refusal.ts';
 import { fieldErrorsMax, findPassedOver, findUnstorable, type JsonErrorRules } from './json-errors.ts';
 import {
   afterSpaces,

@@ -1,7 +1,7 @@
 /** Parses a query string strictly: broken percent-encoding is refused, a repeated parameter stays several. */
 
+import { apiError } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { apiError } from '../../../contract/refusal.ts';
 import { isStorable } from './json-errors.ts';
 
 export interface ParsedQuery {

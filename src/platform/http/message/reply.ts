@@ -1,6 +1,6 @@
 /** Answers as values, and the one place that makes them out of whatever was thrown. */
 import { Readable } from 'node:stream';
-import { ApiError, apiError } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { DatabaseUnavailable } from '../../db/database.ts';
 import type { Log } from '../../log.ts';
 

@@ -1,6 +1,6 @@
 /** What is known of a request before its body: Node's messages have it, and what the lane has read has it too. */
 import type { IncomingMessage } from 'node:http';
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 
 export type RequestHead = Pick<
   IncomingMessage,

@@ -1,6 +1,7 @@
 /** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
+
+import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import { ApiError, invalidFields } from '../../../contract/refusal.ts';
 import type { BodyRules } from '../message/body.ts';
 import type { ParsedBody } from '../message/json.ts';
 import { isStorable } from '../message/json-errors.ts';

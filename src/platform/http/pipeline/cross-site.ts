@@ -4,7 +4,7 @@
  * `Sec-Fetch-Site` or at least in `Origin`; whoever sends neither is no browser, and nobody tricked it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 

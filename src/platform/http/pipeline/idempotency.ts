@@ -11,7 +11,7 @@
  * which is itself stored only as a digest.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { type ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
+import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import { canonicalJson } from '../../canonical-json.ts';
 import type { Queryable } from '../../db/database.ts';
 import type { Job } from '../../jobs/jobs.ts';

@@ -2,7 +2,7 @@
  * The API, asked from within this process: a page of the console on behalf of its visitor. It answers like a socket would, so
  * who may do what, what is valid and what is written to the audit log has one home.
  */
-import { ApiError, apiError } from '../../../contract/refusal.ts';
+import { ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseJsonObject } from '../message/json.ts';

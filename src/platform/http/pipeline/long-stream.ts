@@ -3,7 +3,7 @@
  * would not be let in any more is cut off, as if the stream had failed. So may a page that works for a while before it is
  * answered.
  */
-import { apiError } from '../../../contract/refusal.ts';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { StreamResponse } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';

@@ -13,8 +13,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { DeprecationHeaders } from '../../../contract/deprecation-headers.ts';
-import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
 import type { RequestMetrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../time/clock.ts';
 import { type AddressList, clientAddress } from '../message/address.ts';

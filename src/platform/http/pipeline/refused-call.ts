@@ -1,5 +1,5 @@
 /** A call that was refused to somebody who is known, for whoever keeps a record of attempts. */
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 import type { Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 

@@ -1,5 +1,5 @@
 /** Enforces how often a caller may send requests, before its body is read. */
-import { apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { RateVerdict } from '../../rates/rate-limiter.ts';
 import type { Caller } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';

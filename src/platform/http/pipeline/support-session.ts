@@ -1,5 +1,5 @@
 /** Requests of support sessions, as the pipeline hands them to whoever keeps the record. */
-import { ApiError } from '../../../contract/refusal.ts';
+import { ApiError } from '../../../contract/api-error.ts';
 import { type Caller, type Credential, type SupportIdentity, WrongRegion } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 

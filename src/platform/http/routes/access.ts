@@ -1,6 +1,6 @@
 /** Who may call what: roles, scopes, and the order in which a credential is examined. */
 
-import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type AddressList, isListed } from '../message/address.ts';
 
 /** From least to most powerful. */

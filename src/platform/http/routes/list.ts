@@ -3,7 +3,7 @@
  * A list declares its sort fields and filters once; the query schema and the statement follow from it.
  */
 import { type TProperties, Type } from 'typebox';
-import { invalidField } from '../../../contract/refusal.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../db/database.ts';
 import { choice, closed } from './schemas.ts';
 import { isInstant } from './validation.ts';

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { ApiError } from '../../../contract/refusal.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
 
 /** What a form needs at most that holds a key, a token or a choice. */
 export const usualFormBytes = 16_384;

@@ -1,7 +1,7 @@
 /** Finds the declaration that a request is for, with its schemas compiled. */
 import createRouter from 'find-my-way';
 import { Type } from 'typebox';
-import { type ApiError, apiError } from '../../../contract/refusal.ts';
+import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import { isStorable } from '../message/json-errors.ts';
 import type { Page } from './page.ts';
 import type { Route } from './route.ts';

@@ -6,7 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ApiError, apiError, invalidField } from '../../../contract/refusal.ts';
+import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Log } from '../../log.ts';
 import { breakBody, endedEarly } from '../message/body.ts';
 import { errorReply } from '../message/reply.ts';

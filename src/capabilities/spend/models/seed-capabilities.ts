@@ -4,7 +4,7 @@
  * serves it, and an org that must not leave its region has to be able to rely on it.
  */
 import type { Database } from '../../../platform/db/database.ts';
-import { announceModelPriceChange } from './notices.ts';
+import { announceModelPriceChange } from './change-notifications.ts';
 import { insertFirstFacts } from './queries.ts';
 
 interface CapabilitiesSeed {

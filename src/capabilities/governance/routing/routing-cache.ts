@@ -2,7 +2,7 @@
 import type { Evaluated } from '../../../kernel/routing.ts';
 import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { onRoutingChange } from './notices.ts';
+import { onRoutingChange } from './change-notifications.ts';
 import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries.ts';
 
 const rememberedOrgsMax = 2_000;

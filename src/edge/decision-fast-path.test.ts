@@ -7,7 +7,7 @@ import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
 import { createLog } from '../platform/log.ts';
 import { RouteCounts } from '../platform/observability/request-counts.ts';
 import { systemClock } from '../platform/time/clock.ts';
-import { createDecisionFastPath, type DecisionFastPathDependencies } from './fast-path.ts';
+import { createDecisionFastPath, type DecisionFastPathDependencies } from './decision-fast-path.ts';
 import { edgeRoutes } from './routes.ts';
 
 const denial = { code: 'spend_cap_exceeded', details: {} };

@@ -1,6 +1,6 @@
 /** Whether the books agree: everything that was posted, recomputed and compared at one moment. */
 import { badge, card, definitionList, heading, panel, table } from '../components.ts';
-import { actionScreen } from '../editing.ts';
+import { actionScreen } from '../form-screens.ts';
 import { count, exactUsd, inUnit, time } from '../format.ts';
 import { html, type Markup, type Part } from '../html.ts';
 import { kindName } from '../limit-names.ts';

@@ -2,7 +2,7 @@
  * A page whose answer takes long to find is begun before that is there: how far the work is follows step by step, and the
  * answer at the end. It needs no script, and nothing is kept of the work, which lives and ends with the page that shows it.
  */
-import { apiError } from '../contract/refusal.ts';
+import { apiError } from '../contract/api-error.ts';
 import type { Progress } from '../platform/http/routes/route.ts';
 import { count } from './format.ts';
 import { html, type Markup } from './html.ts';

@@ -2,15 +2,15 @@
  * The gate that every run passes before anything is counted: the org's rules on models and actions. Without rules it is a
  * look into memory. Whoever is refused here has taken nothing.
  */
-import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import { ofRun } from '../../../ledger/denials.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
-import { type Attempt, type ExpressionInput, expressionInputOf } from './facts.ts';
-import type { PolicyMemory } from './memory.ts';
+import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
+import type { PolicyMemory } from './policy-cache.ts';
 import type { CompiledRule } from './rules.ts';
 
 export interface GateDependencies {

@@ -1,5 +1,5 @@
 /** Runs before the org's policies: those that are to be admitted, and what lets them pass where a rule asks for approval. */
-import { ApiError } from '../../../contract/refusal.ts';
+import { ApiError } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';

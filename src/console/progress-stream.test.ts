@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { html, render } from './html.ts';
-import { firstStep, followProgress, untilDone } from './under-way.ts';
+import { firstStep, followProgress, untilDone } from './progress-stream.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });

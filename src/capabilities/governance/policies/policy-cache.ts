@@ -5,7 +5,7 @@
 
 import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { onPoliciesChange } from './notices.ts';
+import { onPoliciesChange } from './change-notifications.ts';
 import { selectPolicies } from './queries.ts';
 import { type CompiledRule, compileRules } from './rules.ts';
 

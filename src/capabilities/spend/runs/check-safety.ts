@@ -1,5 +1,5 @@
 /** The contents of runs: what the org's safety detectors say about them, before anything is counted, and whether they are kept. */
-import { apiErrorWithDetails } from '../../../contract/refusal.ts';
+import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import type { Inspected, Safety } from '../../governance/safety/index.ts';

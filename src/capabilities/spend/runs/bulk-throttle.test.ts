@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBulkThrottle } from './give-way.ts';
+import { createBulkThrottle } from './bulk-throttle.ts';
 
 /** Time that passes only where someone waits or works, and decisions that come in meanwhile. */
 function world(decisionsPerMs: number) {

@@ -5,7 +5,7 @@
 
 import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { announceModelPriceChange, onModelPriceChange } from './notices.ts';
+import { announceModelPriceChange, onModelPriceChange } from './change-notifications.ts';
 import { allModelFacts, findModelFacts, type ModelFactsRow, upsertModelFacts } from './queries.ts';
 import type { ModelFactsView, PutModelPrice } from './schema.ts';
 
