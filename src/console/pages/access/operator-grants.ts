@@ -1,0 +1,138 @@
+/** For operators: the grants under which they may see into an organization. */
+import type { Listed } from '../../api.ts';
+import {
+  actionButton,
+  askFirst,
+  badge,
+  type Column,
+  card,
+  empty,
+  heading,
+  linkButton,
+  secretBox,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionScreen, formScreens } from '../../form-screens.ts';
+import { time } from '../../format.ts';
+import { html, link, type Markup, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { grantableScopes } from './operator-scopes.ts';
+import { type GrantView, grantTones } from './settings-support.ts';
+
+const listPath = '/console/grants';
+/** Where a support session enters the console. */
+const entryPath = '/console/support';
+const hourMs = 3_600_000;
+
+interface OpenedSession {
+  readonly org_id: string;
+  readonly expires_at: string;
+  readonly token: string;
+}
+
+const filters: readonly Filter[] = [
+  { name: 'org_id', label: 'Organization (id)' },
+  {
+    name: 'status',
+    label: 'State',
+    options: ['pending', 'active', 'denied', 'expired', 'revoked'].map((value) => ({ value, label: value })),
+  },
+];
+
+export const operatorGrantScreens: readonly Screen[] = [
+  { path: listPath, audience: 'operator', handler: list },
+  ...formScreens({
+    path: `${listPath}/new`,
+    audience: 'operator',
+    title: 'Ask for access',
+    intro:
+      'The organization sees the grant, your reason, and every request made under it. It may want to approve first.',
+    submit: 'Make the grant',
+    back: listPath,
+    fields: () => [
+      { name: 'org_id', label: 'Organization (id)', kind: 'text', required: true },
+      { name: 'reason', label: 'Reason', kind: 'text', required: true, placeholder: 'Ticket 4711: …' },
+      { name: 'scope', label: 'May', kind: 'checkboxes', options: grantableScopes },
+      {
+        name: 'hours',
+        label: 'For',
+        kind: 'select',
+        required: true,
+        options: ['1', '2', '4', '8'].map((value) => ({ value, label: `${value} h` })),
+      },
+    ],
+    call: 'POST /v1/admin/support/grants',
+    body: ({ hours, ...body }, { now }) => ({
+      ...body,
+      expires_at: new Date(now.getTime() + Number(hours) * hourMs).toISOString(),
+    }),
+    done: 'grant_made',
+  }),
+  actionScreen<OpenedSession>({
+    path: `${listPath}/{grant_id}/open`,
+    audience: 'operator',
+    call: 'POST /v1/admin/support/grants/{grant_id}/sessions',
+    done: 'saved',
+    back: listPath,
+    show: async (_visit, session) => view('Support session', opened(session)),
+  }),
+  actionScreen({
+    path: `${listPath}/{grant_id}/revoke`,
+    audience: 'operator',
+    call: 'DELETE /v1/admin/support/grants/{grant_id}',
+    done: 'grant_revoked',
+    back: listPath,
+  }),
+];
+
+async function list(visit: ScreenVisit) {
+  const { api, query } = visit;
+  const listed = await api.get<Listed<GrantView>>(
+    link('/v1/admin/support/grants', { ...filterQuery(query), sort: '-created_at', limit: '50' }),
+  );
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty('No grants', 'To see into an organization, say which one, why, what for and how long.'),
+    caption: 'Support grants',
+    columns: grantColumns(visit),
+  });
+  return view(
+    'Support grants',
+    html`${heading('Support grants', linkButton(visit, { path: `${listPath}/new`, label: 'Ask for access', tone: 'primary' }), 'Narrow, short, and on record at the organization.')}
+${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
+  );
+}
+
+const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
+  {
+    title: 'Organization',
+    cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
+  },
+  {
+    title: 'Why',
+    cell: (one) => html`${one.reason}<span class="sub">by <code>${one.created_by}</code></span>`,
+  },
+  { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
+  { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
+  { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
+  { title: '', cell: (one) => actions(one, visit) },
+];
+
+function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup | false {
+  const at = path`/console/grants/${id}`;
+  return (
+    (status === 'active' || status === 'pending') &&
+    html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open a session', tone: 'primary', about: reason, once: true })}
+${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions under it end at once.')}</div>`
+  );
+}
+
+/** The token is a bearer for the API, and the way into the console of the organization. */
+function opened({ org_id, expires_at, token }: OpenedSession): Markup {
+  return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is recorded, and the organization can read it.`)}
+${secretBox('The session is open.', token)}
+<form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter the console of the organization</button></form>`;
+}

@@ -1,0 +1,124 @@
+/** Who is signed in to the console, and from where; and how to end it. */
+import type { Listed } from '../../api.ts';
+import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionScreen } from '../../form-screens.ts';
+import { ago, time } from '../../format.ts';
+import { html, link } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { settingsPath, settingsTabs } from './settings-tabs.ts';
+
+const orgPath = `${settingsPath}/sessions`;
+const operatorPath = '/console/sessions';
+
+interface SessionView {
+  readonly id: string;
+  readonly method: string;
+  readonly name: string;
+  readonly role: string;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly status: string;
+  readonly current: boolean;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+  readonly expires_at: string;
+}
+
+const tones: Readonly<Record<string, Tone>> = { active: 'good', revoked: 'bad' };
+const filters: readonly Filter[] = [
+  {
+    name: 'status',
+    label: 'State',
+    options: ['active', 'expired', 'revoked'].map((value) => ({ value, label: value })),
+  },
+];
+const methods: Readonly<Record<string, string>> = {
+  key: 'API key',
+  link: 'one-time link',
+  invitation: 'invitation',
+  oidc: 'OIDC',
+  saml: 'SAML',
+};
+
+export const sessionScreens: readonly Screen[] = (
+  [
+    ['org', orgPath],
+    ['operator', operatorPath],
+  ] as const
+).flatMap(([audience, listPath]) => [
+  { path: listPath, audience, handler: (visit: ScreenVisit) => list(visit, listPath) },
+  actionScreen({
+    path: `${listPath}/{session_id}/end`,
+    audience,
+    call: 'DELETE {org}/sessions/{session_id}',
+    done: 'session_ended',
+    back: listPath,
+  }),
+]);
+
+async function list(visit: ScreenVisit, listPath: string) {
+  const { api, org, query } = visit;
+  const listed = await api.get<Listed<SessionView>>(
+    link(`${org.path}/sessions`, { ...filterQuery(query), sort: '-last_seen_at', limit: '50' }),
+  );
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty('No sessions', 'Whoever signs in to the console has one.'),
+    caption: 'Sessions',
+    columns: sessionColumns(listPath, visit),
+  });
+  return view(
+    'Sessions',
+    html`${heading('Sessions', undefined, 'Your own; an admin sees those of everybody. Ending one holds everywhere within a second.')}
+${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filters, query)}${card('Last seen first', body)}`,
+  );
+}
+
+function sessionColumns(listPath: string, visit: ScreenVisit): Column<SessionView>[] {
+  const { now, org } = visit;
+  return [
+    {
+      title: 'Who',
+      cell: (one) =>
+        html`${one.name}${one.current && html` ${badge('this one', 'info')}`}<span class="sub">${one.role}, by ${methods[one.method] ?? one.method}</span>`,
+    },
+    {
+      title: 'From',
+      cell: (one) => html`<code>${one.address}</code><span class="sub">${browserName(one.user_agent)}</span>`,
+    },
+    {
+      title: 'Signed in',
+      cell: (one) => html`<span class="nowrap">${time(one.created_at, org.timezone)}</span>`,
+    },
+    { title: 'Last seen', cell: (one) => ago(one.last_seen_at, now) },
+    { title: 'State', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
+    {
+      title: '',
+      cell: (one) =>
+        one.status === 'active' &&
+        askFirst(
+          visit,
+          {
+            path: pathOf(`${listPath}/{session_id}/end`, { session_id: one.id }),
+            label: one.current ? 'End it and sign out' : 'End it',
+            about: `session of ${one.name}`,
+          },
+          one.current ? 'You will have to sign in again.' : `${one.name} will have to sign in again.`,
+        ),
+    },
+  ];
+}
+
+/** Enough of what a browser calls itself to know one's own again. */
+function browserName(userAgent: string): string {
+  const browser = /(Edg|OPR|Firefox|Chrome|Safari)[a-z]*\/(\d+)/.exec(userAgent);
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(userAgent)?.[0];
+  return browser === null
+    ? userAgent.slice(0, 60)
+    : [`${browser[1]} ${browser[2]}`, system].filter(Boolean).join(', ');
+}

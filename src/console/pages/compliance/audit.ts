@@ -1,0 +1,197 @@
+/** The audit log: searched, exported, verified. */
+import { ApiFailure, type Listed } from '../../api.ts';
+import {
+  actionButton,
+  alert,
+  badge,
+  card,
+  definitionList,
+  empty,
+  heading,
+  panel,
+  table,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionScreen } from '../../form-screens.ts';
+import { count, time, words } from '../../format.ts';
+import { instantOf, localTime } from '../../forms.ts';
+import { html, link, type Markup, type Part } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
+
+const listPath = '/console/audit';
+
+interface EntryView {
+  readonly id: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly actor: { readonly kind: string; readonly id: string };
+  readonly action: string;
+  readonly outcome: string;
+  readonly code: string | null;
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly before: object | null;
+  readonly after: object | null;
+  readonly detail: object | null;
+  readonly address: string | null;
+  readonly trace_id: string | null;
+}
+
+interface VerificationView {
+  readonly valid: boolean;
+  readonly checked_entries: number;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly removed_until_seq: number | null;
+  readonly checkpoints_checked: number;
+  readonly findings: readonly { readonly kind: string; readonly seq: number; readonly message: string }[];
+  readonly head: { readonly token: string };
+}
+
+const filters: readonly Filter[] = [
+  { name: 'action', label: 'Action' },
+  { name: 'actor', label: 'Who (id)' },
+  { name: 'target_kind', label: 'Kind of thing' },
+  { name: 'target', label: 'Thing (id)' },
+  {
+    name: 'outcome',
+    label: 'Outcome',
+    options: ['success', 'denied', 'failure'].map((value) => ({ value, label: value })),
+  },
+  { name: 'trace_id', label: 'Trace' },
+];
+/** Of the export's form, which is on this page too and comes back to it with what it was sent with. */
+const exportFields = ['from', 'to', 'format'];
+const formats = ['ndjson', 'cef', 'ocsf'];
+const weekMs = 7 * 86_400_000;
+
+export const auditScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: (visit) => list(visit) },
+  { path: `${listPath}/export`, audience: 'org', handler: exported },
+  actionScreen<VerificationView>({
+    path: `${listPath}/verify`,
+    call: 'GET {org}/audit-log/verify',
+    done: 'saved',
+    back: listPath,
+    longWork: 'Verification',
+    show: async (_visit, verification) => view('Verification', verified(verification)),
+  }),
+];
+
+/** `refused`: the export, whose form is on this page too. */
+async function list(visit: ScreenVisit, failure?: ApiFailure) {
+  const { api, org, query, now } = visit;
+  const listed = await api.get<Listed<EntryView>>(
+    link(`${org.path}/audit-log`, { ...filterQuery(query, exportFields), sort: '-seq', limit: '50' }),
+  );
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'Nothing yet',
+      'Every change, and who made it, is written here in the transaction that makes it.',
+    ),
+    caption: 'Audit log',
+    columns: [
+      {
+        title: 'When',
+        cell: (entry) => html`<span class="nowrap">${time(entry.at, org.timezone)}</span>`,
+      },
+      {
+        title: 'Who',
+        cell: (entry) =>
+          html`${words(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
+      },
+      {
+        title: 'Did',
+        cell: (entry) => html`${entry.action}${entry.code !== null && html` ${badge(entry.code, 'bad')}`}`,
+      },
+      {
+        title: 'To',
+        cell: (entry) =>
+          html`${words(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
+      },
+      { title: 'From', cell: (entry) => entry.address ?? '–' },
+    ],
+    below: details,
+  });
+  return view(
+    'Audit log',
+    html`${heading('Audit log', actionButton(visit, { path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
+${failure !== undefined && alert('This cannot be exported.', failure.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
+    failure?.status,
+  );
+}
+
+function details(entry: EntryView): Markup {
+  const parts = (['before', 'after', 'detail'] as const).flatMap((name) => {
+    const value = entry[name];
+    return value === null
+      ? []
+      : [html`<h3>${name}</h3><pre class="scroll" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`];
+  });
+  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
+}
+
+function exportForm(timezone: string, now: Date, query: URLSearchParams): Markup {
+  const at = (name: string, ms: number) => query.get(name) ?? localTime(new Date(ms).toISOString(), timezone);
+  const isTried = query.has('from');
+  return html`<details class="fold"${isTried && html` open`}><summary>Export</summary><form method="get" action="${listPath}/export" class="filters" data-download>
+<div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at('from', now.getTime() - weekMs)}" required></div>
+<div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at('to', now.getTime())}" required></div>
+<div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option${format === query.get('format') && html` selected`}>${format}</option>`)}</select></div>
+<button class="button">Export</button></form><p class="quiet">At most 90 days at a time, in the time zone of the org.</p></details>`;
+}
+
+/** By way of the console, as whoever looks at it: support is not known to the API by a cookie. */
+async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
+  const { api, org, query } = visit;
+  const instant = (name: string) => instantOf(query.get(name) ?? '', org.timezone);
+  const format = formats.find((name) => name === query.get('format')) ?? 'ndjson';
+  const stream = await api.open(
+    link(`${org.path}/audit-log/export`, { from: instant('from'), to: instant('to'), format }),
+  );
+  if (stream instanceof ApiFailure) {
+    if (stream.fields.length === 0) {
+      throw stream;
+    }
+    return list(visit, stream);
+  }
+  return { kind: 'download', fileName: `audit-log.${format === 'cef' ? 'cef' : 'ndjson'}`, ...stream };
+}
+
+function verified(found: VerificationView): Markup {
+  return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to the log</a>`)}
+${panel(html`<p>${verdict(found)}</p>
+${definitionList([
+  ['Entries checked', count(found.checked_entries)],
+  ['From entry', count(found.first_seq)],
+  ['To entry', count(found.last_seq)],
+  ['Removed by retention, up to', found.removed_until_seq === null ? 'none' : count(found.removed_until_seq)],
+  ['Signed checkpoints checked', count(found.checkpoints_checked)],
+])}`)}
+${found.findings.length > 0 && card('What does not fit', findings(found.findings))}
+${found.head.token !== '' && card('Keep this', html`<p>A signed checkpoint of the log as it is now. Kept elsewhere, it proves later that nothing was changed or cut off since.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
+}
+
+function verdict({ valid, findings }: VerificationView): Markup {
+  if (valid) {
+    return badge('The log is whole', 'good');
+  }
+  return findings.every(({ kind }) => kind === 'key_invalid')
+    ? badge('A signing key cannot be read: what it signed proves nothing', 'bad')
+    : badge('The log was tampered with', 'bad');
+}
+
+function findings(found: VerificationView['findings']): Part {
+  return table({
+    caption: 'Findings',
+    rows: found,
+    columns: [
+      { title: 'Entry', isNumber: true, cell: (one) => count(one.seq) },
+      { title: 'Kind', cell: (one) => words(one.kind) },
+      { title: 'What', cell: (one) => one.message },
+    ],
+  });
+}

@@ -1,0 +1,137 @@
+/** The inbox of what a rule wants somebody to approve first. */
+import type { ApiFailure, Listed } from '../../api.ts';
+import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../../components.ts';
+import { filterQuery } from '../../filters.ts';
+import { actionScreen } from '../../form-screens.ts';
+import { ago, time } from '../../format.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+const listPath = '/console/approvals';
+const states = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
+
+interface ApprovalView {
+  readonly id: string;
+  readonly state: string;
+  readonly rule_id: string;
+  readonly reason: string;
+  readonly attempted: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly action: string | null;
+  readonly requested_at: string;
+  readonly expires_at: string;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+  readonly uses: number | null;
+  readonly uses_made: number;
+}
+
+export const approvalScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: (visit) => list(visit) },
+  decision('approve', 'approved'),
+  decision('deny', 'denied'),
+];
+
+function decision(verb: 'approve' | 'deny', done: 'approved' | 'denied'): Screen {
+  return actionScreen({
+    path: `${listPath}/{approval_id}/${verb}`,
+    call: `POST {org}/approvals/{approval_id}/${verb}`,
+    body: ({ form }) => bodyOf(form, verb),
+    done,
+    back: listPath,
+    // What was typed is not lost, and what somebody else has decided meanwhile is not in the list any more.
+    refused: list,
+  });
+}
+
+function bodyOf(form: URLSearchParams, verb: 'approve' | 'deny'): object {
+  const reason = (form.get('reason') ?? '').trim();
+  const uses = (form.get('uses') ?? '').trim();
+  return {
+    ...(reason !== '' && { reason }),
+    // What is no number is for the API to refuse.
+    ...(verb === 'approve' && uses !== '' && { uses: /^\d+$/.test(uses) ? Number(uses) : uses }),
+  };
+}
+
+async function list(visit: ScreenVisit, failure?: ApiFailure) {
+  const { api, org, query } = visit;
+  const state = query.get('state') || 'pending';
+  const { data, next_cursor } = await api.get<Listed<ApprovalView>>(
+    link(`${org.path}/approvals`, {
+      ...filterQuery(query),
+      state,
+      sort: '-requested_at',
+      limit: '50',
+    }),
+  );
+  const body =
+    data.length === 0
+      ? empty(
+          state === 'pending' ? 'Nothing waits for you' : `None is ${state}`,
+          'When a rule requires an approval and somebody is refused for want of one, the request is listed here.',
+          html`<a class="button" href="/console/policies">Policies</a>`,
+        )
+      : html`${state === 'pending' ? data.map((one) => request(one, visit)) : decided(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`;
+  return view(
+    'Approvals',
+    html`${heading('Approvals', undefined, 'What a rule wants somebody to decide first. Nobody decides about requests of the own key.')}
+<nav class="tabs" aria-label="States">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
+    failure?.status,
+  );
+}
+
+function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit): Markup {
+  const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
+  const about = `${attempted} for ${key_id}`;
+  const approve = path`/console/approvals/${id}/approve`;
+  const obstacle = denied(approve);
+  const typed = (name: string) => (params.approval_id === id ? form.get(name) : null);
+  return card(
+    attempted,
+    html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">The rule</a></p>
+<p class="quiet">Key <code>${key_id}</code> asked for model <code>${model}</code>${action !== null && html`, action <code>${action}</code>`}, ${ago(requested_at, now)}. Its time is over ${ago(expires_at, now)}.</p>
+${
+  obstacle === undefined
+    ? html`<form method="post" class="filters" action="${approve}">
+<div class="field"><label for="uses-${id}">For how many runs</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
+<div class="field"><label for="reason-${id}">Reason</label><input type="text" id="reason-${id}" name="reason" value="${typed('reason')}"></div>
+<button class="button primary">Approve<span class="hidden"> ${about}</span></button>
+<button class="button" formaction="${path`/console/approvals/${id}/deny`}">Deny<span class="hidden"> ${about}</span></button></form>`
+    : notice(obstacle)
+}`,
+  );
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  approved: 'good',
+  used: 'good',
+  denied: 'bad',
+  expired: 'plain',
+};
+
+function decided(approvals: readonly ApprovalView[], timezone: string): Part {
+  return card(
+    'Latest first',
+    table({
+      caption: 'Approvals',
+      rows: approvals,
+      columns: [
+        {
+          title: 'Asked',
+          cell: (one) => html`<span class="nowrap">${time(one.requested_at, timezone)}</span>`,
+        },
+        { title: 'What', cell: (one) => html`${one.attempted}<span class="sub">${one.reason}</span>` },
+        { title: 'Key', cell: (one) => html`<code>${one.key_id}</code>` },
+        { title: 'State', cell: (one) => badge(one.state, tones[one.state] ?? 'plain') },
+        { title: 'Uses', isNumber: true, cell: (one) => `${one.uses_made} of ${one.uses ?? 'any'}` },
+        {
+          title: 'By',
+          cell: (one) =>
+            html`${one.decided_by !== null && html`<code>${one.decided_by}</code>`}<span class="sub">${one.decision_reason}</span>`,
+        },
+      ],
+    }),
+  );
+}

@@ -1,0 +1,182 @@
+/** What a rule that is being written would have said of the last runs, and what the rules in force say of one request. */
+import { ApiFailure, type Listed } from '../../api.ts';
+import { badge, card, definitionList, table } from '../../components.ts';
+import { formScreens } from '../../form-screens.ts';
+import { count, time, words } from '../../format.ts';
+import type { Field } from '../../forms.ts';
+import { html, type Markup, path } from '../../html.ts';
+import type { Screen, ScreenVisit } from '../../screen.ts';
+import { effectBadge, type PolicyView } from './policy-words.ts';
+
+const simulatedRuns = 500;
+
+interface Said {
+  readonly verdict: string;
+  readonly reason: string | null;
+}
+
+interface Simulation {
+  readonly runs: number;
+  readonly changed: number;
+  readonly draft: Readonly<Record<string, number>>;
+  readonly changes: readonly {
+    readonly run_id: string;
+    readonly model: string;
+    readonly action: string | null;
+    readonly charged_at: string;
+    readonly now: Said;
+    readonly draft: Said;
+  }[];
+}
+
+/** The rule takes the place of its version in force, or comes to the others. */
+export async function simulated(
+  { api, org, params }: ScreenVisit,
+  rule: Record<string, unknown>,
+): Promise<Markup | ApiFailure> {
+  const inForce = await everyRule(api, org.path);
+  if (inForce instanceof ApiFailure) {
+    return inForce;
+  }
+  const others = inForce.filter(({ id }) => id !== params.policy_id).map(asDraft);
+  const answer = await api.send<Simulation>('POST', `${org.path}/policies/simulate`, {
+    rules: [...others, rule],
+    runs: simulatedRuns,
+  });
+  // Faults are told of the whole draft; here they belong to the fields of one rule.
+  return answer instanceof ApiFailure
+    ? answer.within(`rules[${others.length}].`)
+    : result(answer, org.timezone);
+}
+
+async function everyRule(api: ScreenVisit['api'], orgPath: string): Promise<PolicyView[] | ApiFailure> {
+  const rules: PolicyView[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Listed<PolicyView> | ApiFailure = await api.tryGet<Listed<PolicyView>>(
+      `${orgPath}/policies?limit=200${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
+    if (page instanceof ApiFailure) {
+      return page;
+    }
+    rules.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return rules;
+}
+
+function asDraft({ effect, models, actions, expression, priority, reason, enabled }: PolicyView): object {
+  return {
+    effect,
+    priority,
+    reason,
+    enabled,
+    ...(models !== null && { models }),
+    ...(actions !== null && { actions }),
+    ...(expression !== null && { expression }),
+  };
+}
+
+function result({ runs, changed, draft, changes }: Simulation, timezone: string): Markup {
+  if (runs === 0) {
+    return card(
+      'On past runs',
+      html`<p class="quiet">The rule is well-formed. There are no runs yet to try it on.</p>`,
+    );
+  }
+  return card(
+    'On past runs',
+    html`${definitionList([
+      ['Runs looked at', count(runs)],
+      ['Would be decided otherwise', count(changed)],
+      ...Object.entries(draft).map(
+        ([verdict, number]) => [`With this rule: ${words(verdict)}`, count(number)] as const,
+      ),
+    ])}${
+      changes.length > 0 &&
+      table({
+        caption: 'Runs that would be decided otherwise',
+        rows: changes,
+        columns: [
+          {
+            title: 'Charged',
+            cell: (run) =>
+              html`<a href="${path`/console/runs/${run.run_id}`}">${time(run.charged_at, timezone)}</a>`,
+          },
+          { title: 'Model', cell: (run) => run.model },
+          { title: 'Action', cell: (run) => run.action ?? '–' },
+          { title: 'Now', cell: (run) => effectBadge(run.now.verdict) },
+          {
+            title: 'With this rule',
+            cell: (run) =>
+              html`${effectBadge(run.draft.verdict)}<span class="sub">${run.draft.reason}</span>`,
+          },
+        ],
+      })
+    }`,
+  );
+}
+
+interface Evaluation {
+  readonly verdict: string;
+  readonly reason: string | null;
+  readonly considered: readonly {
+    readonly rule_id: string;
+    readonly priority: number;
+    readonly effect: string;
+    readonly outcome: string;
+    readonly explanation: string;
+  }[];
+}
+
+const text = (name: string, label: string): Field => ({ name, label, kind: 'text' });
+const requestFields: readonly Field[] = [
+  { ...text('model', 'Model'), required: true },
+  text('action', 'Action'),
+  text('workflow', 'Workflow'),
+  text('team', 'Team'),
+  text('department', 'Department'),
+  text('customer_id', 'Customer'),
+  { name: 'cost_usd', label: 'Cost', kind: 'money' },
+  {
+    name: 'role',
+    label: 'Role of the key',
+    kind: 'select',
+    options: ['member', 'viewer', 'admin', 'owner'].map((value) => ({ value, label: value })),
+  },
+];
+
+export const policyTrialScreens: readonly Screen[] = formScreens<Evaluation>({
+  path: '/console/policies/try',
+  title: 'Try a request',
+  intro: 'What the rules in force would say of it. Nothing is posted, and no approval is used.',
+  submit: 'What would happen?',
+  back: '/console/policies',
+  fields: () => requestFields,
+  call: 'POST {org}/policies/evaluate',
+  result: (_visit, { verdict, reason, considered }) =>
+    card(
+      'Verdict',
+      html`<p>${effectBadge(verdict)} ${reason ?? 'No rule matches, so it is allowed.'}</p>${
+        considered.length > 0 &&
+        table({
+          caption: 'Rules as they were looked at',
+          rows: considered,
+          columns: [
+            { title: 'Priority', isNumber: true, cell: (rule) => count(rule.priority) },
+            {
+              title: 'Rule',
+              cell: (rule) =>
+                html`<a href="${path`/console/policies/${rule.rule_id}`}"><code>${rule.rule_id}</code></a>`,
+            },
+            { title: 'Effect', cell: (rule) => effectBadge(rule.effect) },
+            {
+              title: 'Outcome',
+              cell: (rule) => badge(words(rule.outcome), rule.outcome === 'decided' ? 'info' : 'plain'),
+            },
+            { title: 'Because', cell: (rule) => rule.explanation },
+          ],
+        })
+      }`,
+    ),
+});

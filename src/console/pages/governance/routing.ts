@@ -1,0 +1,350 @@
+/** Routing and evals: what each model costs against how it scores, with the bar drawn in; and which one would be chosen. */
+import { ApiFailure, type Listed } from '../../api.ts';
+import { scatterChart } from '../../charts/scatter.ts';
+import {
+  askFirst,
+  badge,
+  card,
+  cardOf,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  nextPage,
+  panel,
+  table,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionScreen, formScreens } from '../../form-screens.ts';
+import { count, milliseconds, time, usd, words } from '../../format.ts';
+import type { Field } from '../../forms.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+const listPath = '/console/routing';
+/** What the chart takes a call to be, so that prices for input and output become one number. */
+const typicalCall = { inputTokens: 2_000, outputTokens: 500 };
+
+interface RoutingPolicyView {
+  readonly candidates: readonly string[];
+  readonly suite: string;
+  readonly min_score: number;
+  readonly min_samples: number;
+  readonly max_age_days: number;
+  readonly objective: string;
+  readonly fallbacks: readonly string[];
+}
+
+interface EvalView {
+  readonly id: string;
+  readonly suite: string;
+  readonly model: string;
+  readonly score: number;
+  readonly samples: number;
+  readonly ran_at: string;
+  readonly source: string | null;
+}
+
+interface ModelView {
+  readonly model: string;
+  readonly input_usd_per_million: string | null;
+  readonly output_usd_per_million: string | null;
+}
+
+const policyFields: readonly Field[] = [
+  {
+    name: 'candidates',
+    label: 'Candidates',
+    kind: 'list',
+    required: true,
+    help: 'Models to choose among, one a line; * stands for any characters.',
+    placeholder: 'gpt-5*',
+  },
+  { name: 'suite', label: 'Eval suite', kind: 'text', required: true, help: 'Whose results count.' },
+  {
+    name: 'min_score',
+    label: 'Bar',
+    kind: 'number',
+    required: true,
+    help: 'The score a model has to reach, from 0 to 1.',
+    placeholder: '0.8',
+  },
+  { name: 'min_samples', label: 'At least so many samples', kind: 'number', placeholder: '1' },
+  {
+    name: 'max_age_days',
+    label: 'Results may be so many days old',
+    kind: 'number',
+    required: true,
+    placeholder: '30',
+  },
+  {
+    name: 'objective',
+    label: 'Among those that pass, choose by',
+    kind: 'select',
+    required: true,
+    options: [
+      { value: 'cost', label: 'the lowest cost' },
+      { value: 'latency', label: 'the lowest latency' },
+      { value: 'quality', label: 'the best score' },
+    ],
+  },
+  {
+    name: 'fallbacks',
+    label: 'Fallbacks',
+    kind: 'list',
+    help: 'Models to take, in this order, where none passes. They are not held to the bar.',
+  },
+];
+
+const filters: readonly Filter[] = [
+  { name: 'suite', label: 'Suite' },
+  { name: 'model', label: 'Model' },
+];
+
+export const routingScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: overview },
+  ...formScreens({
+    path: `${listPath}/policy`,
+    title: 'Routing policy',
+    intro: 'Which models may be chosen for a request, and how good they have to be.',
+    submit: 'Save',
+    back: listPath,
+    fields: () => policyFields,
+    async load({ api, org }) {
+      const found = await api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`);
+      if (found instanceof ApiFailure) {
+        if (found.code !== 'not_found') {
+          // Saving defaults would replace a policy that could not be read.
+          throw found;
+        }
+        return { objective: 'cost', max_age_days: '30' };
+      }
+      return {
+        candidates: found.candidates,
+        suite: found.suite,
+        min_score: String(found.min_score),
+        min_samples: String(found.min_samples),
+        max_age_days: String(found.max_age_days),
+        objective: found.objective,
+        fallbacks: found.fallbacks,
+      };
+    },
+    call: 'PUT {org}/routing-policy',
+  }),
+  ...formScreens({
+    path: `${listPath}/evals/new`,
+    title: 'New eval result',
+    intro: 'The newest result of a suite and a model is the one that counts.',
+    submit: 'Record it',
+    back: listPath,
+    fields: () => [
+      { name: 'suite', label: 'Suite', kind: 'text', required: true },
+      { name: 'model', label: 'Model', kind: 'text', required: true },
+      { name: 'score', label: 'Score', kind: 'number', required: true, help: 'From 0 to 1.' },
+      { name: 'samples', label: 'Samples', kind: 'number', required: true },
+      { name: 'ran_at', label: 'Ran at', kind: 'instant', help: 'Empty: now.' },
+      { name: 'source', label: 'Source', kind: 'text', help: 'A pipeline, a commit, a report.' },
+    ],
+    call: 'POST {org}/evals',
+  }),
+  actionScreen({
+    path: `${listPath}/evals/{eval_id}/delete`,
+    call: 'DELETE {org}/evals/{eval_id}',
+    done: 'deleted',
+    back: listPath,
+  }),
+  ...trial(),
+];
+
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const to = (target: string, label: string, tone?: 'primary') =>
+    linkButton(visit, { path: `${listPath}/${target}`, label, ...(tone && { tone }) });
+  const [policy, evals, models] = await Promise.all([
+    api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`),
+    api.tryGet<Listed<EvalView>>(
+      link(`${org.path}/evals`, { ...filterQuery(query), newest: 'true', limit: '100' }),
+    ),
+    api.tryGet<Listed<ModelView>>('/v1/models?limit=200'),
+  ]);
+  const actions = [
+    to('policy', 'Routing policy', 'primary'),
+    to('evals/new', 'New eval result'),
+    to('try', 'Which model?'),
+  ];
+  const body = html`${heading('Routing and evals', actions, 'The cheapest, fastest or best model that is good enough, by your own evals.')}
+${policy instanceof ApiFailure && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, to('policy', 'Write the policy', 'primary'))) : cardOf('Policy', policy, policyFacts)}
+${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost against score', models, () => '') : picture(evals.data, models.data, policy instanceof ApiFailure ? undefined : policy)}
+${filterBar(listPath, filters, query)}
+${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
+  return view('Routing and evals', body);
+}
+
+function policyFacts(policy: RoutingPolicyView): Markup {
+  return definitionList([
+    ['Candidates', policy.candidates.map((name) => html`<code>${name}</code> `)],
+    ['Suite', policy.suite],
+    ['Bar', `${policy.min_score}, of at least ${count(policy.min_samples)} samples`],
+    ['Results may be', `${count(policy.max_age_days)} days old`],
+    ['Chosen by', policy.objective],
+    ['Fallbacks', policy.fallbacks.length === 0 ? 'none' : policy.fallbacks.join(', ')],
+  ]);
+}
+
+function noEvals(create: Part): Markup {
+  return empty(
+    'No eval results',
+    html`Record a result by hand, or post them from your pipeline to <code>POST …/evals</code>.`,
+    create,
+  );
+}
+
+function callCost({
+  input_usd_per_million: input,
+  output_usd_per_million: output,
+}: ModelView): number | undefined {
+  return input === null || output === null
+    ? undefined
+    : (Number(input) * typicalCall.inputTokens + Number(output) * typicalCall.outputTokens) / 1e6;
+}
+
+function picture(
+  evals: readonly EvalView[],
+  models: readonly ModelView[],
+  policy: RoutingPolicyView | undefined,
+): Part {
+  const suite = policy?.suite ?? evals[0]?.suite;
+  const costs = new Map(models.map((model) => [model.model, callCost(model)]));
+  const points = evals
+    .filter((result) => result.suite === suite)
+    .flatMap(({ model, score }) => {
+      const cost = costs.get(model);
+      return cost === undefined
+        ? []
+        : [{ name: model, x: cost, y: score, passes: score >= (policy?.min_score ?? 0) }];
+    });
+  if (points.length === 0) {
+    return false;
+  }
+  const passing = points.filter(({ passes }) => passes);
+  const cheapest = passing.toSorted((a, b) => a.x - b.x)[0];
+  return panel(
+    scatterChart({
+      id: 'evals',
+      title: `Cost against score, suite ${suite}`,
+      summary: `${passing.length} of ${points.length} models reach the bar${cheapest === undefined ? '' : `; the cheapest of them is ${cheapest.name}`}.`,
+      x: {
+        name: `Cost of ${count(typicalCall.inputTokens)} tokens in and ${count(typicalCall.outputTokens)} out`,
+        format: usd,
+      },
+      y: { name: 'Score', format: (value) => value.toFixed(2), from: lowest(points, policy) },
+      points,
+      bar: policy && { name: `Bar ${policy.min_score}`, value: policy.min_score },
+    }),
+  );
+}
+
+/** A tenth below what is lowest, so that what stands close together can be told apart. */
+function lowest(points: readonly { readonly y: number }[], policy: RoutingPolicyView | undefined): number {
+  const least = Math.min(policy?.min_score ?? 1, ...points.map(({ y }) => y));
+  return Math.max(0, Math.floor(least * 10 - 1) / 10);
+}
+
+function evalTable(
+  evals: readonly EvalView[],
+  visit: ScreenVisit,
+  policy: RoutingPolicyView | undefined,
+): Markup {
+  return table({
+    caption: 'Eval results',
+    rows: evals,
+    columns: [
+      { title: 'Suite', cell: (one) => one.suite },
+      { title: 'Model', cell: (one) => one.model },
+      { title: 'Score', isNumber: true, cell: (one) => one.score.toFixed(3) },
+      { title: 'Samples', isNumber: true, cell: (one) => count(one.samples) },
+      {
+        title: 'Bar',
+        cell: (one) =>
+          policy?.suite === one.suite &&
+          (one.score >= policy.min_score ? badge('passes', 'good') : badge('fails', 'bad')),
+      },
+      {
+        title: 'Ran',
+        cell: (one) => html`<span class="nowrap">${time(one.ran_at, visit.org.timezone)}</span>`,
+      },
+      { title: 'Source', cell: (one) => one.source ?? '–' },
+      {
+        title: '',
+        cell: (one) =>
+          askFirst(
+            visit,
+            {
+              path: path`/console/routing/evals/${one.id}/delete`,
+              label: 'Delete',
+              about: `${one.model} in ${one.suite}`,
+            },
+            'The result before it counts again, if there is one.',
+          ),
+      },
+    ],
+  });
+}
+
+interface Considered {
+  readonly model: string;
+  readonly reason: string;
+  readonly rank: number | null;
+  readonly expected_cost_usd: string | null;
+  readonly score: number | null;
+  readonly latency_ms: number | null;
+}
+
+interface RouteDecision extends Omit<Considered, 'reason' | 'rank'> {
+  readonly fallback: boolean;
+  readonly considered: readonly Considered[];
+}
+
+function trial(): readonly Screen[] {
+  const text = (name: string, label: string): Field => ({ name, label, kind: 'text' });
+  return formScreens<RouteDecision>({
+    path: `${listPath}/try`,
+    title: 'Which model?',
+    intro: 'What routing would choose for such a request now. Nothing is held.',
+    submit: 'Choose',
+    back: listPath,
+    fields: () => [
+      { name: 'input_tokens', label: 'Tokens in', kind: 'number', required: true },
+      { name: 'max_output_tokens', label: 'Tokens out, at most', kind: 'number', required: true },
+      text('action', 'Action'),
+      text('workflow', 'Workflow'),
+      text('customer_id', 'Customer'),
+    ],
+    load: async () => ({
+      input_tokens: String(typicalCall.inputTokens),
+      max_output_tokens: String(typicalCall.outputTokens),
+    }),
+    call: 'POST /v1/routing/decisions',
+    result: (_visit, decision) =>
+      card(
+        decision.model,
+        html`<p>${badge(decision.fallback ? 'fallback' : 'chosen', decision.fallback ? 'warn' : 'good')} ${usd(decision.expected_cost_usd)}, score ${decision.score ?? 'unknown'}, ${milliseconds(decision.latency_ms)}.</p>${table(
+          {
+            caption: 'Every other candidate',
+            rows: decision.considered,
+            columns: [
+              { title: 'Model', cell: (one) => one.model },
+              {
+                title: 'Why not',
+                cell: (one) =>
+                  one.rank === null ? badge(words(one.reason), 'warn') : `would do, number ${one.rank}`,
+              },
+              { title: 'Cost', isNumber: true, cell: (one) => usd(one.expected_cost_usd) },
+              { title: 'Score', isNumber: true, cell: (one) => one.score ?? '–' },
+              { title: 'Latency', isNumber: true, cell: (one) => milliseconds(one.latency_ms) },
+            ],
+          },
+        )}`,
+      ),
+  });
+}

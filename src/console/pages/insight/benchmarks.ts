@@ -1,0 +1,234 @@
+/** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
+import { ApiFailure, type Listed } from '../../api.ts';
+import { quartileBar } from '../../charts/quartiles.ts';
+import {
+  actionCard,
+  askFirst,
+  badge,
+  type Column,
+  card,
+  cardOf,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  notice,
+  panel,
+  table,
+} from '../../components.ts';
+import { filterQuery } from '../../filters.ts';
+import { actionScreen, formScreens } from '../../form-screens.ts';
+import { count, day, milliseconds, percent, usd } from '../../format.ts';
+import type { Field } from '../../forms.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+const listPath = '/console/benchmarks';
+const cohortPath = `${listPath}/{cohort_id}`;
+
+interface ParticipationView {
+  readonly enabled: boolean;
+  readonly industry: string | null;
+  readonly size_band: string | null;
+}
+
+interface CohortView {
+  readonly id: string;
+  readonly name: string;
+  readonly criteria: { readonly industry: string | null; readonly size_band: string | null };
+  readonly created_at: string;
+}
+
+interface MetricView {
+  readonly q1: string | number;
+  readonly median: string | number;
+  readonly q3: string | number;
+  readonly own: string | number | null;
+  readonly own_quarter: number | null;
+}
+
+interface BenchmarkView extends CohortView {
+  readonly release: { readonly week: string; readonly from: string; readonly until: string };
+  readonly contributing_orgs: number;
+  readonly minimum_cohort_size: number;
+  readonly metrics: Readonly<Record<string, MetricView | null>>;
+  readonly model_mix: readonly {
+    readonly model: string;
+    readonly share: number;
+    readonly own_share: number;
+  }[];
+}
+
+const industry: Field = {
+  name: 'industry',
+  label: 'Industry',
+  kind: 'text',
+  help: 'In your own words, as others in it would say it.',
+  placeholder: 'software',
+};
+const sizeBand: Field = { name: 'size_band', label: 'Size', kind: 'text', placeholder: '51-200' };
+
+export const benchmarkScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: overview },
+  ...formScreens({
+    path: `${listPath}/participation`,
+    title: 'Take part',
+    intro:
+      'What you contribute are sums of a week, mixed with those of several others before anybody sees anything. Leaving erases them.',
+    submit: 'Save',
+    back: listPath,
+    fields: () => [
+      { name: 'enabled', label: 'Our figures count in benchmarks', kind: 'checkbox' },
+      industry,
+      sizeBand,
+    ],
+    async load({ api, org }) {
+      const found = await api.get<ParticipationView>(`${org.path}/benchmark-participation`);
+      return {
+        enabled: String(found.enabled),
+        industry: found.industry ?? '',
+        size_band: found.size_band ?? '',
+      };
+    },
+    call: 'PUT {org}/benchmark-participation',
+  }),
+  ...formScreens({
+    path: `${listPath}/new`,
+    title: 'New cohort',
+    intro: 'Whom to be compared with: everybody who takes part, or those of an industry or a size.',
+    submit: 'Define the cohort',
+    back: listPath,
+    fields: () => [{ name: 'name', label: 'Name', kind: 'text', required: true }, industry, sizeBand],
+    call: 'POST /v1/benchmarks/cohorts',
+    body: ({ name, ...criteria }) => ({ name, criteria }),
+    done: 'cohort_created',
+  }),
+  { path: cohortPath, audience: 'org', handler: compared },
+  actionScreen({
+    path: `${cohortPath}/delete`,
+    call: 'DELETE /v1/benchmarks/cohorts/{cohort_id}',
+    done: 'deleted',
+    back: listPath,
+  }),
+];
+
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
+  const [participation, cohorts] = await Promise.all([
+    api.tryGet<ParticipationView>(`${org.path}/benchmark-participation`),
+    api.tryGet<Listed<CohortView>>(link('/v1/benchmarks/cohorts', { ...filterQuery(query), sort: 'name' })),
+  ]);
+  return view(
+    'Benchmarks',
+    html`${heading('Benchmarks', html`${create('New cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Take part or leave' })}`, 'What others pay for the same work. Nobody can be told apart in it, and neither can you.')}
+${cardOf('Taking part', participation, takesPart)}
+${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'A cohort says whom you want to be compared with.', create('Define the first one')), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
+  );
+}
+
+function takesPart({ enabled, industry: field, size_band }: ParticipationView): Markup {
+  return html`<p>${enabled ? badge('takes part', 'good') : badge('does not take part')} ${enabled ? html`As ${field ?? 'any industry'}, ${size_band ?? 'any size'}.` : 'Your figures count nowhere; you may still look.'}</p>`;
+}
+
+function criteriaText({ criteria }: CohortView): string {
+  const parts = [criteria.industry, criteria.size_band].filter((part) => part !== null);
+  return parts.length === 0 ? 'everybody who takes part' : parts.join(', ');
+}
+
+function cohortColumns(timezone: string): Column<CohortView>[] {
+  return [
+    {
+      title: 'Cohort',
+      cell: (one) => html`<a href="${path`/console/benchmarks/${one.id}`}">${one.name}</a>`,
+    },
+    { title: 'Of', cell: criteriaText },
+    { title: 'Made', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
+  ];
+}
+
+const small = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+
+/** In the order of what is looked at first; lower is better in all but one. */
+const metrics: readonly { name: string; title: string; format(value: number): string }[] = [
+  { name: 'cost_per_run_usd', title: 'Cost of a run', format: usd },
+  { name: 'cost_per_1k_tokens_usd', title: 'Cost of 1,000 tokens', format: usd },
+  { name: 'failure_rate', title: 'Runs that fail', format: (value) => `${small.format(value * 100)} %` },
+  { name: 'latency_p50_ms', title: 'Latency, median', format: milliseconds },
+  { name: 'latency_p95_ms', title: 'Latency, 95 of 100', format: milliseconds },
+  { name: 'output_ratio', title: 'Tokens out for one in', format: (value) => small.format(value) },
+];
+const quarters = ['the lowest quarter', 'the second quarter', 'the third quarter', 'the highest quarter'];
+
+async function compared(visit: ScreenVisit) {
+  const { api, org, params } = visit;
+  const answer = await api.tryGet<BenchmarkView>(pathOf('/v1/benchmarks/cohorts/{cohort_id}', params));
+  const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
+  const removal = actionCard(
+    'Delete',
+    askFirst(
+      visit,
+      { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete the cohort' },
+      'It is gone for everybody in the org. Who takes part does not change.',
+    ),
+  );
+  if (answer instanceof ApiFailure) {
+    if (answer.code !== 'insufficient_cohort_size') {
+      throw answer;
+    }
+    return view(
+      'Cohort',
+      html`${heading('Cohort', back)}${panel(empty('Too few to compare with', html`${notice(answer)} Widen the criteria, or come back when more take part.`))}${removal}`,
+    );
+  }
+  return view(
+    answer.name,
+    html`${heading(answer.name, back, html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${answer.release.week}, ${day(answer.release.from, 'UTC')} to ${day(answer.release.until, 'UTC')}.`)}
+<div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name] ?? null, format))}</div>
+${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough of them to be named.</p>` : mix(answer.model_mix))}
+${panel(
+  definitionList([
+    ['Smallest cohort that is shown', count(answer.minimum_cohort_size)],
+    ['Time zone of the weeks', 'UTC'],
+    ['Yours', org.timezone],
+  ]),
+)}
+${removal}`,
+  );
+}
+
+function metricCard(title: string, metric: MetricView | null, format: (value: number) => string): Part {
+  if (metric === null) {
+    return card(title, html`<p class="quiet">Too few have figures for this.</p>`);
+  }
+  const own = metric.own === null ? null : Number(metric.own);
+  return card(
+    title,
+    html`${quartileBar({ label: title, q1: Number(metric.q1), median: Number(metric.median), q3: Number(metric.q3), own, format })}
+${definitionList([
+  ['A quarter is below', format(Number(metric.q1))],
+  ['Half is below', format(Number(metric.median))],
+  ['Three quarters are below', format(Number(metric.q3))],
+  [
+    'You',
+    own === null
+      ? 'no figure yet'
+      : html`<strong>${format(own)}</strong>${metric.own_quarter !== null && `, in ${quarters[metric.own_quarter - 1]}`}`,
+  ],
+])}`,
+  );
+}
+
+function mix(models: BenchmarkView['model_mix']): Markup {
+  return table({
+    caption: 'Share of models',
+    rows: models,
+    columns: [
+      { title: 'Model', cell: (one) => one.model },
+      { title: 'Theirs', isNumber: true, cell: (one) => percent(one.share) },
+      { title: 'Yours', isNumber: true, cell: (one) => percent(one.own_share) },
+    ],
+  });
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { html, render } from '../../html.ts';
+import { teamChart } from './forecasts.ts';
+
+const points = [1, 9, 18, 27, 100, 4_876].map((teams) => ({
+  teams,
+  value_usd: '10',
+  cost_usd: '1',
+  return_usd: '9',
+}));
+const shown = (quality: string, expected: number) =>
+  render(
+    html`${teamChart({
+      teams: {
+        observed: 9,
+        curve: { family: 'power', quality },
+        pays_up_to: { expected, low: 12, high: null },
+        points,
+      },
+    })}`,
+  );
+
+test('a curve of low quality is not drawn, and no number of teams is told by it', () => {
+  const text = shown('low', 3_391);
+  expect(text).toContain('too little data');
+  expect(text).not.toMatch(/<svg|3,?391/);
+});
+
+test('a curve is drawn up to three times the observed teams, and says no more than that', () => {
+  const text = shown('good', 3_391);
+  const labels = [...text.matchAll(/<th scope="row">(\d+)<\/th>/g)].map(([, label]) => label);
+  expect(labels).toEqual(['1', '9', '18', '27']);
+  expect(text).toContain('pay off up to more than 27 teams (80% range: 12 to more than 27); 9 are observed.');
+  expect(shown('fair', 14)).toContain('pay off up to 14 teams');
+});

@@ -1,0 +1,402 @@
+/** Forecasts and capacity: the days to come with their band, scenarios side by side, and what more teams would bring. */
+import { type Api, ApiFailure, type Listed } from '../../api.ts';
+import { lineChart } from '../../charts/line.ts';
+import {
+  badge,
+  card,
+  cardOf,
+  empty,
+  heading,
+  linkButton,
+  notice,
+  panel,
+  stat,
+  table,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { count, shortDate, shortUsd, usd, words } from '../../format.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../../limit-names.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { LimitView } from '../../views.ts';
+import { type ScenarioView, scenarioScreens } from './scenarios.ts';
+
+const listPath = '/console/forecasts';
+/** As many lines as a picture can hold. */
+const comparedMax = 4;
+/** Parts of the org whose limits are looked ahead for. */
+const scopesMax = 6;
+const history_days = '60';
+const filters: readonly Filter[] = [
+  {
+    name: 'horizon_days',
+    label: 'Days ahead',
+    options: ['14', '60', '90', '180', '365'].map((value) => ({ value, label: value })),
+    all: '30',
+  },
+  { name: 'deployment', label: 'Deployment' },
+];
+
+interface Projected {
+  readonly expected: string;
+  readonly low: string | null;
+  readonly high: string | null;
+}
+
+interface CapacityForecast {
+  readonly method: string;
+  readonly quality: string;
+  readonly coverage: number;
+  readonly history: { readonly days: number };
+  readonly total_band: { readonly cost_usd: Projected };
+  readonly total: { readonly cost_usd: string; readonly runs: number; readonly tokens: number };
+  readonly days: readonly { readonly date: string; readonly cost_usd: Projected }[];
+  readonly teams: {
+    readonly observed: number;
+    readonly curve: { readonly family: string; readonly quality: string } | null;
+    readonly pays_up_to: {
+      readonly expected: number | null;
+      readonly low: number | null;
+      readonly high: number | null;
+    } | null;
+    readonly points: readonly {
+      readonly teams: number;
+      readonly value_usd: string;
+      readonly cost_usd: string;
+      readonly return_usd: string;
+    }[];
+  };
+}
+
+interface LimitOutlook {
+  readonly limit_id: string;
+  readonly kind: string;
+  readonly match: Readonly<Record<string, string>>;
+  readonly limit: string;
+  readonly used: string;
+  readonly window_start: string | null;
+  readonly window_end: string | null;
+  readonly runs_out_on: string | null;
+  readonly earliest_on: string | null;
+  readonly runs_out_in_window: boolean;
+}
+
+interface SpendForecast {
+  readonly data: readonly {
+    readonly history: readonly { readonly date: string; readonly value: string }[];
+    readonly forecast: readonly ({ readonly date: string } & Projected)[];
+    readonly limits: readonly LimitOutlook[];
+  }[];
+}
+
+export const forecastScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: overview },
+  ...scenarioScreens,
+];
+
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = linkButton(visit, {
+    path: `${listPath}/scenarios/new`,
+    label: 'New scenario',
+    tone: 'primary',
+  });
+  const asked = { ...filterQuery(query), horizon_days: query.get('horizon_days') || '30' };
+  const [capacity, spend, scenarios, limits] = await Promise.all([
+    api.get<CapacityForecast>(link('/v1/capacity/forecasts', asked)),
+    api.tryGet<SpendForecast>(link(`${org.path}/forecasts`, { ...asked, history_days })),
+    api.tryGet<Listed<ScenarioView>>(`${org.path}/capacity-scenarios?limit=100`),
+    api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
+  ]);
+  // With a deployment chosen the page is about that one alone.
+  const scopes = query.get('deployment') ? [] : nearestScopes(limits);
+  const [compared, scoped] = await Promise.all([
+    withScenarios(api, asked, scenarios),
+    Promise.all(
+      scopes.map((scope) =>
+        api.tryGet<SpendForecast>(
+          link(`${org.path}/forecasts`, { ...scope, horizon_days: asked.horizon_days, history_days }),
+        ),
+      ),
+    ),
+  ]);
+  return view(
+    'Forecasts',
+    html`${heading('Forecasts and capacity', create, 'What the days to come may cost, how sure that is, and what would change it.')}
+${filterBar(listPath, filters, query)}
+<div class="stats">${[
+      stat(
+        `Next ${asked.horizon_days} days`,
+        usd(capacity.total.cost_usd),
+        band(capacity.total_band.cost_usd),
+      ),
+      stat(
+        'Runs',
+        count(Math.round(capacity.total.runs)),
+        `${count(Math.round(capacity.total.tokens))} tokens`,
+      ),
+      stat(
+        'Goes by',
+        `${count(capacity.history.days)} days`,
+        capacity.quality === 'none'
+          ? 'No history yet'
+          : `${words(capacity.method)}, ${words(capacity.quality)} quality`,
+      ),
+    ]}</div>
+${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('Nothing to go by yet', 'What days will cost is told by those that were: come back when there are runs.')) : spendChart(spend, capacity)}
+${cardOf('Scenarios side by side', scenarios, () => comparison(capacity, compared, create))}
+${spend instanceof ApiFailure ? '' : outlook([spend, ...scoped], limits)}
+${teamChart(capacity)}`,
+  );
+}
+
+function band({ low, high }: Projected): Part {
+  return low === null || high === null
+    ? 'Too little history for a band'
+    : `Four times in five between ${usd(low)} and ${usd(high)}`;
+}
+
+interface Compared {
+  readonly scenario: ScenarioView;
+  readonly forecast: CapacityForecast | ApiFailure;
+}
+
+async function withScenarios(
+  api: Api,
+  asked: Record<string, string | undefined>,
+  scenarios: Listed<ScenarioView> | ApiFailure,
+): Promise<readonly Compared[]> {
+  // A refused list is told of in its card.
+  const shown = scenarios instanceof ApiFailure ? [] : scenarios.data.slice(0, comparedMax);
+  const forecasts = await Promise.all(
+    shown.map(({ id }) =>
+      api.tryGet<CapacityForecast>(link('/v1/capacity/forecasts', { ...asked, scenario: id })),
+    ),
+  );
+  return shown.flatMap((scenario, index) => {
+    const forecast = forecasts[index];
+    return forecast === undefined ? [] : [{ scenario, forecast }];
+  });
+}
+
+function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup {
+  const history = data[0]?.history ?? [];
+  const dates = [...history.map(({ date }) => date), ...days.map(({ date }) => date)];
+  const gone = history.length;
+  const ahead = (pick: (projected: Projected) => string | null) =>
+    dates.map((_, index) => {
+      const day = days[index - gone];
+      const value = day === undefined ? null : pick(day.cost_usd);
+      return value === null ? null : Number(value);
+    });
+  const hasBand = days.some(({ cost_usd }) => cost_usd.low !== null);
+  return panel(
+    lineChart({
+      id: 'spend',
+      size: 'full',
+      title: 'Spend per day',
+      summary: `${count(gone)} days gone by and ${count(days.length)} to come.`,
+      labels: dates.map(shortDate),
+      lines: [
+        {
+          name: 'Spent',
+          className: 'series-1',
+          values: [...history.map(({ value }) => Number(value)), ...days.map(() => null)],
+        },
+        { name: 'Expected', className: 'series-2', dashed: true, values: ahead(({ expected }) => expected) },
+      ],
+      band: hasBand
+        ? { name: 'Four days in five', low: ahead(({ low }) => low), high: ahead(({ high }) => high) }
+        : undefined,
+      formatTick: shortUsd,
+      format: usd,
+    }),
+  );
+}
+
+/** Summed up from today on, where scenarios part from one another. */
+function comparison(base: CapacityForecast, compared: readonly Compared[], create: Part): Part {
+  if (compared.length === 0) {
+    return empty(
+      'No scenarios yet',
+      'What if volume grows, a model gets cheaper, a new deployment starts? Describe it, and see it beside the forecast.',
+      create,
+    );
+  }
+  const all = [
+    { name: 'As things are', forecast: base },
+    ...compared.flatMap(({ scenario, forecast }) =>
+      forecast instanceof ApiFailure ? [] : [{ name: scenario.name, forecast }],
+    ),
+  ];
+  const sums = (forecast: CapacityForecast) => {
+    let sum = 0;
+    return forecast.days.map(({ cost_usd }) => {
+      sum += Number(cost_usd.expected);
+      return sum;
+    });
+  };
+  return html`${lineChart({
+    id: 'scenarios',
+    size: 'full',
+    title: 'Spent from today on',
+    summary: all.map(({ name, forecast }) => `${name}: ${usd(forecast.total.cost_usd)}`).join('; '),
+    labels: base.days.map(({ date }) => shortDate(date)),
+    lines: all.map(({ name, forecast }, index) => ({
+      name,
+      className: `series-${index + 1}`,
+      values: sums(forecast),
+    })),
+    formatTick: shortUsd,
+    format: usd,
+  })}${table({
+    caption: 'Scenarios',
+    rows: compared,
+    columns: [
+      {
+        title: 'Scenario',
+        cell: ({ scenario }) =>
+          html`<a href="${path`/console/forecasts/scenarios/${scenario.id}`}">${scenario.name}</a><span class="sub">${scenario.description}</span>`,
+      },
+      { title: 'Expected', isNumber: true, cell: told(({ total }) => usd(total.cost_usd)) },
+      {
+        title: 'Against things as they are',
+        isNumber: true,
+        cell: told(({ total }) => difference(Number(total.cost_usd), Number(base.total.cost_usd))),
+      },
+      { title: 'Runs', isNumber: true, cell: told(({ total }) => count(Math.round(total.runs))) },
+    ],
+  })}`;
+}
+
+/** A scenario whose forecast is refused stays in the list, without figures. */
+function told(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
+  return ({ forecast }) => (forecast instanceof ApiFailure ? '–' : figure(forecast));
+}
+
+function difference(value: number, base: number): Part {
+  const more = value - base;
+  return base === 0
+    ? usd(more)
+    : `${more >= 0 ? '+' : ''}${usd(more)} (${more >= 0 ? '+' : ''}${Math.round((more / base) * 100)} %)`;
+}
+
+/** What a forecast can be about: one of these fields, with one value. */
+const scopeFields = ['workflow', 'deployment', 'department', 'customer_id'];
+
+/** The parts of the org whose limits are nearest their end. Each takes a forecast of its own, so they are few. */
+function nearestScopes(limits: Listed<LimitView> | ApiFailure): LimitView['match'][] {
+  const scoped =
+    limits instanceof ApiFailure
+      ? []
+      : limits.data
+          .filter(({ unit, match, standing }) => {
+            const [field = '', value] = Object.entries(match)[0] ?? [];
+            const isOne = Object.keys(match).length === 1 && value !== '*';
+            return unit === 'usd' && standing !== null && isOne && scopeFields.includes(field);
+          })
+          .sort((a, b) => usedShare(b) - usedShare(a))
+          .map(({ match }) => match);
+  const byName = new Map(scoped.map((match) => [JSON.stringify(match), match]));
+  return [...byName.values()].slice(0, scopesMax);
+}
+
+function outlook(
+  forecasts: readonly (SpendForecast | ApiFailure)[],
+  limits: Listed<LimitView> | ApiFailure,
+): Part {
+  const rows = forecasts.flatMap((one) => (one instanceof ApiFailure ? [] : (one.data[0]?.limits ?? [])));
+  const failure = forecasts.find((one) => one instanceof ApiFailure);
+  const named = new Map((limits instanceof ApiFailure ? [] : limits.data).map((limit) => [limit.id, limit]));
+  return (
+    rows.length > 0 &&
+    card(
+      'When limits run out',
+      html`${table({
+        caption: 'Limits of the organization, and those of its parts that are nearest their end',
+        rows,
+        columns: [
+          { title: 'Limit', cell: (limit) => limitCell(limit, named.get(limit.limit_id)) },
+          { title: 'Used', isNumber: true, cell: (limit) => usd(limit.used) },
+          { title: 'Of', isNumber: true, cell: (limit) => usd(limit.limit) },
+          { title: 'Runs out', cell: runsOut },
+        ],
+      })}${failure instanceof ApiFailure && notice(failure)}<p class="more"><a href="/console/limits">All limits</a></p>`,
+    )
+  );
+}
+
+function limitCell({ kind, match }: LimitOutlook, limit: LimitView | undefined): Part {
+  return limit === undefined
+    ? html`${kindName(kind)}<span class="sub">${scopeName(match)}</span>`
+    : html`${limitLink(limit)}<span class="sub">${limitSubtitle(limit)}</span>`;
+}
+
+const dayMs = 86_400_000;
+/** A day in which clocks are set back has 25 hours. */
+const longestDayMs = dayMs + 3_600_000;
+
+function runsOut(limit: LimitOutlook): Part {
+  const { used, window_start, window_end, runs_out_on, earliest_on, runs_out_in_window } = limit;
+  if (Number(used) >= Number(limit.limit)) {
+    return badge('used up', 'bad');
+  }
+  const windowMs = window_end === null ? undefined : Date.parse(window_end) - Date.parse(window_start ?? '');
+  if (windowMs !== undefined && windowMs <= longestDayMs) {
+    return runs_out_in_window ? badge('today', 'bad') : badge('not today', 'good');
+  }
+  if (runs_out_on === null) {
+    return badge('not in sight', 'good');
+  }
+  return html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">at the earliest ${shortDate(earliest_on)}</span>`}`;
+}
+
+/** A curve is not to be believed far beyond the counts that it was fitted to. */
+const extrapolationMax = 3;
+
+export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
+  const { curve, observed } = teams;
+  const teamsMax = observed * extrapolationMax;
+  const points = teams.points.filter((point) => point.teams <= teamsMax);
+  if (curve === null || points.length === 0) {
+    return card(
+      'What more teams would bring',
+      html`<p class="quiet">No run of the last weeks says what it was worth (<code>value_usd</code>), so there is nothing to tell.</p>`,
+    );
+  }
+  if (curve.quality === 'none' || curve.quality === 'low') {
+    return card(
+      'What more teams would bring',
+      html`<p class="quiet">There is too little data for a projection: ${count(observed)} ${observed === 1 ? 'team is' : 'teams are'} observed.</p>`,
+    );
+  }
+  const upTo = paysUpTo(teams, teamsMax);
+  return panel(
+    html`${lineChart({
+      id: 'teams',
+      size: 'full',
+      title: 'What more teams would bring',
+      summary: upTo,
+      labels: points.map((point) => `${point.teams}`),
+      lines: [
+        { name: 'Value', className: 'series-1', values: points.map(({ value_usd }) => Number(value_usd)) },
+        { name: 'Cost', className: 'series-3', values: points.map(({ cost_usd }) => Number(cost_usd)) },
+      ],
+      formatTick: shortUsd,
+      format: usd,
+    })}<p class="quiet">${upTo} The curve is of ${words(curve.quality)} quality.</p>`,
+  );
+}
+
+function paysUpTo({ pays_up_to: found, observed }: CapacityForecast['teams'], teamsMax: number): string {
+  if (found === null) {
+    return 'There is too little data to say up to how many teams it pays off.';
+  }
+  const number = (teams: number | null) =>
+    teams === null || teams > teamsMax ? `more than ${count(teamsMax)}` : count(teams);
+  const range =
+    found.low === null || found.low > teamsMax
+      ? ''
+      : ` (80% range: ${number(found.low)} to ${number(found.high)})`;
+  return `Adding teams is projected to pay off up to ${number(found.expected)} teams${range}; ${count(observed)} are observed.`;
+}

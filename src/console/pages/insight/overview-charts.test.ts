@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { render } from '../../html.ts';
+import type { UsageRow } from '../../views.ts';
+import { type AskUsage, monthChart, spendPerDay, usageByDayAndModel } from './overview-charts.ts';
+
+const models = Array.from({ length: 30 }, (_, index) => `model-${index}`);
+const days = Array.from({ length: 30 }, (_, index) => `2026-11-${String(index + 1).padStart(2, '0')}`);
+/** The later its name, the less a model costs. */
+const costOf = (model: string) => 0.1 * (models.length - models.indexOf(model));
+const row = (fields: Partial<UsageRow>, cost: number): UsageRow => ({
+  ...fields,
+  runs: 1,
+  cost_usd: String(cost),
+});
+const everyModel = models.reduce((sum, model) => sum + costOf(model), 0);
+const byDay = days.map((day) => row({ day }, everyModel));
+
+/** As the API answers: the dearest first within a day, no more than was asked for. */
+function answering(known: readonly string[]): AskUsage {
+  return async ({ group_by, model, limit }) => {
+    const rows =
+      group_by === 'model'
+        ? known.map((one) => row({ model: one }, costOf(one) * days.length))
+        : days.flatMap((day) =>
+            group_by === 'day'
+              ? [row({ day }, model === undefined ? everyModel : costOf(model))]
+              : known.map((one) => row({ day, model: one }, costOf(one))),
+          );
+    const data = rows.slice(0, Number(limit));
+    return {
+      data,
+      total: { cost_usd: '0', runs: 0 },
+      next_cursor: rows.length > data.length ? 'more' : null,
+    };
+  };
+}
+
+/** The table behind the picture: the parts of the first day. */
+function partsOf(rows: readonly UsageRow[]): string[] {
+  const text = render(spendPerDay(byDay, rows));
+  const heads = [...text.matchAll(/<th scope="col"[^>]*>([^<]*)<\/th>/g)].map(([, head]) => head);
+  const cells = /<th scope="row">1 Nov<\/th>(.*?)<\/tr>/s.exec(text)?.[1] ?? '';
+  const values = [...cells.matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(([, value]) => value);
+  return heads.slice(1).map((head, index) => `${head} ${values[index]}`);
+}
+
+test('with more models than a list holds, the dearest are shown for every day, and the rest together', async () => {
+  const rows = (await usageByDayAndModel(answering(models))) as readonly UsageRow[];
+  expect(partsOf(rows)).toEqual([
+    'model-0 $3.00',
+    'model-1 $2.90',
+    'model-2 $2.80',
+    'model-3 $2.70',
+    'model-4 $2.60',
+    'Others $32.50',
+  ]);
+});
+
+test('with few models each is shown, and nothing is left that adding up would leave', async () => {
+  const known = models.slice(0, 3);
+  const rows = (await usageByDayAndModel(answering(known))) as readonly UsageRow[];
+  const sums = days.map((day) =>
+    row(
+      { day },
+      known.reduce((sum, model) => sum + costOf(model), 0),
+    ),
+  );
+  expect(render(spendPerDay(sums, rows))).not.toContain('Others');
+});
+
+test('where models are not to be seen, the days are', () => {
+  expect(partsOf([])).toEqual(['Cost $46.50']);
+});
+
+describe('the summary of the month', () => {
+  const month = { start: '2026-11-01', today: '2026-11-10' };
+  const forecast = {
+    quality: 'good',
+    days: Array.from({ length: 21 }, (_, index) => ({
+      date: `2026-11-${index + 10}`,
+      cost_usd: { expected: '10', low: null, high: null },
+    })),
+  };
+  const summaryOf = (budget: number, spent: number) =>
+    /<desc[^>]*>(.*?)<\/desc>/.exec(
+      render(monthChart({ days: [row({ day: '2026-11-05' }, spent)], forecast, budget, month })),
+    )?.[1];
+
+  test('says in money by how much a budget is expected to be exceeded, and as a date when it runs out', () => {
+    expect(summaryOf(100, 40)).toBe(
+      '$60.00 of $100.00 left. Expected to exceed the budget by $150.00 at the end of the month; runs out around 16 Nov.',
+    );
+  });
+
+  test('says what is expected to be left, and by how much a budget is exceeded already', () => {
+    expect(summaryOf(400, 40)).toBe(
+      '$360.00 of $400.00 left. $150.00 expected to be left at the end of the month.',
+    );
+    expect(summaryOf(30, 40)).toBe(
+      '$10.00 over the budget of $30.00. Expected to exceed the budget by $220.00 at the end of the month.',
+    );
+  });
+});

@@ -1,0 +1,198 @@
+/** The two pictures of the overview: the month so far with what is to come, and each day by model. */
+import { ApiFailure } from '../../api.ts';
+import { barChart } from '../../charts/bars.ts';
+import { lineChart } from '../../charts/line.ts';
+import { shortDate, shortUsd, usd } from '../../format.ts';
+import type { Markup } from '../../html.ts';
+import type { UsageRow, UsageView } from '../../views.ts';
+
+export interface CapacityView {
+  readonly quality: string;
+  readonly days: readonly {
+    readonly date: string;
+    readonly cost_usd: {
+      readonly expected: string;
+      readonly low: string | null;
+      readonly high: string | null;
+    };
+  }[];
+}
+
+export interface MonthChart {
+  readonly days: readonly UsageRow[];
+  readonly forecast: CapacityView;
+  /** Undefined: there is none. */
+  readonly budget: number | undefined;
+  readonly month: { readonly start: string; readonly today: string };
+}
+
+/** With a budget what is left of it, day by day, down to zero; without one what was spent. */
+export function monthChart({ days, forecast, budget, month }: MonthChart): Markup {
+  const costs = new Map(days.map(({ day = '', cost_usd }) => [day, Number(cost_usd)]));
+  const ahead = forecast.days;
+  const gone = datesBetween(month.start, month.today);
+  const dates = [...gone, ...ahead.map(({ date }) => date).filter((date) => date > month.today)];
+  const shown = (spent: number) => (budget === undefined ? spent : budget - spent);
+  let spent = 0;
+  const real = dates.map((date) => {
+    if (date > month.today) {
+      return null;
+    }
+    spent += costs.get(date) ?? 0;
+    return shown(spent);
+  });
+  const before = spent - (costs.get(month.today) ?? 0);
+  const projected = (pick: 'expected' | 'low' | 'high') => {
+    let sum = before;
+    const sums = new Map(
+      ahead.map(({ date, cost_usd }) => {
+        const cost = Number(cost_usd[pick] ?? cost_usd.expected);
+        sum += date === month.today ? Math.max(cost, costs.get(date) ?? 0) : cost;
+        return [date, shown(sum)];
+      }),
+    );
+    return dates.map((date) =>
+      date < month.today ? null : date === month.today ? shown(spent) : (sums.get(date) ?? null),
+    );
+  };
+  const expected = projected('expected');
+  const hasBand = ahead.some(({ cost_usd }) => cost_usd.high !== null);
+  const last = expected.at(-1) ?? shown(spent);
+  const title = budget === undefined ? 'Spent this month' : 'What is left of this month’s budget';
+  return lineChart({
+    id: 'month',
+    title,
+    summary:
+      budget === undefined
+        ? `${usd(spent)} spent so far; ${usd(last)} expected by the end of the month.`
+        : budgetSummary({
+            budget,
+            spent,
+            last,
+            runsOut: dates[expected.findIndex((left) => left !== null && left < 0)],
+          }),
+    labels: dates.map(shortDate),
+    lines: [
+      { name: budget === undefined ? 'Spent' : 'Left', className: 'series-1', values: real },
+      { name: 'Expected', className: 'series-2', dashed: true, values: expected },
+    ],
+    band: hasBand ? { name: 'Likely', low: projected('low'), high: projected('high') } : undefined,
+    ...(budget !== undefined && { marks: [] }),
+    formatTick: shortUsd,
+    format: usd,
+  });
+}
+
+interface BudgetOutlook {
+  readonly budget: number;
+  readonly spent: number;
+  /** Expected to be left at the end of the month; below zero where the budget is exceeded by then. */
+  readonly last: number;
+  /** The first day at whose end nothing is left. */
+  readonly runsOut: string | undefined;
+}
+
+function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string {
+  const now =
+    spent > budget
+      ? `${usd(spent - budget)} over the budget of ${usd(budget)}.`
+      : `${usd(budget - spent)} of ${usd(budget)} left.`;
+  if (last >= 0) {
+    return `${now} ${usd(last)} expected to be left at the end of the month.`;
+  }
+  const when = spent > budget || runsOut === undefined ? '' : `; runs out around ${shortDate(runsOut)}`;
+  return `${now} Expected to exceed the budget by ${usd(-last)} at the end of the month${when}.`;
+}
+
+const shownModels = 5;
+const rowsMax = 200;
+
+/** Asks for usage of some runs of some time, grouped as it says. */
+export type AskUsage = (query: Readonly<Record<string, string>>) => Promise<UsageView | ApiFailure>;
+
+/** What each day has cost for each model; where those are too many for a list, for the dearest ones. */
+export async function usageByDayAndModel(usage: AskUsage): Promise<readonly UsageRow[] | ApiFailure> {
+  const all = await usage({ group_by: 'day,model', limit: String(rowsMax) });
+  if (all instanceof ApiFailure) {
+    return all;
+  }
+  if (all.next_cursor === null) {
+    return all.data;
+  }
+  const dearest = await usage({ group_by: 'model', limit: String(shownModels) });
+  if (dearest instanceof ApiFailure) {
+    return dearest;
+  }
+  const rows: UsageRow[] = [];
+  for (const { model } of dearest.data) {
+    const days = await usage({ group_by: 'day', model: model ?? '', limit: String(rowsMax) });
+    if (days instanceof ApiFailure) {
+      return days;
+    }
+    rows.push(...days.data.map((row) => ({ ...row, model: model ?? '' })));
+  }
+  return rows;
+}
+
+/** The dearest models of `byModel`, the first at the bottom, and on top what the days have cost beside them. */
+export function spendPerDay(byDay: readonly UsageRow[], byModel: readonly UsageRow[]): Markup {
+  const first = byDay[0]?.day;
+  const last = byDay.at(-1)?.day;
+  const dates = first === undefined || last === undefined ? [] : datesBetween(first, last);
+  const valuesOf = (rows: readonly UsageRow[]) => {
+    const costs = new Map<string, number>();
+    for (const { day = '', cost_usd } of rows) {
+      costs.set(day, (costs.get(day) ?? 0) + Number(cost_usd));
+    }
+    return dates.map((date) => costs.get(date) ?? 0);
+  };
+  const costs = new Map<string, number>();
+  for (const { model, cost_usd } of byModel) {
+    costs.set(model ?? '', (costs.get(model ?? '') ?? 0) + Number(cost_usd));
+  }
+  const top = [...costs]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, shownModels)
+    .map(([model]) => model);
+  const parts = top.map((model, index) => ({
+    name: model,
+    className: `series-${index + 1}`,
+    values: valuesOf(byModel.filter((row) => row.model === model)),
+  }));
+  const others = valuesOf(byDay).map((sum, index) =>
+    parts.reduce((rest, { values }) => rest - (values[index] ?? 0), sum),
+  );
+  const total = byDay.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
+  return barChart({
+    id: 'days',
+    title: 'Spend per day',
+    summary: `${usd(total)} in ${dates.length} days${top.length > 0 ? `, most of it for ${top[0]}` : ''}.`,
+    labels: dates.map(shortDate),
+    parts: [
+      ...parts,
+      // Less than can be charged is what is left of adding up, and stands for nothing.
+      ...(parts.length === 0 || others.some((cost) => cost >= nanodollar)
+        ? [
+            {
+              name: parts.length === 0 ? 'Cost' : 'Others',
+              className: parts.length === 0 ? 'series-1' : 'series-6',
+              values: others.map((cost) => (cost < nanodollar ? 0 : cost)),
+            },
+          ]
+        : []),
+    ],
+    formatTick: shortUsd,
+    format: usd,
+  });
+}
+
+const nanodollar = 1e-9;
+
+/** Both included, as `YYYY-MM-DD`. */
+function datesBetween(first: string, last: string): string[] {
+  const dates: string[] = [];
+  for (let at = Date.parse(first); at <= Date.parse(last); at += 86_400_000) {
+    dates.push(new Date(at).toISOString().slice(0, 10));
+  }
+  return dates;
+}

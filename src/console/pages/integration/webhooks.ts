@@ -1,0 +1,103 @@
+/** Webhook subscriptions: who gets which events, signed how. */
+import type { Listed } from '../../api.ts';
+import { badge, card, empty, heading, linkButton, type Tone } from '../../components.ts';
+import { filterQuery } from '../../filters.ts';
+import { formScreens } from '../../form-screens.ts';
+import type { Field } from '../../forms.ts';
+import { html, link, type Markup, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+const listPath = '/console/webhooks';
+
+export interface SubscriptionView {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string | null;
+  readonly status: string;
+  readonly disabled_reason: string | null;
+  readonly event_version: 1 | 2;
+  readonly created_at: string;
+}
+
+export const subscriptionFields: readonly Field[] = [
+  {
+    name: 'url',
+    label: 'Address',
+    kind: 'url',
+    required: true,
+    placeholder: 'https://hooks.example.com/purser',
+  },
+  {
+    name: 'events',
+    label: 'Events',
+    kind: 'list',
+    required: true,
+    help: html`One a line: a kind such as <code>budget.created</code>, a group such as <code>limit.*</code>, or <code>*</code> for all. <a href="/v1/meta/events">All kinds</a>`,
+    placeholder: 'limit.*',
+  },
+  { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
+];
+
+export const webhookScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: list },
+  ...formScreens<SubscriptionView>({
+    path: `${listPath}/new`,
+    title: 'New webhook',
+    intro: 'Events are posted to the address, at least once each, with retries over three days.',
+    submit: 'Subscribe',
+    back: listPath,
+    fields: () => subscriptionFields,
+    call: 'POST {org}/webhooks',
+    done: 'webhook_created',
+  }),
+];
+
+const tones: Readonly<Record<string, Tone>> = { active: 'good', paused: 'warn', disabled: 'bad' };
+
+export function subscriptionStatus({ status, disabled_reason }: SubscriptionView): Markup {
+  return badge(disabled_reason === null ? status : `${status}: ${disabled_reason}`, tones[status] ?? 'plain');
+}
+
+export function signingBadge({ event_version }: SubscriptionView): Markup {
+  return event_version === 2
+    ? badge('own secret (v2)', 'good')
+    : badge('org secret (v1, deprecated)', 'warn');
+}
+
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'New webhook', tone: 'primary' });
+  const listed = await api.get<Listed<SubscriptionView>>(
+    link(`${org.path}/webhooks`, { ...filterQuery(query), limit: '50' }),
+  );
+  const onV1 = listed.data.filter(({ event_version }) => event_version === 1).length;
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'Nobody is told yet',
+      'Subscribe an address to hear of thresholds, exhausted limits, approvals and more.',
+      create,
+    ),
+    caption: 'Webhooks',
+    columns: [
+      {
+        title: 'Address',
+        cell: (sub) =>
+          html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${sub.description !== null && html`<span class="sub">${sub.description}</span>`}`,
+      },
+      { title: 'Events', cell: (sub) => sub.events.map((event) => html`<code>${event}</code> `) },
+      { title: 'Status', cell: subscriptionStatus },
+      { title: 'Signed with', cell: signingBadge },
+    ],
+  });
+  return view(
+    'Webhooks',
+    html`${heading('Webhooks', create, 'Who is told of events, and whether they arrive.')}
+${onV1 > 0 && html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the org’s secret (v1). That ends on 31 December 2027: open it and make a secret of its own.</p>`}
+${card('Subscriptions', body)}`,
+  );
+}

@@ -1,0 +1,225 @@
+/** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
+import { ApiFailure, type Listed } from '../../api.ts';
+import { meter } from '../../charts/meter.ts';
+import {
+  actionCard,
+  askFirst,
+  badge,
+  card,
+  cardOf,
+  empty,
+  heading,
+  linkButton,
+  stat,
+  statOf,
+  table,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionScreen } from '../../form-screens.ts';
+import { count, time, usd } from '../../format.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { LimitView, UsageRow, UsageView } from '../../views.ts';
+import { type AskUsage, spendPerDay, usageByDayAndModel } from '../insight/overview-charts.ts';
+import { limitTable } from './limits.ts';
+
+const listPath = '/console/customers';
+const erasuresPath = `${listPath}/erased`;
+const customerPath = `${listPath}/of/{customer_id}`;
+const filters: readonly Filter[] = [{ name: 'customer_id', label: 'Customer' }];
+const usageDays = 30;
+const dayMs = 86_400_000;
+const usuallyErasedWithinMs = 3_600_000;
+
+interface CustomerView {
+  readonly customer_id: string;
+  readonly cost_usd: string;
+  readonly runs: number;
+  readonly limits: readonly {
+    readonly id: string;
+    readonly period: string;
+    readonly limit_usd: string;
+    readonly spent_usd: string;
+  }[];
+  readonly credits_usd: string | null;
+}
+
+interface ErasureView {
+  readonly pseudonym: string;
+  readonly state: 'erasing' | 'erased';
+  readonly requested_at: string;
+  readonly finished_at: string | null;
+  readonly changed: number;
+}
+
+export const customerScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: list },
+  { path: erasuresPath, audience: 'org', handler: erasures },
+  { path: customerPath, audience: 'org', handler: one },
+  actionScreen({
+    path: `${customerPath}/erase`,
+    call: 'DELETE {org}/customers/{customer_id}',
+    done: 'erasing',
+    back: erasuresPath,
+  }),
+];
+
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const listed = await api.get<Listed<CustomerView>>(
+    link(`${org.path}/customers`, { ...filterQuery(query), limit: '50' }),
+  );
+  const body = listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'No customers yet',
+      html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
+      linkButton(visit, {
+        path: '/console/limits/customers/new',
+        label: 'Limit a customer',
+        tone: 'primary',
+      }),
+    ),
+    caption: 'Customers',
+    columns: [
+      {
+        title: 'Customer',
+        cell: (one) =>
+          html`<a href="${path`/console/customers/of/${one.customer_id}`}">${one.customer_id}</a>`,
+      },
+      { title: 'Cost so far', isNumber: true, cell: (one) => usd(one.cost_usd) },
+      { title: 'Runs', isNumber: true, cell: (one) => count(one.runs) },
+      { title: 'Limits of its own', cell: ownLimits },
+      { title: 'Credits left', isNumber: true, cell: (one) => usd(one.credits_usd) },
+    ],
+  });
+  return view(
+    'Customers',
+    html`${heading('Customers', html`${newLimitAndPack(visit)}<a class="button" href="${erasuresPath}">Erased</a>`, 'Whom the runs are for: what they cost, and what they may.')}
+${filterBar(listPath, filters, query)}${card('By name', body)}`,
+  );
+}
+
+function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
+  return [
+    linkButton(visit, { path: link('/console/limits/customers/new', { customer_id }), label: 'New limit' }),
+    linkButton(visit, {
+      path: link('/console/limits/credits/new', { customer_id }),
+      label: 'New credit pack',
+    }),
+  ];
+}
+
+function ownLimits({ customer_id, limits }: CustomerView): Part {
+  return limits.length === 0
+    ? html`<span class="quiet">none</span>`
+    : limits.map(
+        ({ period, limit_usd, spent_usd }) =>
+          html`<div>${meter({
+            label: `${customer_id}, each ${period}`,
+            settled: Number(spent_usd),
+            held: 0,
+            limit: Number(limit_usd),
+            format: usd,
+          })}<span class="sub">${usd(spent_usd)} of ${usd(limit_usd)} this ${period}</span></div>`,
+      );
+}
+
+async function one(visit: ScreenVisit) {
+  const { api, org, params, now } = visit;
+  const { customer_id = '' } = params;
+  const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
+  const usage: AskUsage = (query) =>
+    api.tryGet<UsageView>(link(`${org.path}/usage`, { limit: '200', ...query, customer_id, from }));
+  const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
+    api.get<Listed<CustomerView>>(link(`${org.path}/customers`, { customer_id })),
+    usage({ group_by: 'day' }),
+    usageByDayAndModel(usage),
+    usage({ group_by: 'model' }),
+    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
+    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
+  ]);
+  const customer = found.data[0];
+  if (customer === undefined) {
+    throw new ApiFailure(404, 'not_found', 'There is no such customer.', {});
+  }
+  return view(
+    customer_id,
+    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a>${newLimitAndPack(visit, customer_id)}`, 'An end customer.')}
+<div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
+${statOf(
+  `Last ${usageDays} days`,
+  byDay,
+  ({ total }) => usd(total.cost_usd),
+  ({ total }) => `${count(total.runs)} runs`,
+)}
+${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : 'In its live packs')}</div>
+<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel)}</section>`}
+${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
+${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
+${actionCard('Forget it', askFirst(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`), html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p>`)}`,
+  );
+}
+
+function modelTable(rows: readonly UsageRow[]): Markup {
+  return table({
+    caption: `By model, last ${usageDays} days`,
+    rows,
+    columns: [
+      { title: 'Model', cell: (row) => row.model ?? 'not said' },
+      { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
+      { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
+    ],
+  });
+}
+
+function limitForAll(found: Listed<LimitView> | ApiFailure): Markup | false {
+  const [limit] = found instanceof ApiFailure ? [] : found.data;
+  return (
+    limit !== undefined &&
+    html`<p class="quiet">Without a limit of its own it may cost what <a href="${path`/console/limits/customers/${limit.id}`}">each customer</a> may: ${usd(limit.limit)}.</p>`
+  );
+}
+
+async function erasures({ api, org, query, now }: ScreenVisit) {
+  const listed = await api.get<Listed<ErasureView>>(
+    link(`${org.path}/customer-erasures`, {
+      ...filterQuery(query),
+      sort: '-requested_at',
+    }),
+  );
+  // One that takes longer waits for something: a legal hold, or a fault that somebody has to see to.
+  const goesOn = listed.data.some(
+    ({ state, requested_at }) =>
+      state === 'erasing' && now.getTime() - new Date(requested_at).getTime() < usuallyErasedWithinMs,
+  );
+  const body = listing({
+    listed,
+    path: erasuresPath,
+    query,
+    none: empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.'),
+    caption: 'Erased customers',
+    columns: [
+      { title: 'Asked for', cell: (one) => time(one.requested_at, org.timezone) },
+      { title: 'Called since', cell: (one) => html`<code>${one.pseudonym}</code>` },
+      {
+        title: 'State',
+        cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good'),
+      },
+      { title: 'Rows changed', isNumber: true, cell: (one) => count(one.changed) },
+      { title: 'Done', cell: (one) => time(one.finished_at, org.timezone) },
+    ],
+  });
+  return {
+    ...view(
+      'Erased customers',
+      html`${heading('Erased customers', html`<a class="button" href="${listPath}">All customers</a>`, 'Who was forgotten, under the name that their sums have now.')}
+${card('Latest first', body)}`,
+    ),
+    goesOn,
+  };
+}

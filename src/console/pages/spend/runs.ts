@@ -1,0 +1,222 @@
+/** Runs: a list with filters, and one run with its chain. */
+import { ApiFailure, type Listed } from '../../api.ts';
+import {
+  alert,
+  badge,
+  card,
+  cardOf,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  type Tone,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { formScreens } from '../../form-screens.ts';
+import { count, exactUsd, milliseconds, time, usd, words } from '../../format.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { type RunView, runTree } from './run-tree.ts';
+
+const listPath = '/console/runs';
+const runPath = `${listPath}/{run_id}`;
+const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
+const filters: readonly Filter[] = [
+  { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: words(value) })) },
+  { name: 'model', label: 'Model' },
+  { name: 'workflow', label: 'Workflow' },
+  { name: 'customer_id', label: 'Customer' },
+  { name: 'team', label: 'Team' },
+  { name: 'chain_id', label: 'Chain', isRare: true },
+  { name: 'department', label: 'Department', isRare: true },
+  { name: 'deployment', label: 'Deployment', isRare: true },
+  { name: 'action', label: 'Action', isRare: true },
+  { name: 'provider', label: 'Provider', isRare: true },
+  { name: 'key_id', label: 'Key (id)', isRare: true },
+  { name: 'tag', label: 'Tag (name=value)', isRare: true },
+  {
+    name: 'flagged',
+    label: 'Flagged',
+    options: [{ value: 'true', label: 'by a detector' }],
+    isRare: true,
+  },
+];
+const chainShown = 200;
+
+export const runScreens: readonly Screen[] = [
+  { path: listPath, audience: 'org', handler: list },
+  { path: runPath, audience: 'org', handler: one },
+  ...formScreens({
+    path: `${runPath}/adjust`,
+    title: 'Correct the cost of a run',
+    intro:
+      'By a new entry in the ledger, which counts in the windows that the run counted in. What was posted stays.',
+    submit: 'Book the correction',
+    back: runPath,
+    fields: () => [
+      {
+        name: 'amount_usd',
+        label: 'Difference',
+        kind: 'money',
+        required: true,
+        help: 'Below zero, such as -0.25, where the run cost less.',
+      },
+      { name: 'reason', label: 'Reason', kind: 'text', required: true },
+    ],
+    call: 'POST /v1/runs/{run_id}/adjustments',
+    done: 'corrected',
+  }),
+];
+
+async function list({ api, org, query }: ScreenVisit) {
+  const found = await api.tryGet<Listed<RunView>>(link('/v1/runs', { ...filterQuery(query), limit: '50' }));
+  if (found instanceof ApiFailure && found.code !== 'validation_failed') {
+    throw found;
+  }
+  const body =
+    found instanceof ApiFailure
+      ? alert('The filters are not valid.', found.fields)
+      : rows(found, org.timezone, query);
+  return view(
+    'Runs',
+    html`${heading('Runs', undefined, 'Calls to models, the latest first: what they were about and what they cost.')}
+${filterBar(listPath, filters, query)}${card('Runs', body)}`,
+    found instanceof ApiFailure ? found.status : 200,
+  );
+}
+
+function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams): Markup {
+  return listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'No runs yet',
+      html`Post one with <code>POST /v1/runs</code> after each call to a model. The <a href="/docs#runs.create">API reference</a> shows how.`,
+    ),
+    caption: 'Runs',
+    columns: [
+      {
+        title: 'Charged',
+        cell: (run) =>
+          html`<a class="nowrap" href="${path`/console/runs/${run.id}`}">${time(run.charged_at, timezone)}</a>`,
+      },
+      {
+        title: 'Model',
+        cell: (run) =>
+          html`${run.model}${run.action !== null && html`<span class="sub">${run.action}</span>`}`,
+      },
+      { title: 'Status', cell: (run) => html`${statusBadge(run.status)} ${marks(run)}` },
+      { title: 'Workflow', cell: (run) => run.workflow ?? '–' },
+      { title: 'Customer', cell: (run) => run.customer_id ?? '–' },
+      { title: 'Tokens in', isNumber: true, cell: (run) => count(run.input_tokens) },
+      { title: 'out', isNumber: true, cell: (run) => count(run.output_tokens) },
+      { title: 'Cost', isNumber: true, cell: (run) => usd(run.cost_usd) },
+    ],
+  });
+}
+
+const tones: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', running: 'info' };
+
+function statusBadge(status: string): Markup {
+  return badge(status, tones[status] ?? 'plain');
+}
+
+const markWords: Readonly<Record<string, string>> = {
+  over_hold: 'cost more than held',
+  late: 'settled late',
+  degraded: 'decided while degraded',
+  backfill: 'backfilled',
+  flagged: 'flagged',
+};
+
+function marks(run: RunView): Markup[] {
+  return run.marks.map((mark) =>
+    badge(markWords[mark] ?? words(mark), mark === 'backfill' ? 'plain' : 'warn'),
+  );
+}
+
+async function one(visit: ScreenVisit) {
+  const { api, org, params } = visit;
+  const run = await api.get<RunView>(path`/v1/runs/${params.run_id ?? ''}`);
+  const related =
+    run.chain_id === null
+      ? { parent_run_id: run.id, limit: String(chainShown) }
+      : { chain_id: run.chain_id, sort: 'charged_at', limit: String(chainShown) };
+  const chain = await api.tryGet<Listed<RunView>>(link('/v1/runs', related));
+  const correct =
+    run.cost_usd !== null &&
+    linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Correct the cost' });
+  const body = html`${heading(`Run of ${run.model}`, correct, html`<code>${run.id}</code>`)}
+${card('What it was', definitionList(about(run, org.timezone)))}
+${card('What it cost', definitionList(costs(run)))}
+${cardOf('Its chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
+${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
+  return view(`Run ${run.id}`, body);
+}
+
+function filtered(name: string, value: string | null): Part {
+  return value === null ? '–' : html`<a href="${link(listPath, { [name]: value })}">${value}</a>`;
+}
+
+function about(run: RunView, timezone: string): (readonly [string, Part])[] {
+  return [
+    ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
+    ['Model', filtered('model', run.model)],
+    ['Provider', filtered('provider', run.provider)],
+    ['Action', filtered('action', run.action)],
+    ['Workflow', filtered('workflow', run.workflow)],
+    ['Deployment', filtered('deployment', run.deployment)],
+    ['Department', filtered('department', run.department)],
+    ['Team', filtered('team', run.team)],
+    [
+      'Customer',
+      run.customer_id === null
+        ? '–'
+        : html`<a href="${path`/console/customers/of/${run.customer_id}`}">${run.customer_id}</a>`,
+    ],
+    ['Your id', run.external_id ?? '–'],
+    ['Key', html`<code>${filtered('key_id', run.key_id)}</code>`],
+    ['Started', time(run.started_at, timezone)],
+    ['Finished', time(run.finished_at, timezone)],
+    ['Charged', time(run.charged_at, timezone)],
+    ['Latency', milliseconds(run.latency_ms)],
+    ['Flagged by', run.flagged_by.length === 0 ? '–' : run.flagged_by.join(', ')],
+    [
+      'Tags',
+      Object.keys(run.tags).length === 0
+        ? '–'
+        : Object.entries(run.tags).map(
+            ([name, value]) =>
+              html`<a href="${link(listPath, { tag: `${name}=${value}` })}">${badge(`${name}=${value}`)}</a> `,
+          ),
+    ],
+  ];
+}
+
+function costs(run: RunView): (readonly [string, Part])[] {
+  return [
+    ['Cost', run.cost_usd === null ? html`${exactUsd(run.held_usd)} held` : exactUsd(run.cost_usd)],
+    ['Later corrections', exactUsd(run.adjustment_usd)],
+    ['Not covered by credits', exactUsd(run.uncovered_usd)],
+    ['Worth', exactUsd(run.value_usd)],
+    ['Tokens in', count(run.input_tokens)],
+    ['of these from the cache', count(run.cached_input_tokens)],
+    ['of these into the cache', count(run.cache_write_tokens)],
+    ['Tokens out', count(run.output_tokens)],
+    ['Price', run.price_version ?? 'given by the caller'],
+    ['Decision', run.decision_id === null ? '–' : html`<code>${run.decision_id}</code>`],
+  ];
+}
+
+function chainBody(run: RunView, found: readonly RunView[], isCut: boolean): Part {
+  const all = found.some(({ id }) => id === run.id) ? found : [run, ...found];
+  if (all.length === 1) {
+    return html`<p class="quiet">It stands alone: no other run names it as its parent${run.chain_id !== null && html`, or is in the chain <code>${run.chain_id}</code>`}.</p>`;
+  }
+  const cost = all.reduce((sum, { cost_usd, held_usd }) => sum + Number(cost_usd ?? held_usd ?? 0), 0);
+  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}${count(all.length)} runs${isCut && ', the first of them'}, ${usd(cost)} in all, ${Math.max(...all.map(({ depth }) => depth))} deep.</p>
+${runTree(all, run.id)}`;
+}
