@@ -7,8 +7,8 @@ import { deprecatedSettings, describeSettings } from '../../src/config/settings.
 import type { Announcement } from '../../src/contract/deprecation-headers.ts';
 import { announcedDeprecations, type Deprecation } from '../../src/contract/deprecations.ts';
 import { errorCatalog } from '../../src/contract/errors.ts';
+import { orgRoles, scopes } from '../../src/contract/scopes.ts';
 import { orgSignedDelivery } from '../../src/contract/webhook-signing.ts';
-import { orgRoles, scopes } from '../../src/platform/http/routes/access.ts';
 import { declaredApp } from '../../test/support/declared-routes.ts';
 import { type MetricFamily, metricFamilies } from './metric-families.ts';
 import type { OpenApi } from './openapi-document.ts';

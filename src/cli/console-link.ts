@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { loadConfig } from '../config/settings.ts';
-import { orgRoles } from '../platform/http/routes/access.ts';
+import { orgRoles } from '../contract/scopes.ts';
 import { answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 

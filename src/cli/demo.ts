@@ -1,9 +1,9 @@
 /** `purser demo`: an organization with weeks of believable runs behind it, made through the API of the running service. */
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/settings.ts';
+import { scopes } from '../contract/scopes.ts';
 import { history } from '../demo/history.ts';
 import { type Caller, setUp } from '../demo/setup.ts';
-import { scopes } from '../platform/http/routes/access.ts';
 import { ApiRefusal, answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 

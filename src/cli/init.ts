@@ -4,8 +4,8 @@
  */
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config/settings.ts';
+import { scopes } from '../contract/scopes.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
-import { scopes } from '../platform/http/routes/access.ts';
 import { createLog } from '../platform/log.ts';
 import { answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';

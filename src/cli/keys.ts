@@ -14,14 +14,9 @@ import { findOrg } from '../capabilities/access/orgs/index.ts';
 import { type Appending, openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
 import { invalidFields } from '../contract/api-error.ts';
+import { type OrgRole, orgRoles, scopes } from '../contract/scopes.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
-import {
-  type Caller,
-  type OrgRole,
-  orgRoles,
-  platformTenant,
-  scopes,
-} from '../platform/http/routes/access.ts';
+import { type Caller, platformTenant } from '../platform/http/routes/access.ts';
 import { generateKey } from '../platform/http/routes/key-format.ts';
 import type { Change } from '../platform/http/routes/route.ts';
 import { compileBody } from '../platform/http/routes/validation.ts';

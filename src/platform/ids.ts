@@ -3,45 +3,8 @@
  * They sort by the time they were made, in the database and by eye.
  */
 import { randomFillSync } from 'node:crypto';
+import type { IdPrefix } from '../contract/id-prefixes.ts';
 import type { Clock, SharedClock } from './time/clock.ts';
-
-export type IdPrefix =
-  | 'org'
-  | 'key'
-  | 'evt'
-  | 'aud'
-  | 'chk'
-  | 'ret'
-  | 'ers'
-  | 'prc'
-  | 'bud'
-  | 'cap'
-  | 'clm'
-  | 'crp'
-  | 'ppd'
-  | 'top'
-  | 'pln'
-  | 'plm'
-  | 'chn'
-  | 'rlp'
-  | 'dec'
-  | 'run'
-  | 'ent'
-  | 'adj'
-  | 'whk'
-  | 'dlv'
-  | 'det'
-  | 'pol'
-  | 'apr'
-  | 'rfl'
-  | 'ses'
-  | 'mem'
-  | 'evl'
-  | 'coh'
-  | 'scn'
-  | 'sgr'
-  | 'sse'
-  | 'sac';
 
 export interface Ids {
   next(prefix: IdPrefix): string;

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
-import { orgRoles, type Scope, scopes } from '../../src/platform/http/routes/access.ts';
+import { orgRoles, type Scope, scopes } from '../../src/contract/scopes.ts';
 import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';

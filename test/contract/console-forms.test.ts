@@ -1,7 +1,7 @@
 /** Forms of the console: offered to those who may use them, sent once, and never with what nobody asked for. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { screens } from '../../src/console/screens.ts';
-import { type OrgRole, type Scope, scopes } from '../../src/platform/http/routes/access.ts';
+import { type OrgRole, type Scope, scopes } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { furnish, leaveWork } from '../support/console-furniture.ts';
 import { followLinks } from '../support/console-links.ts';

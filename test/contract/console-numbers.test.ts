@@ -1,6 +1,6 @@
 /** Amounts on the pages of the console: none is invented, none is left out, and each says what it is. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Scope, scopes } from '../../src/platform/http/routes/access.ts';
+import { type Scope, scopes } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 

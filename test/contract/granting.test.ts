@@ -3,7 +3,7 @@
  * member has every scope when signed in, so a key with few scopes creates no members, no links and no way to sign in.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Scope, scopes } from '../../src/platform/http/routes/access.ts';
+import { type Scope, scopes } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';

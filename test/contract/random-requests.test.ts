@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { scopes } from '../../src/platform/http/routes/access.ts';
+import { scopes } from '../../src/contract/scopes.ts';
 import { createWorld, engine, routeOf, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
 import { mutate, mutations } from '../support/mutations.ts';

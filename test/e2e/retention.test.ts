@@ -1,6 +1,6 @@
 /** Retention, killed half way: what is deleted is balanced, and the next process goes on where it ended. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { scopes } from '../../src/platform/http/routes/access.ts';
+import { scopes } from '../../src/contract/scopes.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';

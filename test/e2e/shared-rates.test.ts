@@ -1,6 +1,6 @@
 /** One limit, two processes: exactly shared through Redis, and divided between them without it. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { scopes } from '../../src/platform/http/routes/access.ts';
+import { scopes } from '../../src/contract/scopes.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';

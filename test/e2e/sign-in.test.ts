@@ -3,7 +3,7 @@
  * finishes, and `purser console-link` gets in.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scopes } from '../../src/platform/http/routes/access.ts';
+import { scopes } from '../../src/contract/scopes.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { freePort } from '../support/free-port.ts';

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
-import { scopes } from '../../src/platform/http/routes/access.ts';
+import { scopes } from '../../src/contract/scopes.ts';
 import { openSecrets } from '../../src/platform/secrets/secrets.ts';
 import { readBooks } from '../support/books.ts';
 import { endAllProcesses, spawnNode } from '../support/child-process.ts';

@@ -1,7 +1,7 @@
 /** An org that spends, spoken to through one service or another, and what its books have to say about it. */
 import { expect } from 'vitest';
+import { scopes } from '../../src/contract/scopes.ts';
 import { parseUsd } from '../../src/kernel/money.ts';
-import { scopes } from '../../src/platform/http/routes/access.ts';
 import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
 
 export interface SpendingOrg {

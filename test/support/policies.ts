@@ -1,6 +1,6 @@
 /** What tests of policies and approvals have in common: rules, runs and approvals in one line each. */
 import { expect } from 'vitest';
-import { scopes } from '../../src/platform/http/routes/access.ts';
+import { scopes } from '../../src/contract/scopes.ts';
 import type { TestAnswer, TestOrg, World } from '../harness.ts';
 
 export interface PolicyWorld {

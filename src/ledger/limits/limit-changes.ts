@@ -1,8 +1,9 @@
 /** The ways in which capabilities change limits: under a lock, with an answer that tells what was and what is. */
 import { apiError } from '../../contract/api-error.ts';
+import type { IdPrefix } from '../../contract/id-prefixes.ts';
 import type { LimitKind } from '../../kernel/limits.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
-import type { IdPrefix, Ids } from '../../platform/ids.ts';
+import type { Ids } from '../../platform/ids.ts';
 import {
   endLimit,
   findLimit,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
-import { scopes } from '../../../platform/http/routes/access.ts';
+import { scopes } from '../../../contract/scopes.ts';
 
 let world: World;
 let org: TestOrg;

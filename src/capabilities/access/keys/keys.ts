@@ -2,8 +2,9 @@
 
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import type { Role } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { type Caller, outranks, type Role } from '../../../platform/http/routes/access.ts';
+import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';

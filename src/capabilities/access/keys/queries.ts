@@ -1,5 +1,5 @@
+import type { Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { Role } from '../../../platform/http/routes/access.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { ResidencyMode } from '../orgs/index.ts';
 import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles, type Scope, scopes } from '../../../platform/http/routes/access.ts';
+import { orgRoles, type Scope, scopes } from '../../../contract/scopes.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 

@@ -4,8 +4,8 @@
  * to this one; never to somebody who is known by another subject of the same provider.
  */
 import { apiError } from '../../../contract/api-error.ts';
+import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { OrgRole } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';

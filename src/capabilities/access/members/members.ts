@@ -2,8 +2,9 @@
 
 import { apiError } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
+import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Caller, OrgRole } from '../../../platform/http/routes/access.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';

@@ -1,5 +1,5 @@
+import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { OrgRole } from '../../../platform/http/routes/access.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type MemberFilters, type MemberStatus, memberSorts } from './schema.ts';
 

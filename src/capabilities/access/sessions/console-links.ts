@@ -5,8 +5,9 @@
  */
 import { type Static, Type } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
+import { type OrgRole, orgRoles } from '../../../contract/scopes.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
-import { type OrgRole, orgRoles, platformTenant } from '../../../platform/http/routes/access.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';

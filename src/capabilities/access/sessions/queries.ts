@@ -1,5 +1,5 @@
+import type { OrgRole, Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { OrgRole, Role } from '../../../platform/http/routes/access.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
 import { type SessionFilters, type SessionMethod, type SessionStatus, sessionSorts } from './schema.ts';

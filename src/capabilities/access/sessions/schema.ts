@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles } from '../../../platform/http/routes/access.ts';
+import { orgRoles } from '../../../contract/scopes.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 

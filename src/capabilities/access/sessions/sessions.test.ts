@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { cookieOf, formType, postForm, signIn } from '../../../../test/support/sign-in.ts';
-import { scopes } from '../../../platform/http/routes/access.ts';
+import { scopes } from '../../../contract/scopes.ts';
 
 let world: World;
 let org: TestOrg;

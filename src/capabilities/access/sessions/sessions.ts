@@ -4,16 +4,11 @@
  * withdrawn is withdrawn at once in every process; people click far less often than machines call.
  */
 import { apiError } from '../../../contract/api-error.ts';
+import type { OrgRole, Role } from '../../../contract/scopes.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/message/cookies.ts';
 import type { FoundSession, SessionFinder } from '../../../platform/http/pipeline/found-session.ts';
-import {
-  type CallerSession,
-  type Credential,
-  type OrgRole,
-  platformTenant,
-  type Role,
-} from '../../../platform/http/routes/access.ts';
+import { type CallerSession, type Credential, platformTenant } from '../../../platform/http/routes/access.ts';
 import { memberScopes } from '../../../platform/http/routes/granting.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';

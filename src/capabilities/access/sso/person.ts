@@ -1,6 +1,7 @@
 /** From what an identity provider says of a person to what that gives them here. Pure. */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
-import { type OrgRole, outranks } from '../../../platform/http/routes/access.ts';
+import type { OrgRole } from '../../../contract/scopes.ts';
+import { outranks } from '../../../platform/http/routes/access.ts';
 import type { IdentityRules } from '../members/index.ts';
 import type { ConnectionRow } from './queries.ts';
 

@@ -1,5 +1,5 @@
+import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { OrgRole } from '../../../platform/http/routes/access.ts';
 import type { SsoKind } from './schema.ts';
 
 export interface ConnectionRow {

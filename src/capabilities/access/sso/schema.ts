@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { orgRoles } from '../../../platform/http/routes/access.ts';
+import { orgRoles } from '../../../contract/scopes.ts';
 import { choice, closed, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 export const ssoKinds = ['oidc', 'saml'] as const;

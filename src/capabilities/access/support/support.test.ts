@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
-import type { Scope } from '../../../platform/http/routes/access.ts';
-import { scopes } from '../../../platform/http/routes/access.ts';
+import type { Scope } from '../../../contract/scopes.ts';
+import { scopes } from '../../../contract/scopes.ts';
 
 let world: World;
 let org: TestOrg;

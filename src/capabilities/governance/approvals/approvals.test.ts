@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { recordedOf } from '../../../../test/support/limits.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
-import { scopes } from '../../../platform/http/routes/access.ts';
+import { scopes } from '../../../contract/scopes.ts';
 
 let world: World;
 let here: PolicyWorld;

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { orgRoles } from '../../../contract/scopes.ts';
 import { effects } from '../../../kernel/policy.ts';
 import { label, metadata, scopeFields, tags, tokens } from '../../../ledger/scope.ts';
-import { orgRoles } from '../../../platform/http/routes/access.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,

@@ -1,5 +1,7 @@
 /** Keys: who may call, with which role and scopes, and when each was last used. */
-import { orgRoles, outranks, type Role } from '../../../platform/http/routes/access.ts';
+
+import { orgRoles, type Role } from '../../../contract/scopes.ts';
+import { outranks } from '../../../platform/http/routes/access.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
 import {
   askFirst,

@@ -1,5 +1,4 @@
-/** The scopes as boxes to check. */
-import { scopes } from '../../../platform/http/routes/access.ts';
+import { scopes } from '../../../contract/scopes.ts';
 import type { Option } from '../../forms.ts';
 
 export const everyScope: readonly Option[] = scopes.map((value) => ({ value, label: value }));

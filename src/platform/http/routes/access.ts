@@ -1,34 +1,8 @@
 /** Who may call what: roles, scopes, and the order in which a credential is examined. */
 
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
+import { type OrgRole, orgRoles, type Role, type Scope } from '../../../contract/scopes.ts';
 import { type AddressList, isListed } from '../message/address.ts';
-
-/** From least to most powerful. */
-export const orgRoles = ['viewer', 'member', 'admin', 'owner'] as const;
-export type OrgRole = (typeof orgRoles)[number];
-export type Role = OrgRole | 'operator';
-
-const areas = [
-  'org',
-  'keys',
-  'runs',
-  'budgets',
-  'customers',
-  'credits',
-  'policies',
-  'routing',
-  'webhooks',
-  'audit',
-  'benchmarks',
-  'forecasts',
-] as const;
-
-export type Scope = `${(typeof areas)[number]}:${'read' | 'write'}` | 'edge:decide' | 'runs:backfill';
-export const scopes: readonly Scope[] = [
-  ...areas.flatMap((area) => [`${area}:read`, `${area}:write`] as const),
-  'edge:decide',
-  'runs:backfill',
-];
 
 export type Access =
   | { readonly kind: 'public' }

@@ -1,6 +1,7 @@
 /** The one rule for giving access to a key or a person: a caller gives at most its own role and scopes. */
 import { apiError } from '../../../contract/api-error.ts';
-import { type Caller, outranks, type Role, scopes } from './access.ts';
+import { type Role, scopes } from '../../../contract/scopes.ts';
+import { type Caller, outranks } from './access.ts';
 
 /** The scopes of a member who is signed in: everything that the role allows. */
 export const memberScopes: ReadonlySet<string> = new Set(scopes);
