@@ -19,7 +19,8 @@ import { startJobs } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import { startTracing } from '../platform/observability/tracing.ts';
 import { type SharedClock, systemClock } from '../platform/time/clock.ts';
-import { type AppDependencies, createApp } from './app.ts';
+import { createApp } from './app.ts';
+import type { AppDependencies } from './dependencies.ts';
 import { openServices } from './services.ts';
 
 export interface Service {

@@ -1,7 +1,7 @@
 /** What happened, recorded in the transaction that made it happen: an audit entry and, where others wait, an event. */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
-import type { Change } from '../../../platform/http/routes/route.ts';
+import { type Caller, platformTenant } from '../../../platform/http/routes/access.ts';
+import type { Change, HandlerContext } from '../../../platform/http/routes/route.ts';
 import { enqueueEvent } from '../../../platform/outbox/outbox.ts';
 import { type Appending, appendAudit } from './audit.ts';
 
@@ -46,4 +46,21 @@ export async function recordChange(
       data: change.after ?? {},
     });
   }
+}
+
+/** The actor of a change: the caller of the request that made it. */
+export function actorOf({
+  caller,
+  address,
+  traceId,
+  now,
+}: Pick<HandlerContext, 'caller' | 'address' | 'traceId' | 'now'>): Actor {
+  return { ...identityOf(caller), address, traceId, at: now };
+}
+
+function identityOf({ keyId, role, session, support }: Caller): Pick<Actor, 'kind' | 'id'> {
+  if (support !== undefined) {
+    return { kind: 'support', id: support.operatorKeyId };
+  }
+  return { kind: session?.actor ?? (role === 'operator' ? 'operator' : 'key'), id: keyId };
 }

@@ -1,8 +1,8 @@
-/** Which refused calls are worth an entry: those of somebody who tried what he may not do. */
+/** Records calls that were denied for lack of permission in the audit log. */
 import type { ErrorCode } from '../../../contract/errors.ts';
-import type { RefusedCall } from '../../../platform/http/pipeline/refused-call.ts';
+import type { OnRefusedCall, RefusedCall } from '../../../platform/http/pipeline/refused-call.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
-import type { Attempt } from './attempts.ts';
+import type { Attempt, Attempts } from './attempts.ts';
 
 const recorded = new Set<ErrorCode>([
   'forbidden',
@@ -12,10 +12,19 @@ const recorded = new Set<ErrorCode>([
   'residency_violation',
 ]);
 
-/** It is kept with the org whose key it was. Undefined: not worth an entry. */
-export function refusedAttempt(call: RefusedCall): Attempt | undefined {
+export function auditRefusedCalls(attempts: Pick<Attempts, 'note'>): OnRefusedCall {
+  return (call) => {
+    const attempt = refusedAttempt(call);
+    if (attempt !== undefined) {
+      attempts.note(attempt);
+    }
+  };
+}
+
+/** Returns the entry, for the log of the org whose key was used, or undefined if the call is not recorded. */
+function refusedAttempt(call: RefusedCall): Attempt | undefined {
   const { error, route, params, credential, address, traceId, at } = call;
-  // What support asks for is on record already. An org of another region has its log there, and nothing of it here.
+  // Support requests have their own record. The log of an org of another region is kept there.
   const isElsewhere = credential.org?.residency?.isHere === false;
   if (!recorded.has(error.code) || credential.support !== undefined || isElsewhere) {
     return undefined;

@@ -1,0 +1,7 @@
+/** Keyed digest of a customer id, so that stored idempotency keys of a customer can be found when it is erased. */
+import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+
+export function createCustomerDigest(secrets: Pick<Secrets, 'sign'>): CustomerDigest {
+  return (tenantId, customerId) => secrets.sign(customerId, `customer ${tenantId}`).toString('hex');
+}

@@ -1,0 +1,158 @@
+/** The components that routes, pages, jobs and the pipeline share: caches, write-behind buffers, sessions, checks. */
+import { createCredentials, createKeyUses } from '../capabilities/access/keys/index.ts';
+import { createMemberLinks } from '../capabilities/access/members/index.ts';
+import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';
+import { requiresSso } from '../capabilities/access/sso/index.ts';
+import {
+  admitsUnasked,
+  createConsoleEntry,
+  createImpersonation,
+} from '../capabilities/access/support/index.ts';
+import { actorOf, createAttempts, recordChange } from '../capabilities/compliance/audit/index.ts';
+import { createCustomerDigest } from '../capabilities/compliance/erasure/index.ts';
+import { createRegions } from '../capabilities/compliance/residency/index.ts';
+import { registerRetentionMetrics } from '../capabilities/compliance/retention/index.ts';
+import { createApprovals } from '../capabilities/governance/approvals/index.ts';
+import {
+  createBlockedEvents,
+  createPolicyGate,
+  createPolicyMemory,
+} from '../capabilities/governance/policies/index.ts';
+import { createRefusals } from '../capabilities/governance/refusals/index.ts';
+import { createSafety } from '../capabilities/governance/safety/index.ts';
+import { createCallers, createSignals } from '../capabilities/integration/deprecations/index.ts';
+import { createDeliveryCounts, registerWebhookMetrics } from '../capabilities/integration/webhooks/index.ts';
+import { createModelCapabilities } from '../capabilities/spend/models/index.ts';
+import { createLatencies } from '../capabilities/spend/runs/index.ts';
+import { DeprecationRegistry } from '../contract/deprecations.ts';
+import { createFailOpenDecisions } from '../edge/index.ts';
+import { createLimitEvents } from '../ledger/limits/limit-events.ts';
+import { createTimezoneOf } from '../ledger/limits/org-timezone.ts';
+import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
+import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
+import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
+import { createMetrics } from '../platform/observability/metrics.ts';
+import type { AppDependencies } from './dependencies.ts';
+
+export function createComponents(deps: AppDependencies) {
+  const { config, db, clock, ids, log, faults, services, baseUrl } = deps;
+  const { ledger, orgLimits, prices, rates, secrets, auditSigner, auditHeads: heads } = services;
+  const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
+  const deprecations = new DeprecationRegistry();
+  const callers = createCallers({ db, clock });
+  const signals = createSignals({ registry: deprecations, callers, docsUrl });
+  const drift = createDriftGauge();
+  const deliveries = createDeliveryCounts();
+  const limitEvents = createLimitEvents({ db, ids, clock, orgLimits });
+  const refusals = createRefusals({ db, ids, clock });
+  const safety = createSafety(db);
+  const attempts = createAttempts({ db, ids, heads, clock, log });
+  const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
+  const regions = createRegions({ db, clock, log, settings: config });
+  const metrics = createMetrics({
+    db,
+    renderEveryMs: deps.metricsEveryMs ?? 1_000,
+    registerMore(registry) {
+      regions?.register(registry);
+      registerLedgerMetrics(registry, { db, ledger, clock, drift });
+      registerWebhookMetrics(registry, db, deliveries);
+      signals.register(registry);
+      attempts.register(registry);
+      registerRetentionMetrics(registry, db);
+    },
+  });
+  const failsOpen = config.edgeFailMode === 'open';
+  const keyUses = createKeyUses({ db, clock });
+  const credentials = createCredentials(db, {
+    believeLastKnown: failsOpen,
+    region: config.region,
+    used: keyUses.used,
+  });
+
+  const impersonation = createImpersonation({ db, clock, ids, heads, log, faults, region: config.region });
+  const findCredential = async (token: string) =>
+    (await credentials.find(token)) ?? regions?.findCredential(token);
+  const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
+  const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
+  const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsUnasked, baseUrl });
+  const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
+  const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
+
+  const failOpen = failsOpen
+    ? createFailOpenDecisions({ ids, ledger, log, findPrice: prices.find })
+    : undefined;
+  const capabilities = createModelCapabilities(db);
+  const latenciesOf = createLatencies({ db, clock });
+  const policyCache = createPolicyMemory(db);
+  const blocked = createBlockedEvents({ db, ids, clock });
+  const timezoneOf = createTimezoneOf(orgLimits);
+  const policies = createPolicyGate({
+    memory: policyCache,
+    approvals: createApprovals({ db, ids, heads }),
+    blocked,
+    log,
+    timezoneOf,
+  });
+  const customerDigest = createCustomerDigest(secrets);
+  const edgeDependencies = {
+    ledger,
+    orgLimits,
+    rates,
+    findPrice: prices.find,
+    failOpen,
+    limitEvents,
+    hasPolicies: policyCache.isGoverned,
+    customerDigest,
+  };
+
+  const recordCallersChange: WriterDependencies['recordChange'] = (tx, context, action, change) =>
+    recordChange(tx, { ids, heads }, actorOf(context), action, change);
+  const erasureDependencies = {
+    db,
+    ids,
+    heads,
+    secrets,
+    signer: auditSigner,
+    ledger,
+    customerDigest,
+    now: () => clock.now(),
+  };
+
+  return {
+    docsUrl,
+    deprecations,
+    callers,
+    signals,
+    drift,
+    deliveries,
+    limitEvents,
+    refusals,
+    safety,
+    attempts,
+    allowPrivateNetworks,
+    regions,
+    metrics,
+    keyUses,
+    credentials,
+    impersonation,
+    findCredential,
+    sessions,
+    backoff,
+    links,
+    memberLinks,
+    supportEntry,
+    failOpen,
+    capabilities,
+    latenciesOf,
+    policyCache,
+    blocked,
+    timezoneOf,
+    policies,
+    customerDigest,
+    edgeDependencies,
+    recordCallersChange,
+    erasureDependencies,
+  };
+}
+
+export type Components = ReturnType<typeof createComponents>;

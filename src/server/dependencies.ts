@@ -1,0 +1,28 @@
+/** The dependencies of the app: opened before it, closed after it, and replaced in tests. */
+
+import type { Tracer } from '@opentelemetry/api';
+import type { Config } from '../config/settings.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Faults } from '../platform/faults.ts';
+import type { Ids } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import type { SharedClock } from '../platform/time/clock.ts';
+import type { Services } from './services.ts';
+
+export interface AppDependencies {
+  readonly config: Config;
+  readonly db: Database;
+  readonly clock: SharedClock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly tracer: Tracer;
+  readonly faults: Faults;
+  readonly services: Services;
+  /** A function, because with port 0 the URL is known only once the server listens. */
+  baseUrl(): string;
+  isDraining(): boolean;
+  /** The shortest time between two renderings of the metrics; a second by default. */
+  readonly metricsEveryMs?: number;
+  /** The longest time that verifying a SAML response may take. */
+  readonly samlAnswerMsMax?: number;
+}

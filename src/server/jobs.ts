@@ -1,0 +1,76 @@
+/** Every background job. */
+
+import { expiringKeys } from '../capabilities/access/keys/index.ts';
+import { sessionTidying } from '../capabilities/access/sessions/index.ts';
+import { ssoTidying } from '../capabilities/access/sso/index.ts';
+import { dailyCheckpoints } from '../capabilities/compliance/audit/index.ts';
+import { erasureJob } from '../capabilities/compliance/erasure/index.ts';
+import { emptyRemovedOrgs } from '../capabilities/compliance/org-removal/index.ts';
+import { emptyMonthsJob, retentionJob } from '../capabilities/compliance/retention/index.ts';
+import { approvalExpiry } from '../capabilities/governance/approvals/index.ts';
+import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
+import { driftWatch } from '../capabilities/insight/ledger/index.ts';
+import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
+import { version } from '../config/version.ts';
+import { ledgerJobs } from '../ledger/jobs.ts';
+import { expiredKeysJob } from '../platform/http/pipeline/idempotency.ts';
+import type { Job } from '../platform/jobs/jobs.ts';
+import type { Components } from './components.ts';
+import type { AppDependencies } from './dependencies.ts';
+
+export function createJobs(deps: AppDependencies, components: Components): Job[] {
+  const { db, clock, ids, log, faults, services } = deps;
+  const { ledger, orgLimits, secrets, auditSigner, auditHeads: heads, processes } = services;
+  const {
+    docsUrl,
+    callers,
+    drift,
+    deliveries,
+    limitEvents,
+    refusals,
+    attempts,
+    allowPrivateNetworks,
+    regions,
+    keyUses,
+    failOpen,
+    blocked,
+    erasureDependencies,
+  } = components;
+  return [
+    expiredKeysJob(db),
+    emptyRemovedOrgs(db, clock),
+    ...ledgerJobs({ db, clock, ledger }),
+    driftWatch({ db, ledger, clock, log, drift }),
+    ...(failOpen === undefined ? [] : [failOpen.job]),
+    limitEvents.job,
+    refusals.job,
+    blocked.job,
+    approvalExpiry({ db, ids, heads, clock }),
+    expiringKeys({ db, ids, clock }),
+    exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: services.events.wants }),
+    keyUses.job,
+    ...webhookJobs({
+      db,
+      clock,
+      ids,
+      heads,
+      log,
+      faults,
+      secrets,
+      docsUrl,
+      counts: deliveries,
+      sender: createSender({ allowPrivateNetworks }),
+      userAgent: `Purser/${version}`,
+    }),
+    ...processes.jobs,
+    ...(regions?.jobs ?? []),
+    callers.job,
+    sessionTidying({ db, clock }),
+    ssoTidying({ db, clock }),
+    attempts.job,
+    retentionJob({ db, ids, heads, clock, faults, log, signer: auditSigner }),
+    emptyMonthsJob({ db, clock }),
+    erasureJob({ ...erasureDependencies, log }),
+    dailyCheckpoints({ db, ids, heads, signer: auditSigner, clock, log }),
+  ];
+}

@@ -1,0 +1,70 @@
+/** Every page: health, documentation, sign-in, and the console. */
+
+import { memberPages } from '../capabilities/access/members/index.ts';
+import { returnPath, signInPages, visitorOf } from '../capabilities/access/sessions/index.ts';
+import { requiresSso, ssoPages } from '../capabilities/access/sso/index.ts';
+import { deprecationsPage } from '../capabilities/integration/deprecations/index.ts';
+import { docsPage, rootPage } from '../capabilities/integration/meta/index.ts';
+import { consolePages } from '../console/console.ts';
+import type { Pipeline } from '../platform/http/pipeline/pipeline.ts';
+import type { Page } from '../platform/http/routes/page.ts';
+import { healthPages } from '../platform/http/server/health.ts';
+import { createOutboundFetch } from '../platform/outbound/fetch.ts';
+import type { Components } from './components.ts';
+import type { AppDependencies } from './dependencies.ts';
+
+/** `pipeline` is a function, because the pipeline is created from the pages. */
+export function createPages(
+  deps: AppDependencies,
+  components: Components,
+  openApi: () => object,
+  pipeline: () => Pick<Pipeline, 'call' | 'checkAccess'>,
+): Page[] {
+  const { db, clock, ids, log, baseUrl, isDraining, services } = deps;
+  const { secrets, auditHeads: heads } = services;
+  const {
+    deprecations,
+    attempts,
+    allowPrivateNetworks,
+    regions,
+    metrics,
+    findCredential,
+    sessions,
+    backoff,
+    links,
+    memberLinks,
+    supportEntry,
+  } = components;
+  return [
+    ...healthPages(db, metrics, isDraining),
+    rootPage,
+    docsPage(openApi),
+    deprecationsPage(deprecations),
+    ...signInPages({ db, ids, heads, sessions, backoff, findCredential, requiresSso, attempts }),
+    ...links.pages,
+    ...memberPages({ db, ids, heads, sessions, links: memberLinks }),
+    ...ssoPages({
+      db,
+      clock,
+      ids,
+      heads,
+      log,
+      secrets,
+      sessions,
+      backoff,
+      attempts,
+      allowPrivateNetworks,
+      fetch: createOutboundFetch({ allowPrivateNetworks }),
+      samlAnswerMsMax: deps.samlAnswerMsMax,
+      baseUrl,
+    }),
+    ...(regions?.pages ?? []),
+    ...supportEntry.pages,
+    ...consolePages({
+      ask: (request) => pipeline().call(request),
+      examine: (request) => pipeline().checkAccess(request),
+      visitorOf: async (visit) => (await supportEntry.visitorOf(visit)) ?? visitorOf(sessions, visit),
+      returnPath,
+    }),
+  ];
+}

@@ -1,0 +1,136 @@
+/** Every route of the API, in the order of the documentation. */
+
+import { keyRoutes } from '../capabilities/access/keys/index.ts';
+import { memberRoutes } from '../capabilities/access/members/index.ts';
+import { orgRoutes } from '../capabilities/access/orgs/index.ts';
+import { sessionRoutes } from '../capabilities/access/sessions/index.ts';
+import { ssoRoutes } from '../capabilities/access/sso/index.ts';
+import { supportRoutes } from '../capabilities/access/support/index.ts';
+import { auditRoutes } from '../capabilities/compliance/audit/index.ts';
+import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
+import { orgRemovalRoutes } from '../capabilities/compliance/org-removal/index.ts';
+import { createResidencyOf, residencyRoutes } from '../capabilities/compliance/residency/index.ts';
+import { createContents, retentionRoutes } from '../capabilities/compliance/retention/index.ts';
+import { approvalRoutes } from '../capabilities/governance/approvals/index.ts';
+import { policyRoutes } from '../capabilities/governance/policies/index.ts';
+import { refusalRoutes } from '../capabilities/governance/refusals/index.ts';
+import { createRoutingMemory, routingRoutes } from '../capabilities/governance/routing/index.ts';
+import { safetyRoutes } from '../capabilities/governance/safety/index.ts';
+import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
+import { forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
+import { ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
+import { usageRoutes } from '../capabilities/insight/usage/index.ts';
+import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
+import { metaRoutes } from '../capabilities/integration/meta/index.ts';
+import { webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
+import { budgetRoutes } from '../capabilities/spend/budgets/index.ts';
+import { chainRoutes } from '../capabilities/spend/chains/index.ts';
+import { creditRoutes } from '../capabilities/spend/credits/index.ts';
+import { customerRoutes } from '../capabilities/spend/customers/index.ts';
+import { modelRoutes } from '../capabilities/spend/models/index.ts';
+import { planRoutes } from '../capabilities/spend/plans/index.ts';
+import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
+import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
+import { createRunDigest, lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
+import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
+import { version } from '../config/version.ts';
+import { edgeRoutes } from '../edge/index.ts';
+import type { Route } from '../platform/http/routes/route.ts';
+import type { Components } from './components.ts';
+import type { AppDependencies } from './dependencies.ts';
+
+export function createRoutes(deps: AppDependencies, components: Components, openApi: () => object): Route[] {
+  const { config, db, ids, log, baseUrl, services } = deps;
+  const { ledger, orgLimits, prices, rates, secrets, auditSigner, auditHeads: heads } = services;
+  const {
+    docsUrl,
+    deprecations,
+    callers,
+    drift,
+    limitEvents,
+    safety,
+    allowPrivateNetworks,
+    sessions,
+    links,
+    memberLinks,
+    failOpen,
+    capabilities,
+    latenciesOf,
+    policies,
+    customerDigest,
+    edgeDependencies,
+    recordCallersChange,
+    timezoneOf,
+    erasureDependencies,
+  } = components;
+  return [
+    ...orgRoutes({ db, ids }),
+    ...orgRemovalRoutes(),
+    ...residencyRoutes({ db }),
+    ...supportRoutes({ db, ids }),
+    ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
+    ...memberRoutes({ db, ids, links: memberLinks }),
+    ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
+    ...sessionRoutes({ db, sessions }),
+    ...links.routes,
+    ...budgetRoutes({ db, ids }),
+    ...spendCapRoutes({ db, ids }),
+    ...chainRoutes({ db, ids }),
+    ...customerRoutes({ db, ids, ledger }),
+    ...erasureRoutes({ ...erasureDependencies, log, recordChange: recordCallersChange }),
+    ...creditRoutes({ db, ids }),
+    ...prepaidRoutes({ db, ids }),
+    ...planRoutes({ db, ids }),
+    ...rateLimitRoutes({ db, ids, readLimitPerMinute: config.readLimitPerMinute }),
+    ...modelRoutes({ db, ids, prices, capabilities, latenciesOf }),
+    ...runRoutes({
+      db,
+      ids,
+      ledger,
+      orgLimits,
+      prices,
+      rates,
+      safety,
+      limitEvents,
+      policies,
+      contents: createContents(db, secrets),
+      contentDigest: createRunDigest(secrets),
+      bulkMaxRuns: config.bulkMaxRuns,
+      ...(failOpen !== undefined && { importDecision: failOpen.importIntoLedger }),
+    }),
+    ...policyRoutes({
+      db,
+      ids,
+      timezoneOf,
+      lastRuns: (orgId, limit) => lastRuns({ db, ledger }, orgId, limit),
+    }),
+    ...approvalRoutes({ db }),
+    ...safetyRoutes({ db, ids, safety }),
+    ...refusalRoutes({ db }),
+    ...routingRoutes({
+      db,
+      ids,
+      ledger,
+      orgLimits,
+      rates,
+      limitEvents,
+      prices,
+      capabilities,
+      policies,
+      latenciesOf,
+      residencyOf: createResidencyOf(db),
+      memory: createRoutingMemory(db),
+      customerDigest,
+    }),
+    ...usageRoutes({ db, spoolDir: config.spoolDir }),
+    ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
+    ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
+    ...retentionRoutes({ db }),
+    ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
+    ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
+    ...ledgerRoutes({ db, ledger, drift }),
+    ...edgeRoutes(edgeDependencies),
+    ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
+    ...metaRoutes(openApi),
+  ];
+}
