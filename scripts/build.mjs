@@ -34,10 +34,16 @@ function filesIn(directory) {
   });
 }
 
+/** Of the file that asks, when it runs. */
+const topOfDist = 'import.meta.url.replace(/(.*\\/dist\\/).*/, "$1")';
+
 /** @param {string} source */
 const nameOf = (source) => relative(sources, source);
 
-/** A file that looks for another beside itself finds it where its own place in `dist` would be. @type {import('esbuild').Plugin} */
+/**
+ * A file that looks for another beside itself finds it where its own place in `dist` would be. It may have been put into any of
+ * the files there, at the top or in a folder. @type {import('esbuild').Plugin}
+ */
 const ownPlaces = {
   name: 'own places',
   setup(build) {
@@ -46,7 +52,7 @@ const ownPlaces = {
       const text = readFileSync(path, 'utf8');
       return {
         loader: 'ts',
-        contents: text.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
+        contents: text.replaceAll('import.meta.url', () => `new URL(${place}, ${topOfDist}).href`),
       };
     });
   },
