@@ -56,6 +56,8 @@ export default defineConfig({
     pool: 'forks',
     // One more than most machines that run them have cores for: many files wait for processes, clocks and browsers.
     maxWorkers: 3,
+    // Keeps what files were transformed to for the next project and the next command, for as long as nothing in them changes.
+    experimental: { fsModuleCache: true },
     projects: [
       {
         test: {
