@@ -25,7 +25,7 @@ import { findEnds } from './postings/ledger-writes.ts';
 
 const { seeds } = seedsOf('ledger-workload');
 /** The embedded database takes longer for each statement, and seconds to open. */
-const workloads = rounds(2, 8);
+const workloads = rounds(1, 8);
 const workloadsMax = 3 * workloads;
 const steps = engine === 'embedded' ? 150 : 200;
 

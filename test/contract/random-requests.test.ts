@@ -25,7 +25,7 @@ import { signIn } from '../support/sign-in.ts';
 
 const { seeds } = seedsOf('random-requests');
 /** PostgreSQL shares the code and its writes take longer, so a part of the requests is enough there. */
-const casts = engine === 'embedded' ? rounds(4, 30) : rounds(2, 10);
+const casts = engine === 'embedded' ? rounds(4, 40) : rounds(2, 15);
 /** After which the heap has what it needs, and whatever it grows by is kept without need. */
 const warmUps = Math.min(4, casts - 1);
 const injectedPerRound = 345;

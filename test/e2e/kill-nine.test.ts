@@ -32,8 +32,8 @@ import {
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 /** On PostgreSQL half of the kills are of one process while another goes on. */
-const kills = engine === 'postgres' ? rounds(3, 10) : rounds(6, 20);
-const killsOfOneOfTwo = rounds(3, 10);
+const kills = engine === 'postgres' ? rounds(2, 10) : rounds(3, 20);
+const killsOfOneOfTwo = rounds(2, 10);
 const clients = { spending: 8, administrating: 4 };
 
 /** A seed determines what clients do and when to kill; the order in which requests meet is the machine's. */
