@@ -36,12 +36,22 @@ const repeated = [
   'test/e2e/kill-nine.test.ts',
 ];
 /** Slow tests of tools around the service: the command line, and the rules that hold the code to the contract. */
-const tools = ['test/e2e/command-line.test.ts', 'test/frozen-contract/{contract,every-name}.test.ts'];
-/** One engine's run is enough in `npm test`: these requests are answered before or without regard to the database. */
+const tools = ['test/e2e/command-line.test.ts', 'test/frozen-contract/{command,contract,every-name}.test.ts'];
+/**
+ * One engine's run is enough in `npm test`: how far a provider or another region is trusted, what is computed from
+ * rows that were read, and answers with little regard to the database. None of it is about money, locks or crashes.
+ */
 const sameOnEitherEngine = [
   'test/contract/{access,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
-  'test/e2e/{init,demo,deprecation-usage,safety}.test.ts',
+  'test/e2e/{init,demo,deprecation-usage,regions,safety}.test.ts',
   'src/capabilities/**/hostile-*.test.ts',
+  'src/capabilities/access/sso/{oidc,saml}.test.ts',
+  'src/capabilities/compliance/audit/verification.test.ts',
+  'src/capabilities/compliance/residency/forwarding.test.ts',
+  'src/capabilities/governance/{routing,safety}/*.test.ts',
+  'src/capabilities/insight/benchmarks/*.test.ts',
+  'src/capabilities/integration/meta/documents.test.ts',
+  'src/capabilities/insight/forecasts/{capacity-scenarios,forecasts,linear,scenario-effects,series-forecasts}.test.ts',
 ];
 /** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
 const neverOnPostgres = [
@@ -101,6 +111,7 @@ export default defineConfig({
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',
                 ],
+                exclude: neverOnPostgres,
                 env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },
               },
             },
