@@ -24,7 +24,12 @@ export interface RawOptions {
 export class RawClient {
   readonly #socket: Socket;
   readonly #readers: Reader[] = [];
-  #received = Buffer.alloc(0);
+  #received: Buffer = Buffer.alloc(0);
+  /** What came since it was last put together. */
+  #pieces: Buffer[] = [];
+  #piecesBytes = 0;
+  /** With fewer the next answer is not whole: a long one is put together once, not for every piece of it. */
+  #bytesNeeded = 0;
   #ended: Error | undefined;
 
   static async open(port: number, { readLate = false }: RawOptions = {}): Promise<RawClient> {
@@ -39,8 +44,11 @@ export class RawClient {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.on('data', (bytes) => {
-      this.#received = Buffer.concat([this.#received, bytes as Buffer]);
-      this.#serve();
+      this.#pieces.push(bytes as Buffer);
+      this.#piecesBytes += bytes.length;
+      if (this.#received.length + this.#piecesBytes >= this.#bytesNeeded) {
+        this.#serve();
+      }
     });
     socket.on('end', () => this.#end(new Error('the server closed the connection')));
     socket.on('error', (error) => this.#end(error));
@@ -84,7 +92,7 @@ export class RawClient {
         answers.push(await this.answer());
       } catch (error) {
         this.destroy();
-        if ((error as NodeJS.ErrnoException).code !== undefined || this.#received.length > 0) {
+        if ((error as NodeJS.ErrnoException).code !== undefined || this.#join().length > 0) {
           throw new Error(`${(error as Error).message}, after ${answers.length} answers`, { cause: error });
         }
         return answers;
@@ -94,7 +102,7 @@ export class RawClient {
 
   /** Bytes that came and belong to no response yet. */
   get unread(): string {
-    return this.#received.toString('latin1');
+    return this.#join().toString('latin1');
   }
 
   destroy(): void {
@@ -106,13 +114,24 @@ export class RawClient {
     this.#serve();
   }
 
+  #join(): Buffer {
+    if (this.#pieces.length > 0) {
+      this.#received = Buffer.concat([this.#received, ...this.#pieces]);
+      this.#pieces = [];
+      this.#piecesBytes = 0;
+    }
+    return this.#received;
+  }
+
   #serve(): void {
     for (let reader = this.#readers[0]; reader !== undefined; reader = this.#readers[0]) {
-      const parsed = parseAnswer(this.#received, reader.method);
-      if (parsed !== undefined) {
-        this.#received = this.#received.subarray(parsed.length);
+      const received = this.#join();
+      const { answer, length } = parseAnswer(received, reader.method);
+      this.#bytesNeeded = answer === undefined ? length : 0;
+      if (answer !== undefined) {
+        this.#received = received.subarray(length);
         this.#readers.shift();
-        reader.resolve(parsed.answer);
+        reader.resolve(answer);
       } else if (this.#ended !== undefined) {
         this.#readers.shift();
         reader.reject(this.#ended);
@@ -140,10 +159,17 @@ export function rawRequest(
   return [`${method} ${target} HTTP/1.1`, 'Host: test', ...headers, '', body].join('\r\n');
 }
 
-function parseAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length: number } | undefined {
+interface Parsed {
+  /** Undefined: it is not whole yet. */
+  readonly answer: RawAnswer | undefined;
+  /** How many bytes it took on the wire, or at least will take. */
+  readonly length: number;
+}
+
+function parseAnswer(bytes: Buffer, method: string): Parsed {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) {
-    return undefined;
+    return { answer: undefined, length: 0 };
   }
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
   const status = /^HTTP\/1\.1 (\d{3}) [\x20-\x7e]+$/.exec(statusLine)?.[1];
@@ -162,22 +188,20 @@ function parseAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length
   const hasBody = method !== 'HEAD' && Number(status) >= 200 && status !== '204';
   const bodyStart = headEnd + 4;
   const body = hasBody ? bodyOf(bytes.subarray(bodyStart), headers) : { bytes: Buffer.alloc(0), length: 0 };
-  return (
-    body && {
-      answer: { status: Number(status), headers, text: body.bytes.toString('utf8') },
-      length: bodyStart + body.length,
-    }
-  );
+  return {
+    answer: body.bytes && { status: Number(status), headers, text: body.bytes.toString('utf8') },
+    length: bodyStart + body.length,
+  };
 }
 
 interface Body {
-  readonly bytes: Buffer;
-  /** How many bytes it took on the wire. */
+  /** Undefined: it is not whole yet. */
+  readonly bytes: Buffer | undefined;
+  /** How many bytes it took on the wire, or at least will take. */
   readonly length: number;
 }
 
-/** Undefined: it is not whole yet. */
-function bodyOf(bytes: Buffer, headers: Readonly<Record<string, string>>): Body | undefined {
+function bodyOf(bytes: Buffer, headers: Readonly<Record<string, string>>): Body {
   const given = headers['content-length'];
   if (headers['transfer-encoding'] === 'chunked' && given === undefined) {
     return chunkedBody(bytes);
@@ -186,15 +210,16 @@ function bodyOf(bytes: Buffer, headers: Readonly<Record<string, string>>): Body 
     throw new Error('a response without one plain length');
   }
   const length = Number(given);
-  return bytes.length < length ? undefined : { bytes: bytes.subarray(0, length), length };
+  return { bytes: bytes.length < length ? undefined : bytes.subarray(0, length), length };
 }
 
-function chunkedBody(bytes: Buffer): Body | undefined {
+function chunkedBody(bytes: Buffer): Body {
+  const notWhole = { bytes: undefined, length: 0 };
   const chunks: Buffer[] = [];
   for (let at = 0; ; ) {
     const lineEnd = bytes.indexOf('\r\n', at);
     if (lineEnd === -1) {
-      return undefined;
+      return notWhole;
     }
     const size = bytes.toString('latin1', at, lineEnd);
     if (!/^[0-9a-f]+$/i.test(size)) {
@@ -203,7 +228,7 @@ function chunkedBody(bytes: Buffer): Body | undefined {
     const start = lineEnd + 2;
     const end = start + Number.parseInt(size, 16);
     if (bytes.length < end + 2) {
-      return undefined;
+      return notWhole;
     }
     if (bytes.toString('latin1', end, end + 2) !== '\r\n') {
       throw new Error('a chunk is not as long as it says');
