@@ -1,9 +1,9 @@
 /** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
 import { invalidFields } from '../contract/api-error.ts';
-import { denialError, replayedResponse } from '../ledger/denials.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { HoldResult } from '../ledger/holds/hold-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { denialError, replayedResponse } from '../ledger/ledger-errors.ts';
 import { rateDenial, takeAdmissionRates } from '../ledger/limits/admission-rates.ts';
 import type { LimitEvents } from '../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../ledger/limits/org-limits.ts';

@@ -37,7 +37,7 @@ import { EmbeddedPostings } from './embedded-postings.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
 import { LedgerStates } from './ledger-states.ts';
-import { restoreHolds } from './restored-holds.ts';
+import { restoreHolds } from './restore-holds.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
 export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {

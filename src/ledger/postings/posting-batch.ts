@@ -12,7 +12,6 @@ import type { MissingCounter, OpenHold, OrgLedgerState } from '../holds/org-ledg
 import { readSettled } from '../limits/counters.ts';
 import type { GroupResult, Posted, PostingGroup } from '../posting.ts';
 import { addToUsage } from '../usage/usage-rollups.ts';
-import { Decider } from './decider.ts';
 import { effectiveScope } from './effective-scope.ts';
 import { type ExistingRecords, ExistingRuns, type PaidSoFar, recordKey } from './existing-records.ts';
 import {
@@ -26,6 +25,7 @@ import {
   insertEntries,
   insertIdentities,
 } from './ledger-writes.ts';
+import { Decider } from './posting-decider.ts';
 import { rollBackAll, type UncommittedPosting } from './uncommitted-posting.ts';
 
 export interface BatchDependencies<Run> {

@@ -4,7 +4,7 @@
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
-import { ofRun } from '../../../ledger/denials.ts';
+import { ofRun } from '../../../ledger/ledger-errors.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';

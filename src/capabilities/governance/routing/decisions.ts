@@ -13,10 +13,10 @@ import {
   route,
   type Weights,
 } from '../../../kernel/routing.ts';
-import { denialError, replayedResponse } from '../../../ledger/denials.ts';
 import { type RequestKey, requestKeyOf, storeResponse } from '../../../ledger/holds/hold-keys.ts';
 import type { Held } from '../../../ledger/holds/hold-request.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
+import { denialError, replayedResponse } from '../../../ledger/ledger-errors.ts';
 import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
 import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';

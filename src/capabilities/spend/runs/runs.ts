@@ -4,9 +4,9 @@ import { apiError, invalidField, invalidFields } from '../../../contract/api-err
 import type { FieldError } from '../../../contract/errors.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
-import { ofRun, postingError } from '../../../ledger/denials.ts';
 import { type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
+import { ofRun, postingError } from '../../../ledger/ledger-errors.ts';
 import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
 import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
