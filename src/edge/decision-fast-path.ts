@@ -24,7 +24,7 @@ import type { RouteCounts } from '../platform/observability/request-counts.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { type DecisionRequest, decisionRequestOf, verdictText } from './decision.ts';
 import type { EdgeDependencies } from './routes.ts';
-import type { AskDecision } from './schema.ts';
+import type { DecisionBody } from './schema.ts';
 
 export interface DecisionFastPathDependencies extends EdgeDependencies {
   readonly route: Route;
@@ -91,7 +91,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     if (limits === undefined || limits.hasRates) {
       return undefined;
     }
-    const body = parsePlainObject(bytes) as AskDecision;
+    const body = parsePlainObject(bytes) as DecisionBody;
     if (checkBody(body).length > 0) {
       return undefined;
     }

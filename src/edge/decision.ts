@@ -8,7 +8,7 @@ import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
 import { postableAmount } from '../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
 import { isoInstant } from '../platform/time/iso-instant.ts';
-import type { AskDecision, Verdict } from './schema.ts';
+import type { DecisionBody, Verdict } from './schema.ts';
 
 export interface Price {
   readonly versionId: string;
@@ -30,7 +30,7 @@ export interface DecisionRequest {
 }
 
 export function decisionRequestOf(
-  body: AskDecision,
+  body: DecisionBody,
   { orgId, keyId }: DecisionCaller,
   price: Price | undefined,
 ): DecisionRequest | FieldError {
@@ -56,7 +56,7 @@ export function decisionRequestOf(
   };
 }
 
-function estimateOf(body: AskDecision, images: bigint, price: Price | undefined): bigint | FieldError {
+function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined): bigint | FieldError {
   if (body.estimated_cost_usd !== undefined) {
     return parseUsd(body.estimated_cost_usd) ?? 0n;
   }
@@ -105,7 +105,7 @@ const gateOf: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][nu
  */
 export function verdictText(
   request: DecisionRequest,
-  { hold, applicable, left }: Held,
+  { hold, applicable, remaining: left }: Held,
   hasPolicies: boolean,
 ): string {
   const { frames, notChecked, notCheckedGoverned } = textsOf(applicable);

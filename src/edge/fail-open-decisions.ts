@@ -6,14 +6,14 @@
 import { formatUsd } from '../kernel/money.ts';
 import type { Hold, HoldKey } from '../ledger/holds/hold.ts';
 import { holdKeyOf, type Replay, type RequestKey, replayOf } from '../ledger/holds/hold-keys.ts';
-import { keyName } from '../ledger/holds/take-hold.ts';
+import { orgKeyId } from '../ledger/holds/take-hold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import { type DecisionCaller, decisionRequestOf, type Price } from './decision.ts';
-import { type AskDecision, runOnlyChecks, type Verdict } from './schema.ts';
+import { type DecisionBody, runOnlyChecks, type Verdict } from './schema.ts';
 
 export interface FailOpenDependencies {
   readonly ids: Ids;
@@ -25,7 +25,7 @@ export interface FailOpenDependencies {
 export interface FailOpenDecisions {
   /** The response to a key that such a decision was given under, until the ledger knows it. */
   replay(orgId: string, key: RequestKey): Replay | undefined;
-  allow(body: AskDecision, asker: DecisionCaller, now: Date, key: RequestKey | undefined): string;
+  allow(body: DecisionBody, asker: DecisionCaller, now: Date, key: RequestKey | undefined): string;
   /** Before a run settles such a decision, it has to be in the books. */
   importIntoLedger(decisionId: string): Promise<void>;
   readonly job: Job;
@@ -35,7 +35,7 @@ export interface FailOpenDecisions {
 const pendingMax = 100_000;
 
 interface Pending {
-  readonly body: AskDecision;
+  readonly body: DecisionBody;
   readonly asker: DecisionCaller;
   readonly id: string;
   readonly atMs: number;
@@ -55,7 +55,7 @@ export function createFailOpenDecisions({
     await ledger.importHold(await holdOf(one));
     pending.delete(one.id);
     if (one.key !== null) {
-      keys.delete(keyName(one.asker.orgId, one.key.digest));
+      keys.delete(orgKeyId(one.asker.orgId, one.key.digest));
     }
   }
 
@@ -81,7 +81,7 @@ export function createFailOpenDecisions({
     };
   }
 
-  function unpriced(body: AskDecision, asker: DecisionCaller) {
+  function unpriced(body: DecisionBody, asker: DecisionCaller) {
     const request = decisionRequestOf({ ...body, estimated_cost_usd: '0' }, asker, undefined);
     if ('code' in request) {
       throw new Error('a decision with an estimate is always a question');
@@ -90,7 +90,7 @@ export function createFailOpenDecisions({
   }
 
   return {
-    replay: (orgId, key) => replayOf(keys.get(keyName(orgId, key.digest)), key),
+    replay: (orgId, key) => replayOf(keys.get(orgKeyId(orgId, key.digest)), key),
     allow(body, asker, now, key) {
       if (pending.size >= pendingMax) {
         throw new DatabaseUnavailable('too many decisions were given without the books');
@@ -114,7 +114,7 @@ export function createFailOpenDecisions({
       const holdKey = key === undefined ? null : holdKeyOf(key, text);
       pending.set(id, { body, asker, id, atMs, key: holdKey });
       if (holdKey !== null) {
-        keys.set(keyName(asker.orgId, holdKey.digest), holdKey);
+        keys.set(orgKeyId(asker.orgId, holdKey.digest), holdKey);
       }
       return text;
     },

@@ -15,7 +15,7 @@ import { type DecisionResponse, decision, type Route } from '../platform/http/ro
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { decisionRequestOf, type Price, verdictText } from './decision.ts';
 import type { FailOpenDecisions } from './fail-open-decisions.ts';
-import { AskDecision, Verdict } from './schema.ts';
+import { DecisionBody, Verdict } from './schema.ts';
 
 export interface EdgeDependencies {
   readonly ledger: Ledger;
@@ -42,7 +42,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
         'what nobody settles is given back when it expires. An `Idempotency-Key` answers for 72 hours, also after the hold has ' +
         'ended: a late retry gets the same decision, and no second hold.',
       access: { kind: 'org', scope: 'edge:decide', role: 'member' },
-      body: AskDecision,
+      body: DecisionBody,
       success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
@@ -80,7 +80,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
 type PendingHold = Promise<HoldResult> | undefined;
 
 interface DecisionInput {
-  readonly body: AskDecision;
+  readonly body: DecisionBody;
   readonly caller: Caller;
   readonly now: Date;
   readonly key: RequestKey | undefined;
@@ -120,7 +120,7 @@ async function decide(
       ledger.hold({
         ...request.request,
         ...(key !== undefined && {
-          key: { ...key, answerOf: (held) => verdictText(request, held, hasPolicies) },
+          key: { ...key, responseOf: (held) => verdictText(request, held, hasPolicies) },
         }),
       }));
     switch (result.kind) {

@@ -2,14 +2,14 @@ import { type Static, Type } from 'typebox';
 import { estimate, images, label, scopeFields, tokens } from '../ledger/scope.ts';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/routes/schemas.ts';
 
-export const AskDecision = closed({
+export const DecisionBody = closed({
   model: label,
   ...scopeFields,
   input_tokens: Type.Optional(tokens),
   images: Type.Optional(images),
   ...estimate,
 });
-export type AskDecision = Static<typeof AskDecision>;
+export type DecisionBody = Static<typeof DecisionBody>;
 
 /** What a decision on the edge does not ask. */
 export const runOnlyChecks = ['policies', 'safety', 'plan', 'chain', 'credits'] as const;

@@ -1,6 +1,6 @@
 /**
- * Admission: every limit that a charge falls under is taken, or none is. The counters are given, the verdict is a
- * value; where they live and how they become durable is for others to know.
+ * Admission check: a charge is reserved in every applicable limit or in none. Pure functions over given counters;
+ * storage and durability are handled by the ledger.
  */
 import { burn, type Debit, inBurnOrder, isLive, type Pack } from './credits.ts';
 import { creditsDenial, type Denial, denialOf, depthDenial } from './denial.ts';
@@ -18,11 +18,11 @@ import {
 } from './limits.ts';
 import type { Window } from './windows.ts';
 
-/** What a limit has seen in one window. */
+/** The amounts of a limit in one window. */
 export interface Counter {
   settled: bigint;
   held: bigint;
-  /** The highest threshold, in percent, whose event is out. */
+  /** The highest threshold, in percent, whose event was emitted. */
   alerted: number;
   /** The end of its window. */
   readonly endMs: number;
@@ -33,33 +33,36 @@ export type Counters = ReadonlyMap<string, Counter>;
 export interface Charge {
   readonly scope: Scope;
   readonly amounts: Amounts;
-  /** How deep in its chain the run is, from 1; null where no run is known yet. */
+  /** Depth of the run in its chain, starting at 1; null if there is no run yet. */
   readonly depth: number | null;
-  /** The instant that the charge belongs to. It selects every window. */
+  /** The time of the charge. It determines every window. */
   readonly atMs: number;
 }
 
-/** A limit in one of its windows, and the counter of both. */
+/** A limit in one of its windows, and the key of its counter. */
 export interface LimitWindow {
   readonly limit: Limit;
   readonly window: Window;
   readonly key: string;
 }
 
-/** A counter of which a charge takes its amount in this unit. Charges that meet the same limits have them in common. */
+/**
+ * A counter in which a charge reserves its amount in this unit. Charges with the same applicable limits share one
+ * list of these.
+ */
 export interface ReservedCounter {
   readonly key: string;
   readonly unit: Unit;
 }
 
-/** What is set aside: of the counter of every share the amount in its unit, and of credit packs what is named. */
+/** Reserved amounts: in each counter of `shares` the amount in its unit, and the listed amounts of credit packs. */
 export interface Reservation {
   readonly shares: readonly ReservedCounter[];
   readonly amounts: Amounts;
   readonly packs: readonly Debit[];
 }
 
-/** The same, counter by counter. */
+/** Returns a reservation as one debit per counter. */
 export function debitsOf({ shares, amounts, packs }: Reservation): Debit[] {
   const debits: Debit[] = [];
   for (const { key, unit } of shares) {
@@ -71,36 +74,39 @@ export function debitsOf({ shares, amounts, packs }: Reservation): Debit[] {
   return debits;
 }
 
-/** Which gates a hold was taken through, or a posting counts in. */
+/** The entry point of a charge. It determines the kinds of limits that are checked and counted. */
 export type Surface = 'edge' | 'run' | 'record';
 
 const edgeKinds: ReadonlySet<LimitKind> = new Set(['prepaid', 'quota', 'spend_cap', 'budget', 'customer']);
-const moneyOfTheMoment: ReadonlySet<LimitKind> = new Set(['prepaid', 'credits']);
+const balanceKinds: ReadonlySet<LimitKind> = new Set(['prepaid', 'credits']);
 
-/** History that is recorded past the gates counts in windows but burns neither credits nor the prepaid balance. */
+/**
+ * Returns true if charges of a surface count in this kind of limit. Backfilled runs count in windows but burn
+ * neither credits nor the prepaid balance.
+ */
 export function countsIn(surface: Surface, kind: LimitKind): boolean {
   if (kind === 'rate' || kind === 'chain_depth') {
     return false;
   }
-  return surface === 'edge' ? edgeKinds.has(kind) : surface === 'run' || !moneyOfTheMoment.has(kind);
+  return surface === 'edge' ? edgeKinds.has(kind) : surface === 'run' || !balanceKinds.has(kind);
 }
 
-/** Which counters charges of one scope meet while their windows last. */
+/** The counters that apply to charges of one scope, valid while their windows last. */
 export interface ApplicableCounters {
-  /** In the order of their gates. */
+  /** In the order in which the limits are checked. */
   readonly counters: readonly LimitWindow[];
-  /** Of all of them but credit packs, which are burned in an order of their own. */
+  /** All counters except credit packs, which are burned in their own order. */
   readonly shares: readonly ReservedCounter[];
-  /** What applies and is not looked at on this surface, for the caller to know. */
+  /** Kinds that apply but are not checked on this surface; reported to the caller. */
   readonly notChecked: readonly (RunOnlyCheck | LimitKind)[];
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Most charges are like others shortly before. Belongs to one version of the limits, and goes with it. */
+/** Cache, because most charges have a recent scope. Bound to one version of the limits. */
 interface ApplicableCountersCache {
-  readonly byName: Map<string, ApplicableCounters>;
-  /** The last one that was asked for: often the next charge has the very same scope, and needs no name. */
+  readonly byScopeKey: Map<string, ApplicableCounters>;
+  /** The last lookup: the next charge often has the identical scope object and needs no cache key. */
   last:
     | { readonly scope: Scope; readonly surface: Surface; readonly applicable: ApplicableCounters }
     | undefined;
@@ -115,12 +121,12 @@ export function applicableCounters(
   atMs: number,
   surface: Surface,
 ): ApplicableCounters {
-  let known = caches.get(limits);
-  if (known === undefined) {
-    known = { byName: new Map(), last: undefined };
-    caches.set(limits, known);
+  let cache = caches.get(limits);
+  if (cache === undefined) {
+    cache = { byScopeKey: new Map(), last: undefined };
+    caches.set(limits, cache);
   }
-  const { last } = known;
+  const { last } = cache;
   if (
     last !== undefined &&
     last.scope === scope &&
@@ -129,8 +135,8 @@ export function applicableCounters(
   ) {
     return last.applicable;
   }
-  const applicable = cachedByScope(known.byName, limits, scope, atMs, surface);
-  known.last = { scope, surface, applicable };
+  const applicable = cachedByScope(cache.byScopeKey, limits, scope, atMs, surface);
+  cache.last = { scope, surface, applicable };
   return applicable;
 }
 
@@ -139,26 +145,26 @@ function isCurrent({ fromMs, untilMs }: ApplicableCounters, atMs: number): boole
 }
 
 function cachedByScope(
-  byName: Map<string, ApplicableCounters>,
+  byScopeKey: Map<string, ApplicableCounters>,
   limits: OrgLimits,
   scope: Scope,
   atMs: number,
   surface: Surface,
 ): ApplicableCounters {
   const name = scopeCacheKey(limits, scope, surface);
-  const there = byName.get(name);
-  if (there !== undefined && isCurrent(there, atMs)) {
-    return there;
+  const cached = byScopeKey.get(name);
+  if (cached !== undefined && isCurrent(cached, atMs)) {
+    return cached;
   }
-  if (byName.size >= cachedScopesMax) {
-    byName.clear();
+  if (byScopeKey.size >= cachedScopesMax) {
+    byScopeKey.clear();
   }
   const applicable = findApplicableCounters(limits, scope, atMs, surface);
-  byName.set(name, applicable);
+  byScopeKey.set(name, applicable);
   return applicable;
 }
 
-/** Unlikely to be shared by two that differ, and harmless only if it never is: hence the lengths. */
+/** Cache key. Values are length-prefixed so that different scopes never collide. */
 function scopeCacheKey({ index }: OrgLimits, scope: Scope, surface: Surface): string {
   let name: string = surface;
   for (const field of index.fields) {
@@ -174,14 +180,14 @@ function findApplicableCounters(
   atMs: number,
   surface: Surface,
 ): ApplicableCounters {
-  const all = applicable(limits, scope);
-  const counters = all
+  const limitsOfScope = applicable(limits, scope);
+  const counters = limitsOfScope
     .filter(({ kind }) => countsIn(surface, kind))
     .map((limit) => {
       const window = windowOf(limit, limits.timezone, atMs);
       return { limit, window, key: counterKey(limit, window, scope) };
     });
-  const others = all.filter(({ kind }) => kind !== 'rate' && !countsIn(surface, kind));
+  const unchecked = limitsOfScope.filter(({ kind }) => kind !== 'rate' && !countsIn(surface, kind));
   return {
     counters,
     shares: counters
@@ -189,7 +195,7 @@ function findApplicableCounters(
       .map(({ key, limit }) => ({ key, unit: limit.unit })),
     notChecked: [
       ...(surface === 'edge' ? limits.runOnlyChecks : []),
-      ...new Set(others.map(({ kind }) => kind)),
+      ...new Set(unchecked.map(({ kind }) => kind)),
     ],
     fromMs: Math.max(Number.NEGATIVE_INFINITY, ...counters.map(({ window }) => window.startMs)),
     untilMs: Math.min(Number.POSITIVE_INFINITY, ...counters.map(({ window }) => window.endMs)),
@@ -197,7 +203,7 @@ function findApplicableCounters(
 }
 
 export type Admission =
-  /** Of credit packs it names how much is to be taken; of everything else that is the charge's to say. */
+  /** `packs` are the debits from credit packs; all other amounts are those of the charge. */
   | { readonly kind: 'allowed'; readonly packs: readonly Debit[] }
   | { readonly kind: 'denied'; readonly denial: Denial };
 
@@ -210,7 +216,7 @@ export interface AdmissionRequest {
 
 const allowed: Admission = { kind: 'allowed', packs: [] };
 
-/** Looks at every gate in order, and takes nothing. Every counter must exist. */
+/** Checks all limits in order and reserves nothing. Every counter must exist. */
 export function admit(counters: Counters, request: AdmissionRequest): Admission {
   const { limits, charge, windows, preFlight } = request;
   let packs: LimitWindow[] | undefined;
@@ -260,15 +266,15 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
   return { kind: 'allowed', packs: burned.debits };
 }
 
-/** Equality passes; a charge of nothing passes everywhere. */
+/** A charge that reaches the limit exactly is allowed, and a charge of zero is always allowed. */
 function overruns({ enforcement, capacity }: Limit, amount: bigint, { settled, held }: Counter): boolean {
   return amount > 0n && settled + held + amount > (enforcement === 'block' ? capacity : counterMax);
 }
 
-/** What a counter can hold; beyond it even a limit that only tells has to refuse. */
+/** Maximum value of a counter. Beyond it even limits with `alert` enforcement deny. */
 const counterMax = 2n ** 63n - 1n;
 
-/** Depth has no counter, so its gate has to be found among those that have. */
+/** Depth has no counter, so its position in the order is determined by the limits that are checked after it. */
 function isCheckedAfterDepth({ kind }: Limit): boolean {
   return kind === 'chain_tokens' || kind === 'credits';
 }
@@ -280,7 +286,7 @@ function deniedDepth(limits: OrgLimits, { scope, depth }: Charge): Denial | unde
     : undefined;
 }
 
-/** The live packs among these, in burn order, with what is left of each. */
+/** Returns the live packs in burn order, with their remaining amounts. */
 export function livePacks(counters: Counters, windows: readonly LimitWindow[], atMs: number): Pack[] {
   return windows
     .filter(({ limit }) => limit.kind === 'credits' && isLive(limit, atMs))
@@ -315,7 +321,7 @@ export function releaseReservation(counters: Counters, { shares, amounts, packs 
   releaseDebits(counters, packs);
 }
 
-/** A counter may be gone by now, with its limit. */
+/** Ignores counters that were deleted with their limit. */
 export function releaseDebits(counters: Counters, debits: readonly Debit[]): void {
   for (const { key, amount } of debits) {
     const counter = counters.get(key);
@@ -328,7 +334,7 @@ export function releaseDebits(counters: Counters, debits: readonly Debit[]): voi
 function counterOf(counters: Counters, key: string): Counter {
   const counter = counters.get(key);
   if (counter === undefined) {
-    throw new Error(`the counter ${key} was not made before the decision`);
+    throw new Error(`counter ${key} does not exist`);
   }
   return counter;
 }

@@ -1,17 +1,17 @@
-/** A refusal as a value: the contract's code, the details that go with it, and the limit that refused. */
+/** A denial: the error code of the contract, its details, and the limit that denied. */
 import type { Limit } from './limits.ts';
 import { formatUsd } from './money.ts';
 import { formatInstant, lifetime, type Window } from './windows.ts';
 
-/** For whoever tells others of it. */
+/** The limit that denied, for events. */
 export interface DenyingLimit {
   readonly limit: Limit;
   readonly window: Window;
-  /** Settled and held; of a chain's depth, how deep it is. */
+  /** Settled and held amount; for chain depth, the current depth. */
   readonly used: bigint;
 }
 
-/** Null where several limits together could not cover it: credits. */
+/** `by` is null if several limits together did not suffice: credits. */
 export type Denial = DeniedDetails & { readonly by: DenyingLimit | null };
 
 type DeniedDetails =
@@ -79,7 +79,7 @@ export interface Overrun {
   readonly held: bigint;
   readonly attempted: bigint;
   readonly timezone: string;
-  /** Refused before any cost was incurred. */
+  /** Denied before any cost was incurred. */
   readonly preFlight: boolean;
 }
 
@@ -87,10 +87,10 @@ type CountedKind = Exclude<Limit['kind'], 'rate' | 'credits' | 'chain_depth'>;
 
 export function denialOf(overrun: Overrun): Denial {
   const { limit, window, settled, held } = overrun;
-  return { ...deniedOf(overrun), by: { limit, window, used: settled + held } };
+  return { ...denialDetailsOf(overrun), by: { limit, window, used: settled + held } };
 }
 
-function deniedOf(overrun: Overrun): DeniedDetails {
+function denialDetailsOf(overrun: Overrun): DeniedDetails {
   const { limit, window, settled, held, attempted, timezone } = overrun;
   const spent = settled + held;
   const start = formatInstant(window.startMs, timezone);
@@ -171,7 +171,7 @@ function deniedOf(overrun: Overrun): DeniedDetails {
   }
 }
 
-/** How deep the chain would become; the run that asks is the deepest. */
+/** The requesting run would be the deepest of its chain. */
 export function depthDenial(limit: Limit, depth: number): Denial {
   return {
     code: 'chain_budget_exceeded',
@@ -200,7 +200,7 @@ export function scopeKindOf({
   );
 }
 
-/** Money as a decimal string, everything else as a number. */
+/** Returns money as a decimal string, other units as a number. */
 export function inUnit({ unit }: Pick<Limit, 'unit'>, amount: bigint): string | number {
   return unit === 'usd' ? formatUsd(amount) : Number(amount);
 }

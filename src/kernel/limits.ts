@@ -1,10 +1,10 @@
 /**
- * Limits: what they count, in which window, up to where, and which of an org's limits a charge falls under.
- * Every kind of limit is the same thing with other parameters, so one admission serves them all.
+ * Limits: unit, window, capacity, and which of an org's limits apply to a charge. All kinds of limits share this
+ * structure, so one admission check handles them all.
  */
 import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from './windows.ts';
 
-/** In the order in which their refusals are reported. Rates are not counted here, see `rate.ts`. */
+/** In the order in which denials are reported. Rates are counted elsewhere, see `rate.ts`. */
 export const limitKinds = [
   'rate',
   'plan_runs',
@@ -24,7 +24,7 @@ export type LimitKind = (typeof limitKinds)[number];
 export const units = ['usd', 'tokens', 'requests'] as const;
 export type Unit = (typeof units)[number];
 
-/** What a charge is about. A limit applies to the charges whose fields equal those it names. */
+/** The attributes of a charge. A limit applies to charges whose fields equal those in its match. */
 export interface Scope {
   readonly key_id: string;
   readonly model: string | null;
@@ -38,7 +38,7 @@ export interface Scope {
   readonly chain_id: string | null;
 }
 
-/** The order of budgets among each other follows from this one; `route_class` is for request rates alone. */
+/** Determines the order of budgets. `route_class` is only used by request rates. */
 export const matchFields = [
   'department',
   'workflow',
@@ -52,7 +52,7 @@ export const matchFields = [
 export type MatchField = (typeof matchFields)[number];
 export type Match = Readonly<Partial<Record<MatchField, string>>>;
 
-/** In a match: each value by itself, with a counter of its own. */
+/** Matches every value in a match; each value has its own counter. */
 export const WILDCARD = '*';
 
 export type Span =
@@ -68,45 +68,45 @@ export interface Limit {
   readonly span: Span;
   /** In the limit's unit; nanodollars for usd. */
   readonly capacity: bigint;
-  /** How much may come at once; for rates. */
+  /** Maximum amount at once; for rates. */
   readonly burst: bigint;
   readonly enforcement: 'block' | 'alert';
-  /** Percents of the capacity at which an event is due. */
+  /** Percentages of the capacity at which an event is emitted. */
   readonly thresholds: readonly number[];
   readonly createdAtMs: number;
   /** Null: never. */
   readonly expiresAtMs: number | null;
 }
 
-/** What one charge takes of each unit. */
+/** The amounts of one charge, by unit. */
 export type Amounts = Readonly<Record<Unit, bigint>>;
 
-/** Gates that count nothing. They are none of the kernel's; it only knows that they are there. */
+/** Checks without counters. They are implemented outside the kernel, which only reports that they apply. */
 export const runOnlyChecks = ['safety'] as const;
 export type RunOnlyCheck = (typeof runOnlyChecks)[number];
 
 export interface OrgLimits {
   readonly orgId: string;
-  /** Moves with every change of a limit. */
+  /** Incremented with every change of a limit. */
   readonly version: bigint;
   readonly timezone: string;
-  /** Reads per minute; null: as the deployment says. */
+  /** Read requests per minute; null: the default of the deployment. */
   readonly readRpm: number | null;
   readonly all: readonly Limit[];
-  /** Those that the org has besides its limits. */
+  /** Checks without counters that apply to the org. */
   readonly runOnlyChecks: readonly RunOnlyCheck[];
-  /** Some of them are rates, which are counted elsewhere. */
+  /** True if there are rate limits, which are counted elsewhere. */
   readonly hasRates: boolean;
-  /** Some of them are depths of chains, which have no counter. */
+  /** True if there are chain depth limits, which have no counter. */
   readonly hasDepths: boolean;
   readonly index: LimitIndex;
 }
 
-/** Finds the limits of a charge without looking at those of others, however many there are. */
+/** Index that finds the limits of a charge independent of the number of other limits. */
 interface LimitIndex {
-  /** Those that any limit names: two charges that agree in them fall under the same limits. */
+  /** Fields in the match of any limit. Charges that are equal in these fields have the same limits. */
   readonly fields: readonly Exclude<MatchField, 'route_class'>[];
-  readonly everyone: readonly Limit[];
+  readonly unconditional: readonly Limit[];
   readonly byValue: ReadonlyMap<MatchField, ReadonlyMap<string, readonly Limit[]>>;
 }
 
@@ -114,21 +114,21 @@ export function orgLimits(
   of: Omit<OrgLimits, 'index' | 'hasRates' | 'hasDepths' | 'runOnlyChecks'> &
     Partial<Pick<OrgLimits, 'runOnlyChecks'>>,
 ): OrgLimits {
-  const everyone: Limit[] = [];
+  const unconditional: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
   for (const limit of [...of.all].sort(inReportingOrder)) {
     const field = matchFields.find((name) => limit.match[name] !== undefined);
     if (field === undefined) {
-      everyone.push(limit);
+      unconditional.push(limit);
     } else {
       const values = byValue.get(field) ?? new Map<string, Limit[]>();
       byValue.set(field, values);
       const value = limit.match[field] ?? '';
-      const there = values.get(value);
-      if (there === undefined) {
+      const existing = values.get(value);
+      if (existing === undefined) {
         values.set(value, [limit]);
       } else {
-        there.push(limit);
+        existing.push(limit);
       }
     }
   }
@@ -136,13 +136,13 @@ export function orgLimits(
     (field): field is Exclude<MatchField, 'route_class'> =>
       field !== 'route_class' && of.all.some(({ match }) => match[field] !== undefined),
   );
-  const has = (wanted: LimitKind) => of.all.some(({ kind }) => kind === wanted);
+  const has = (expected: LimitKind) => of.all.some(({ kind }) => kind === expected);
   return {
     runOnlyChecks: [],
     ...of,
     hasRates: has('rate'),
     hasDepths: has('chain_depth'),
-    index: { fields, everyone, byValue },
+    index: { fields, unconditional, byValue },
   };
 }
 
@@ -158,9 +158,9 @@ function rank({ kind, match }: Limit): number {
   return (kindRank.get(kind) ?? 0) + field + 1;
 }
 
-/** The limits that a charge falls under, in the order in which their refusals are reported. */
+/** Returns the limits that apply to a charge, in the order in which denials are reported. */
 export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[] {
-  const found = [...index.everyone];
+  const found = [...index.unconditional];
   for (const [field, values] of index.byValue) {
     if (field === 'route_class') {
       continue;
@@ -169,32 +169,32 @@ export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[]
     if (value === null) {
       continue;
     }
-    // A customer or chain may be called like the wildcard; its limits are not to be met twice.
+    // A customer or chain may be named like the wildcard; its limits must not be found twice.
     const named = value === WILDCARD ? undefined : values.get(value);
     if (named !== undefined) {
       found.push(...named.filter((limit) => matches(limit, scope)));
     }
-    const forEach = values.get(WILDCARD);
-    if (forEach !== undefined) {
-      // A customer with a limit of its own is not held to the one for all others.
-      const displaced = named?.some(({ kind }) => kind === 'customer') === true;
+    const wildcards = values.get(WILDCARD);
+    if (wildcards !== undefined) {
+      // A customer's own limit overrides the wildcard limit.
+      const overridden = named?.some(({ kind }) => kind === 'customer') === true;
       found.push(
-        ...forEach.filter((limit) => matches(limit, scope) && !(displaced && limit.kind === 'customer')),
+        ...wildcards.filter((limit) => matches(limit, scope) && !(overridden && limit.kind === 'customer')),
       );
     }
   }
-  return found.length === index.everyone.length ? found : found.sort(inReportingOrder);
+  return found.length === index.unconditional.length ? found : found.sort(inReportingOrder);
 }
 
-/** Whether every field that the limit names has the value it names. */
+/** Returns true if every field in the match has the matching value. */
 function matches({ match }: Limit, scope: Scope): boolean {
   for (const field of matchFields) {
-    const wanted = match[field];
-    if (wanted === undefined) {
+    const expected = match[field];
+    if (expected === undefined) {
       continue;
     }
     const value = field === 'route_class' ? null : scope[field];
-    if (value === null || (wanted !== WILDCARD && wanted !== value)) {
+    if (value === null || (expected !== WILDCARD && expected !== value)) {
       return false;
     }
   }
@@ -212,12 +212,12 @@ export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Wi
   }
 }
 
-/** Names the counter of a limit in a window; where it counts each value by itself, of that value. */
+/** Returns the key of a limit's counter in a window. For wildcard limits it includes the matched values. */
 export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Scope): string {
   const values = matchFields.flatMap((field) =>
     match[field] === WILDCARD && field !== 'route_class' ? [scope[field]] : [],
   );
   const key = `${id}@${startMs}`;
-  // Two values must not look like two others, whatever is in them.
+  // Several values are encoded as JSON, so that different values never collide.
   return values.length === 0 ? key : `${key}:${values.length === 1 ? values[0] : JSON.stringify(values)}`;
 }

@@ -6,8 +6,8 @@ export const effects = ['allow', 'block', 'require_approval'] as const;
 export type Effect = (typeof effects)[number];
 
 /** True, false, or why it could not be told. */
-export type ConditionResult = boolean | ConditionFault;
-export interface ConditionFault {
+export type ConditionResult = boolean | ConditionError;
+export interface ConditionError {
   readonly fault: string;
 }
 
@@ -82,7 +82,7 @@ export function inOrder<Facts, Kind extends Rule<Facts>>(rules: readonly Kind[])
 }
 
 /** What a rule says about a request: it decides, or why it does not. */
-export type RuleOutcome = 'decided' | 'model' | 'action' | 'expression' | ConditionFault;
+export type RuleOutcome = 'decided' | 'model' | 'action' | 'expression' | ConditionError;
 
 export function evaluateRule<Facts>(rule: Rule<Facts>, subject: Subject, facts: () => Facts): RuleOutcome {
   if (!matchesAny(rule.models, subject.model)) {

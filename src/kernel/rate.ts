@@ -26,7 +26,7 @@ export interface Rate {
   readonly shares: number;
 }
 
-export type Taking<State> =
+export type TakeResult<State> =
   | { readonly allowed: true; readonly state: State }
   | {
       readonly allowed: false;
@@ -37,7 +37,7 @@ export type Taking<State> =
 
 /** Times are whole milliseconds. Undefined stands for the state of a meter that nothing was taken from. */
 export interface RateMeter<State> {
-  take(rate: Rate, state: State | undefined, amount: bigint, nowMs: number): Taking<State>;
+  take(rate: Rate, state: State | undefined, amount: bigint, nowMs: number): TakeResult<State>;
   /** Undoes a take that was allowed a moment ago. */
   giveBack(rate: Rate, state: State, amount: bigint, nowMs: number): State;
   /** From when on the state is that of an untouched meter, and can be forgotten. */

@@ -6,7 +6,7 @@ import {
   type EvalBar,
   type Objective,
   objectives,
-  type RoutingQuestion,
+  type RoutingRequest,
   route,
   type Stage,
 } from './routing.ts';
@@ -31,8 +31,8 @@ const candidate = (model: string, fields: Partial<Candidate> = {}): Candidate =>
 const bar: EvalBar = { minScoreMillionths: 800_000n, minSamples: 50n, maxAgeMs: 30 * dayMs };
 const question = (
   candidates: readonly Candidate[],
-  fields: Partial<RoutingQuestion> & { readonly objective?: Objective } = {},
-): RoutingQuestion => {
+  fields: Partial<RoutingRequest> & { readonly objective?: Objective } = {},
+): RoutingRequest => {
   const { objective = 'cost', ...rest } = fields;
   return {
     candidates,
@@ -43,8 +43,8 @@ const question = (
     ...rest,
   };
 };
-const rankingOf = (asked: RoutingQuestion) => route(asked).ranking.map(({ model }) => model);
-const reasonsOf = (asked: RoutingQuestion) =>
+const rankingOf = (asked: RoutingRequest) => route(asked).ranking.map(({ model }) => model);
+const reasonsOf = (asked: RoutingRequest) =>
   route(asked).passedOver.map(({ candidate: { model }, reason }) => [model, reason]);
 
 describe('the order', () => {
@@ -185,7 +185,7 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
     ),
   }));
 
-  function drawQuestion(): RoutingQuestion {
+  function drawQuestion(): RoutingRequest {
     const suite = between(0, 4);
     // In some cases policies or money have no mercy.
     const harsh = between(0, 9);
@@ -256,7 +256,7 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
   });
 
   /** Filters list after list, then looks for the one that no other beats. Shares nothing with the kernel but the words. */
-  function bruteForce({ candidates, fallbacks, request, bar: wanted, preference }: RoutingQuestion) {
+  function bruteForce({ candidates, fallbacks, request, bar: wanted, preference }: RoutingRequest) {
     const filters: [Stage, (one: Candidate) => boolean][] = [
       ['price', (one) => one.costNanos !== null],
       ['policies', (one) => one.policyRefusal === null],

@@ -72,16 +72,16 @@ export interface Preference {
   readonly weights: Weights | null;
 }
 
-export interface Obstacle {
+export interface Exclusion {
   readonly stage: Stage;
   readonly reason: string;
 }
 
-export interface PassedOver extends Obstacle {
+export interface ExcludedCandidate extends Exclusion {
   readonly candidate: Candidate;
 }
 
-export interface RoutingQuestion {
+export interface RoutingRequest {
   readonly candidates: readonly Candidate[];
   /** In order of preference, for when no candidate is left. They are not held to the eval bar. */
   readonly fallbacks: readonly Candidate[];
@@ -95,20 +95,20 @@ export interface Routed {
   readonly ranking: readonly Candidate[];
   readonly isFallback: boolean;
   /** Whoever may not, in the order of the objective. */
-  readonly passedOver: readonly PassedOver[];
+  readonly passedOver: readonly ExcludedCandidate[];
   /** Which filter took the last candidates; null where some are left, or a fallback is. */
   readonly emptiedBy: Stage | null;
 }
 
-export function route({ candidates, fallbacks, request, bar, preference }: RoutingQuestion): Routed {
-  const first = sift(candidates, (one) => obstacleOf(one, request) ?? evalObstacle(one, request, bar));
+export function route({ candidates, fallbacks, request, bar, preference }: RoutingRequest): Routed {
+  const first = sift(candidates, (one) => exclusionOf(one, request) ?? evalExclusion(one, request, bar));
   const passedOver = inOrder(first.refused, preference, ({ candidate }) => candidate);
   if (first.passed.length > 0) {
     const ranking = inOrder(first.passed, preference, (candidate) => candidate);
     return { ranking, isFallback: false, passedOver, emptiedBy: null };
   }
   const names = new Set(candidates.map(({ model }) => model));
-  const second = sift(fallbacks, (one) => obstacleOf(one, request));
+  const second = sift(fallbacks, (one) => exclusionOf(one, request));
   const taken = new Set(second.passed.map(({ model }) => model));
   return {
     ranking: second.passed,
@@ -122,7 +122,7 @@ export function route({ candidates, fallbacks, request, bar, preference }: Routi
 }
 
 /** Why a candidate cannot be taken, whatever its results are. */
-export function obstacleOf(one: Candidate, request: RoutedRequest): Obstacle | undefined {
+export function exclusionOf(one: Candidate, request: RoutedRequest): Exclusion | undefined {
   if (one.costNanos === null) {
     return { stage: 'price', reason: 'no_price' };
   }
@@ -146,8 +146,12 @@ export function obstacleOf(one: Candidate, request: RoutedRequest): Obstacle | u
   return one.moneyRefusal === null ? undefined : { stage: 'money', reason: one.moneyRefusal };
 }
 
-function evalObstacle({ evaluated }: Candidate, { atMs }: RoutedRequest, bar: EvalBar): Obstacle | undefined {
-  const because = (reason: string): Obstacle => ({ stage: 'evaluation', reason });
+function evalExclusion(
+  { evaluated }: Candidate,
+  { atMs }: RoutedRequest,
+  bar: EvalBar,
+): Exclusion | undefined {
+  const because = (reason: string): Exclusion => ({ stage: 'evaluation', reason });
   if (evaluated === null) {
     return because('not_evaluated');
   }
@@ -160,9 +164,9 @@ function evalObstacle({ evaluated }: Candidate, { atMs }: RoutedRequest, bar: Ev
   return evaluated.scoreMillionths < bar.minScoreMillionths ? because('score_too_low') : undefined;
 }
 
-function sift(candidates: readonly Candidate[], obstacle: (one: Candidate) => Obstacle | undefined) {
+function sift(candidates: readonly Candidate[], obstacle: (one: Candidate) => Exclusion | undefined) {
   const passed: Candidate[] = [];
-  const refused: PassedOver[] = [];
+  const refused: ExcludedCandidate[] = [];
   for (const candidate of candidates) {
     const found = obstacle(candidate);
     if (found === undefined) {
@@ -175,7 +179,7 @@ function sift(candidates: readonly Candidate[], obstacle: (one: Candidate) => Ob
 }
 
 /** Where there was no candidate at all, none had a price. */
-function latestStage(refused: readonly PassedOver[]): Stage {
+function latestStage(refused: readonly ExcludedCandidate[]): Stage {
   return stages.findLast((stage) => refused.some((one) => one.stage === stage)) ?? 'price';
 }
 

@@ -1,6 +1,7 @@
 /**
- * Settling: what is held becomes what was spent, whole, whatever was held for it. In two steps, because the fact becomes
- * durable in between: first the hold is raised to what it is going to cost, then it is let go of and counted.
+ * Settlement: replaces a reservation by the actual cost, in full, whatever was held. In two steps, because the
+ * posting becomes durable in between: first the reservation is raised to the actual cost, then it is released and
+ * the cost is counted as settled.
  */
 import {
   type Counters,
@@ -24,63 +25,66 @@ export const emptyReservation: Reservation = {
 
 export interface SettlementRequest {
   readonly reservation: Reservation;
-  /** The counters that the charge counts in. */
+  /** The counters in which the charge is counted. */
   readonly windows: readonly LimitWindow[];
-  /** What it really takes. */
+  /** The actual amounts. */
   readonly amounts: Amounts;
-  /** The instant that the charge belongs to. */
+  /** The time of the charge. */
   readonly atMs: number;
 }
 
 /**
- * A hold on its way to becoming a fact. A batch may have thousands of them, so they refer to what they have in common
- * instead of a list each of counters and amounts.
+ * A prepared settlement that is not committed yet. A batch may have thousands, so they reference shared objects
+ * instead of their own lists of counters and amounts.
  */
 export interface PendingSettlement {
   readonly reservation: Reservation;
-  /** What is held of counters and packs beyond that. */
+  /** Debits held in addition to the reservation. */
   readonly additional: readonly Debit[];
   readonly windows: readonly LimitWindow[];
   readonly amounts: Amounts;
-  /** Which packs pay how much. Below zero where a correction gives back. */
+  /** Debits from credit packs. Negative if a correction gives back. */
   readonly burned: readonly Debit[];
-  /** What a customer with credits cannot pay. */
+  /** The amount that the credit packs of the customer do not cover. */
   readonly uncovered: bigint;
-  /** What the prepaid balance pays. */
+  /** The amount paid from the prepaid balance. */
   readonly prepaid: bigint;
 }
 
-/** What is counted of a limit, unless it is a credit pack. */
+/** Returns the amount counted in a limit that is not a credit pack. */
 function amountIn({ amounts, prepaid }: PendingSettlement, limit: Limit): bigint {
   return limit.kind === 'prepaid' ? prepaid : amounts[limit.unit];
 }
 
-/** Holds, of every counter, the larger of what was held and what it really takes. Every pack's counter must exist. */
+/**
+ * Raises the held amount of every counter to the larger of the reserved and the actual amount. The counters of all
+ * packs must exist.
+ */
 export function prepareSettlement(counters: Counters, request: SettlementRequest): PendingSettlement {
   const { reservation, windows, amounts } = request;
-  const more: Debit[] = [];
+  const additional: Debit[] = [];
   let prepaid = 0n;
-  let next = 0;
+  let index = 0;
   for (const { limit, key } of windows) {
     if (limit.kind === 'credits') {
       continue;
     }
     const amount = amounts[limit.unit];
-    const lacking = amount - heldOf(reservation, key, next);
-    next += 1;
-    if (lacking > 0n && counters.has(key)) {
-      more.push({ key, amount: lacking });
+    const missing = amount - heldOf(reservation, key, index);
+    index += 1;
+    if (missing > 0n && counters.has(key)) {
+      additional.push({ key, amount: missing });
     }
     if (limit.kind === 'prepaid') {
       prepaid = amount;
     }
   }
   const { burned, uncovered, extra } = burnFor(counters, request);
-  more.push(...extra);
-  reserveDebits(counters, more);
+  additional.push(...extra);
+  reserveDebits(counters, additional);
   return {
     reservation,
-    additional: more.length === 0 ? noDebits : more,
+    additional: additional.length === 0 ? noDebits : additional,
     windows,
     amounts,
     burned,
@@ -91,14 +95,14 @@ export function prepareSettlement(counters: Counters, request: SettlementRequest
 
 const noDebits: readonly Debit[] = [];
 
-/** Most often it is the share in this very place: what was held meets the same limits. */
-function heldOf({ shares, amounts }: Reservation, key: string, place: number): bigint {
-  const there: ReservedCounter | undefined =
-    shares[place]?.key === key ? shares[place] : shares.find((share) => share.key === key);
-  return there === undefined ? 0n : amounts[there.unit];
+/** Usually the share at the same index matches, because the reservation was made under the same limits. */
+function heldOf({ shares, amounts }: Reservation, key: string, index: number): bigint {
+  const reserved: ReservedCounter | undefined =
+    shares[index]?.key === key ? shares[index] : shares.find((share) => share.key === key);
+  return reserved === undefined ? 0n : amounts[reserved.unit];
 }
 
-/** The packs that were held pay first, even if they expired since; then other live ones; then nobody. */
+/** Held packs pay first, even if they expired since, then other live packs. The rest is uncovered. */
 function burnFor(
   counters: Counters,
   { reservation: { packs }, windows, amounts: { usd }, atMs }: SettlementRequest,
@@ -115,21 +119,21 @@ function burnFor(
   return { burned: merged([...packs, ...extra]), uncovered: rest, extra };
 }
 
-/** Nothing came of it: the hold is again what it was. */
+/** Undoes a prepared settlement: the hold is as it was before. */
 export function rollBackSettlement(
   counters: Counters,
-  { reservation, additional: more }: PendingSettlement,
+  { reservation, additional }: PendingSettlement,
   before: Reservation,
 ): void {
   releaseReservation(counters, reservation);
-  releaseDebits(counters, more);
+  releaseDebits(counters, additional);
   reserveDebits(
     counters,
     debitsOf(before).filter(({ key }) => counters.has(key)),
   );
 }
 
-/** It is a fact: the hold is let go of, and what it came to is counted. */
+/** Commits a settlement: releases the reservation and counts the actual amounts. */
 export function commitSettlement(counters: Counters, settlement: PendingSettlement): void {
   releaseReservation(counters, settlement.reservation);
   releaseDebits(counters, settlement.additional);
@@ -143,30 +147,33 @@ export function commitSettlement(counters: Counters, settlement: PendingSettleme
   }
 }
 
-/** What the entries of a run took of packs and of the prepaid balance, and left uncovered. */
+/** The sums over the entries of a run: burned from packs, paid from the prepaid balance, left uncovered. */
 export interface Paid {
   readonly burned: readonly Debit[];
   readonly uncovered: bigint;
   readonly prepaid: bigint;
 }
 
-/** What it comes to with one more entry. */
-export function paidWith(paid: Paid, more: Paid): Paid {
+/** Returns the sums including one more entry. */
+export function paidWith(paid: Paid, additional: Paid): Paid {
   return {
-    burned: merged([...paid.burned, ...more.burned]).filter(({ amount }) => amount > 0n),
-    uncovered: paid.uncovered + more.uncovered,
-    prepaid: paid.prepaid + more.prepaid,
+    burned: merged([...paid.burned, ...additional.burned]).filter(({ amount }) => amount > 0n),
+    uncovered: paid.uncovered + additional.uncovered,
+    prepaid: paid.prepaid + additional.prepaid,
   };
 }
 
 export interface CorrectionRequest extends Paid {
   readonly windows: readonly LimitWindow[];
-  /** The difference; its usd is below zero where the run cost less than was posted. */
+  /** The difference; its usd is negative if the run cost less than posted. */
   readonly amounts: Amounts;
   readonly atMs: number;
 }
 
-/** The difference goes where the amount went: more is burned like a cost beyond its hold, less is given back. */
+/**
+ * Prepares a correction. An increase is burned like a cost beyond its hold; a decrease is given back to where it
+ * was taken from.
+ */
 export function correct(counters: Counters, request: CorrectionRequest): PendingSettlement {
   const { windows, amounts, atMs, burned, uncovered, prepaid } = request;
   const delta = amounts.usd;
@@ -174,18 +181,18 @@ export function correct(counters: Counters, request: CorrectionRequest): Pending
     return prepareSettlement(counters, { reservation: emptyReservation, windows, amounts, atMs });
   }
   const forgiven = smaller(uncovered, -delta);
-  const back = smaller(total(burned), -delta - forgiven);
-  const kept = new Map(unburn(burned, back).map(({ key, amount }) => [key, amount]));
+  const refunded = smaller(total(burned), -delta - forgiven);
+  const remaining = new Map(unburn(burned, refunded).map(({ key, amount }) => [key, amount]));
   return {
     reservation: emptyReservation,
     additional: noDebits,
     windows,
     amounts,
     burned: burned
-      .map(({ key, amount }) => ({ key, amount: (kept.get(key) ?? 0n) - amount }))
+      .map(({ key, amount }) => ({ key, amount: (remaining.get(key) ?? 0n) - amount }))
       .filter(({ amount }) => amount !== 0n),
     uncovered: -forgiven,
-    // The balance gets back what it paid and no more: the run may be older than it.
+    // The balance gets back at most what it paid: the run may be older than the balance.
     prepaid: windows.some(({ limit }) => limit.kind === 'prepaid') ? -smaller(prepaid, -delta) : 0n,
   };
 }
@@ -193,13 +200,13 @@ export function correct(counters: Counters, request: CorrectionRequest): Pending
 export interface Alert {
   readonly limitWindow: LimitWindow;
   readonly percent: number;
-  /** What is settled once the postings are. */
+  /** The settled amount including these postings. */
   readonly settled: bigint;
 }
 
-/** The thresholds that these postings, once counted, reach and that nobody was told of. */
+/** Returns the alerts for thresholds that these postings reach and that were not emitted yet. */
 export function alertsDue(counters: Counters, postings: readonly PendingSettlement[]): Alert[] {
-  const coming = new Map<string, { limitWindow: LimitWindow; amount: bigint }>();
+  const postedByCounter = new Map<string, { limitWindow: LimitWindow; amount: bigint }>();
   for (const settlement of postings) {
     for (const limitWindow of settlement.windows) {
       const { limit, key } = limitWindow;
@@ -208,24 +215,24 @@ export function alertsDue(counters: Counters, postings: readonly PendingSettleme
           limit.kind === 'credits'
             ? (settlement.burned.find((one) => one.key === key)?.amount ?? 0n)
             : amountIn(settlement, limit);
-        const there = coming.get(key);
-        if (there === undefined) {
-          coming.set(key, { limitWindow, amount });
+        const posted = postedByCounter.get(key);
+        if (posted === undefined) {
+          postedByCounter.set(key, { limitWindow, amount });
         } else {
-          there.amount += amount;
+          posted.amount += amount;
         }
       }
     }
   }
   const alerts: Alert[] = [];
-  for (const [key, { limitWindow: met, amount }] of coming) {
+  for (const [key, { limitWindow, amount }] of postedByCounter) {
     const counter = counters.get(key);
     if (counter !== undefined) {
       const settled = counter.settled + amount;
-      for (const percent of met.limit.thresholds) {
-        const reached = settled > 0n && settled * 100n >= BigInt(percent) * met.limit.capacity;
+      for (const percent of limitWindow.limit.thresholds) {
+        const reached = settled > 0n && settled * 100n >= BigInt(percent) * limitWindow.limit.capacity;
         if (reached && percent > counter.alerted) {
-          alerts.push({ limitWindow: met, percent, settled });
+          alerts.push({ limitWindow, percent, settled });
         }
       }
     }
@@ -233,7 +240,7 @@ export function alertsDue(counters: Counters, postings: readonly PendingSettleme
   return alerts;
 }
 
-/** So that nobody is told twice. */
+/** Marks alerts as emitted, so that each is emitted once. */
 export function markAlerted(counters: Counters, alerts: readonly Alert[]): void {
   for (const { limitWindow, percent } of alerts) {
     const counter = counters.get(limitWindow.key);

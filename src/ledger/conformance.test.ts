@@ -119,7 +119,7 @@ describe('a replay', () => {
     const orgId = await world.orgWith();
     const key = requestKey('f', 'd');
     expect(await world.ledger.replay(orgId, key)).toBeUndefined();
-    const hold = await world.held(orgId, '1', { key: { ...key, answerOf: () => 'answer' } });
+    const hold = await world.held(orgId, '1', { key: { ...key, responseOf: () => 'answer' } });
     expect(await world.ledger.replay(orgId, key)).toEqual({ kind: 'replayed', response: 'answer' });
     expect(await world.ledger.replay(orgId, { ...key, fingerprint: 'g' })).toEqual({ kind: 'key_conflict' });
     expect(await world.ledger.replay(await world.orgWith(), key)).toBeUndefined();
@@ -249,7 +249,7 @@ describe('a hold', () => {
       pack('crp', '2'),
     );
     const held = heldOf(await world.hold(orgId, '4', { scope: scopeOf({ customer_id: 'c' }) }));
-    expect(held.applicable.counters.map(({ limit }, i) => [limit.id, held.left[i]])).toEqual([
+    expect(held.applicable.counters.map(({ limit }, i) => [limit.id, held.remaining[i]])).toEqual([
       ['cap', usd('6')],
     ]);
     expect(held.applicable.notChecked).toEqual(['plan_runs', 'credits']);
@@ -575,9 +575,9 @@ describe('the end of a hold', () => {
 describe('the key of a hold', () => {
   const key = (fingerprint: string, digest = 'digest') => ({
     ...requestKey(fingerprint, digest),
-    answerOf: ({ hold }: { hold: { id: string } }) => `answer of ${hold.id}`,
+    responseOf: ({ hold }: { hold: { id: string } }) => `answer of ${hold.id}`,
   });
-  const answerOf = ({ id }: { id: string }) => ({ kind: 'replayed', response: `answer of ${id}` });
+  const responseOf = ({ id }: { id: string }) => ({ kind: 'replayed', response: `answer of ${id}` });
 
   test('gives the same answer again, and is refused for another request', async () => {
     const orgId = await world.orgWith(cap('10'));
@@ -642,14 +642,14 @@ describe('the key of a hold', () => {
     const hold = await world.held(orgId, '4', { key: key('a') });
     await ends[how]?.(orgId, hold.id);
     const settled = how === 'settled' ? '1' : '0';
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
-    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(answerOf(hold));
+    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(responseOf(hold));
     const many = await times(20, () => world.hold(orgId, '4', { key: key('a') }));
     expect(verdicts(many)).toEqual({ replayed: 20 });
     expect(await counterOf(orgId, 'cap')).toBe(at(settled));
     await world.restart();
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
     // Another org's key of the same name is another key.
     expect(verdictOf(await world.hold(await world.orgWith(), '5', { key: key('b') }))).toBe('held');
@@ -662,12 +662,12 @@ describe('the key of a hold', () => {
     world.clock.advanceSeconds(86_400);
     await world.expireAll();
     world.clock.advanceSeconds(2 * 86_400 - 1);
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     world.clock.advanceSeconds(1);
     const second = await world.held(orgId, '5', { key: key('b') });
-    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(answerOf(second));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(responseOf(second));
     await world.ledger.void(orgId, second.id);
-    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(answerOf(second));
+    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual(responseOf(second));
     await expectSoundBooks(orgId);
   });
 
@@ -682,7 +682,7 @@ describe('the key of a hold', () => {
     const hold = await world.held(orgId, '4', { key: key('a') });
     await world.ledger.void(orgId, hold.id);
     world.clock.advanceSeconds(9 * 86_400 - 1);
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     world.clock.advanceSeconds(1);
     expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('held');
   });
@@ -696,7 +696,7 @@ describe('the key of a hold', () => {
         await new Promise(setImmediate);
       }
       const results = await times(5, () => world.hold(orgId, '4', { key: key('a') }));
-      expect(results).toEqual(results.map(() => answerOf(hold)));
+      expect(results).toEqual(results.map(() => responseOf(hold)));
       await settle;
       expect(await counterOf(orgId, 'cap')).toBe(at('3'));
     }
@@ -752,13 +752,13 @@ describe('the key of a hold', () => {
     });
     const open = await world.held(orgId, '1', { key: key('a', 'two') });
     await world.ledger.importHold(await given('second', 'two'));
-    expect(await world.hold(orgId, '1', { key: key('a', 'two') })).toEqual(answerOf(open));
+    expect(await world.hold(orgId, '1', { key: key('a', 'two') })).toEqual(responseOf(open));
     const ended = await world.held(orgId, '1', { key: key('a', 'three') });
     await world.ledger.void(orgId, ended.id);
     const late = await given('third', 'three');
     await world.ledger.importHold(late);
     await world.ledger.void(orgId, late.id);
-    expect(await world.hold(orgId, '1', { key: key('a', 'three') })).toEqual(answerOf(ended));
+    expect(await world.hold(orgId, '1', { key: key('a', 'three') })).toEqual(responseOf(ended));
     await expectSoundBooks(orgId);
   });
 
@@ -819,10 +819,10 @@ describe('the key of a hold', () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { key: key('a') });
     await world.crash();
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     await world.posted(orgId, '1', { decisionId: hold.id });
     await world.crash();
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(answerOf(hold));
+    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
   });
 
@@ -842,8 +842,8 @@ describe('the key of a hold', () => {
           other.void(orgId, hold.id),
           ...Array.from({ length: 20 }, (_, index) => (both[index % 2] as Ledger).hold(request)),
         ]);
-        expect(racing.slice(1)).toEqual(Array.from({ length: 20 }, () => answerOf(hold)));
-        expect(await other.replay(orgId, requestKey('a'))).toEqual(answerOf(hold));
+        expect(racing.slice(1)).toEqual(Array.from({ length: 20 }, () => responseOf(hold)));
+        expect(await other.replay(orgId, requestKey('a'))).toEqual(responseOf(hold));
         expect(await counterOf(orgId, 'cap')).toBe(at('0'));
       } finally {
         await other.close();
@@ -997,7 +997,7 @@ describe('a change of limits', () => {
     await world.updateLimit(orgId, cap('1'));
     expect(verdictOf(await world.hold(orgId, '0.000000001'))).toBe('spend_cap_exceeded');
     const free = heldOf(await world.hold(orgId, '0'));
-    expect(free.left).toEqual([0n]);
+    expect(free.remaining).toEqual([0n]);
     await world.posted(orgId, '3.5', { decisionId: holds[0].id });
     expect((await world.ledger.extend(orgId, holds[1].id, 60)).kind).toBe('changed');
     await world.ledger.void(orgId, holds[1].id);
@@ -1368,18 +1368,18 @@ describe('a posting', () => {
       sealed.push(name);
     };
     const results = await Promise.allSettled([
-      world.ledger.post({ orgId, postings: [world.postingOf('1')], seal: seal('first') }),
+      world.ledger.post({ orgId, postings: [world.postingOf('1')], storeResponse: seal('first') }),
       world.ledger.post({
         orgId,
         postings: [
           world.postingOf('5', { decisionId: hold.id, externalId: 'x' }),
           world.postingOf('1', { kind: 'open' }),
         ],
-        seal: async () => {
+        storeResponse: async () => {
           throw new Error('the key was taken over');
         },
       }),
-      world.ledger.post({ orgId, postings: [world.postingOf('1')], seal: seal('last') }),
+      world.ledger.post({ orgId, postings: [world.postingOf('1')], storeResponse: seal('last') }),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ message: 'the key was taken over' });

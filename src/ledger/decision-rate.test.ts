@@ -7,13 +7,13 @@ test('tells what came in since the last look, and the same again where no time h
     () => decisions,
     () => nowMs,
   );
-  expect(pace.look()).toBe(0);
+  expect(pace.sample()).toBe(0);
   [nowMs, decisions] = [1_100, 700];
-  expect(pace.look()).toBe(2);
+  expect(pace.sample()).toBe(2);
   decisions = 900;
-  expect(pace.look()).toBe(2);
+  expect(pace.sample()).toBe(2);
   nowMs = 1_500;
-  expect(pace.look()).toBe(0.5);
+  expect(pace.sample()).toBe(0.5);
   nowMs = 1_600;
-  expect(pace.look()).toBe(0);
+  expect(pace.sample()).toBe(0);
 });

@@ -1,27 +1,27 @@
-/** How many edge decisions come in, for work that nobody waits for and that gives way to them. */
+/** Measures the rate of edge decisions, so that background work can yield to them. */
 import { performance } from 'node:perf_hooks';
 
 export interface DecisionRate {
-  /** How many a millisecond since the last look; as before where no time has passed. */
-  look(): number;
+  /** Returns the decisions per millisecond since the last sample, or the last rate if no time has passed. */
+  sample(): number;
 }
 
-/** `decisions` counts those made so far. */
+/** `decisions` returns the total number of decisions so far. */
 export function createDecisionRate(
   decisions: () => number,
   now: () => number = () => performance.now(),
 ): DecisionRate {
-  let lookedAt = now();
-  let counted = decisions();
+  let sampledAt = now();
+  let sampledTotal = decisions();
   let perMs = 0;
   return {
-    look() {
+    sample() {
       const at = now();
-      if (at > lookedAt) {
+      if (at > sampledAt) {
         const total = decisions();
-        perMs = (total - counted) / (at - lookedAt);
-        lookedAt = at;
-        counted = total;
+        perMs = (total - sampledTotal) / (at - sampledAt);
+        sampledAt = at;
+        sampledTotal = total;
       }
       return perMs;
     },

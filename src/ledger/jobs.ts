@@ -1,4 +1,4 @@
-/** What the books do by themselves from time to time. */
+/** Background jobs of the ledger. */
 
 import type { Database } from '../platform/db/database.ts';
 import type { Job } from '../platform/jobs/jobs.ts';

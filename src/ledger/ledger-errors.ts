@@ -1,4 +1,4 @@
-/** What the books refuse, as the contract words it. */
+/** Maps denials and rejected postings to API errors. */
 
 import {
   ApiError,
@@ -12,7 +12,10 @@ import { throwIfErased } from '../platform/http/pipeline/idempotency.ts';
 import type { Replay } from './holds/hold-keys.ts';
 import type { PostingRejection } from './posting.ts';
 
-/** On the edge every exhausted quota is 402, so that a proxy can relay it without asking which kind it was. */
+/**
+ * On the edge, every exhausted quota is 402, so that a proxy can relay the response without checking the kind of
+ * quota.
+ */
 export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
   switch (denial.code) {
     case 'quota_exhausted': {
@@ -32,47 +35,46 @@ export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
   }
 }
 
-/** The same, saying which run of a bulk request it was. */
-export function ofRun({ code, status, message, details }: ApiError, index: number): ApiError {
+/** Adds the index of the run in a bulk request to an error. */
+export function withRunIndex({ code, status, message, details }: ApiError, index: number): ApiError {
   return new ApiError(code, status, message, { ...details, run_index: index });
 }
 
-/** The response that a key has kept, or why there is none. */
+/** Returns the stored response of an idempotency key, or throws if there is none. */
 export function replayedResponse(replay: Replay): { readonly text: string; readonly replayed: true } {
   switch (replay.kind) {
     case 'replayed':
       return { text: replay.response, replayed: true };
-    case 'answer_erased':
+    case 'response_erased':
       throw throwIfErased();
     case 'key_conflict':
       throw apiError('idempotency_key_conflict');
   }
 }
 
-/** What lies with the books. A permit is its giver's to speak of. */
+/** Rejections that the ledger explains. Errors about permits are created by the code that issues them. */
 export type PostingErrorCause = Exclude<PostingRejection, { kind: 'permit_spent' }>;
 
-/** `pathOf` names a field of the run at an index; a bulk request also says which run it was. */
-export function postingError(refused: PostingErrorCause, bulk: boolean): ApiError {
-  const pathOf = (field: string) => (bulk ? `runs[${refused.index}].${field}` : field);
-  switch (refused.kind) {
+/** Maps a rejected posting to an API error. For a bulk request, the error also names the run. */
+export function postingError(rejection: PostingErrorCause, bulk: boolean): ApiError {
+  const pathOf = (field: string) => (bulk ? `runs[${rejection.index}].${field}` : field);
+  switch (rejection.kind) {
     case 'denied': {
-      const error = denialError(refused.denial, 'run');
-      return bulk ? ofRun(error, refused.index) : error;
+      const error = denialError(rejection.denial, 'run');
+      return bulk ? withRunIndex(error, rejection.index) : error;
     }
     case 'unknown_decision':
-      return invalidField(pathOf('decision_id'), 'invalid_value', 'There is no such decision.');
+      return invalidField(pathOf('decision_id'), 'invalid_value', 'No decision has this id.');
     case 'settled_already':
-      return apiError('conflict', 'The decision was settled by another run.');
+      return apiError('conflict', 'The decision was already settled by another run.');
     case 'external_id_conflict': {
-      const refusal = apiError('conflict', 'Another run has this `external_id`, with other content.');
-      return bulk ? ofRun(refusal, refused.index) : refusal;
+      const error = apiError(
+        'conflict',
+        'A run with this `external_id` and different content exists already.',
+      );
+      return bulk ? withRunIndex(error, rejection.index) : error;
     }
     case 'contradiction':
-      return invalidField(
-        pathOf(refused.field),
-        'invalid_value',
-        'This is not what the decision was made for.',
-      );
+      return invalidField(pathOf(rejection.field), 'invalid_value', 'Must match the decision.');
   }
 }

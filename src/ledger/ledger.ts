@@ -13,7 +13,7 @@ import type {
 import type { LimitUsage } from './limits/limit-usage.ts';
 import type { GroupResult, PostingGroup } from './posting.ts';
 
-/** A counter as it stands, to be compared with the books. */
+/** The current amounts of a counter, for reconciliation with the ledger entries. */
 export interface CounterState {
   readonly key: string;
   readonly settled: bigint;
@@ -22,49 +22,58 @@ export interface CounterState {
 
 export interface LedgerStats {
   readonly openHolds: number;
-  readonly oldestHoldMs: number;
+  readonly oldestOverdueMs: number;
   readonly waiting: number;
 }
 
-/** A decision that is made; it may be told once it is durable. */
+/** A decision whose hold exists in memory. The response may be sent once `durable` has resolved. */
 export interface DecidedHold {
   readonly held: Held;
   readonly durable: Promise<void>;
 }
 
 export interface Ledger<Run = unknown> {
-  /** Decides without waiting for anything, where it can; undefined: ask `hold`. */
+  /** Decides synchronously if everything it needs is in memory; undefined: call `hold` instead. */
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined;
   hold(request: HoldRequest): Promise<HoldResult>;
-  /** The response to a key that was used before, also after its hold has ended; undefined where it was not. */
+  /**
+   * Returns the response stored under an idempotency key, also after its hold has ended; undefined if the key was
+   * not used.
+   */
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
-  /** What would refuse each of them at this moment, in their order, were it alone; undefined: nothing. Takes nothing. */
+  /** For each preview, returns the denial it would get now if it were the only one, or undefined. Reserves nothing. */
   previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]>;
-  /** Takes a hold that was given while nobody could be asked, whatever the limits say. Once, however often it is asked. */
+  /** Adds the hold of a fail-open decision regardless of the limits. Idempotent by the id of the hold. */
   importHold(hold: Hold): Promise<void>;
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>>;
   void(orgId: string, holdId: string): Promise<HoldChange>;
-  /** Moves the expiry. At most a day after the admission. */
+  /** Extends the expiry, at most to one day after the admission. */
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
-  /** Open holds, in the order of their ids, which is that of their admission. */
+  /** Lists open holds in the order of their ids, which is the order of their admission. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
-  /** Where these limits of the org stand now. Those without a standing of their own are left out. */
+  /**
+   * Returns the current usage of these limits. Limits without a counter of their own (rates, chain depth,
+   * wildcards) are left out.
+   */
   limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]>;
-  /** The counters of an org and its open holds at one moment, with nothing in flight. `read` runs in that moment. */
+  /**
+   * Returns a consistent snapshot of the counters and open holds of an org, with nothing in flight, and the result
+   * of `read`, which runs within the same snapshot.
+   */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
   /**
-   * Calls a customer otherwise from now on, in open holds and wherever something is counted. `change` runs in that moment, and
-   * has to change the limits' version with it.
+   * Renames a customer in open holds and counters. `change` runs in the same transaction and must increment the
+   * version of the limits.
    */
   renameCustomer(
     orgId: string,
     renaming: Renaming,
     change: (tx: import('../platform/db/database.ts').Transaction) => Promise<void>,
   ): Promise<void>;
-  /** One batch of holds that are past their time; true when there may be more. */
+  /** Expires one batch of overdue holds; returns true if there may be more. */
   expireDue(): Promise<boolean>;
-  /** Forgets counters that nobody needs any more, one batch of them; true when there may be more. */
+  /** Evicts one batch of unused counters; returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What the books show of themselves on `/metrics`. Counted in plain numbers, which are read when someone asks. */
+/** Ledger metrics on `/metrics`. Counts are plain numbers that are read on each scrape. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../contract/errors.ts';
 import { nanosPerUsd } from '../kernel/money.ts';
@@ -23,14 +23,14 @@ function createDecisionCounts() {
     ['routing', new Map()],
   ]);
 
-  /** `code` is that of a refusal, empty for an allow. */
+  /** `code` is the error code of a denial; empty for an allow. */
   function count(surface: DecisionSurface, outcome: DecisionOutcome, code: ErrorCode | '', times = 1): void {
     const ofSurface = counts.get(surface) as Map<ErrorCode | '', DecisionCount>;
-    const there = ofSurface.get(code);
-    if (there === undefined) {
+    const existing = ofSurface.get(code);
+    if (existing === undefined) {
       ofSurface.set(code, { surface, outcome, code, total: times });
     } else {
-      there.total += times;
+      existing.total += times;
     }
   }
 
@@ -49,11 +49,11 @@ function createDecisionCounts() {
   return { count, all, totalOf };
 }
 
-/** Of the whole process, like its memory. */
+/** Counts of the whole process. */
 export const decisionCounts = createDecisionCounts();
 
 export interface DriftGauge {
-  /** What the last reconciliation of an org has found. */
+  /** Sets the drift found by the last reconciliation of an org. */
   set(orgId: string, nanos: bigint): void;
   total(): bigint;
 }
@@ -83,7 +83,7 @@ export interface LedgerMetricsDependencies {
 export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDependencies): void {
   new Counter({
     name: 'svc_decisions_total',
-    help: 'Decisions by where they were asked for, their outcome and the code of a refusal.',
+    help: 'Decisions by surface, outcome and error code of the denial.',
     labelNames: ['surface', 'outcome', 'code'],
     registers: [registry],
     collect() {
@@ -104,7 +104,7 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
   });
   new Gauge({
     name: 'svc_oldest_overdue_hold_seconds',
-    help: 'How long the oldest hold past its time has waited to be released.',
+    help: 'Seconds since the expiry of the oldest hold that is not released yet.',
     registers: [registry],
     async collect() {
       this.set((await open()).overdueSeconds);
@@ -112,7 +112,7 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
   });
   new Gauge({
     name: 'svc_ledger_drift',
-    help: 'How far the books were apart, in US dollars, when each org was last reconciled.',
+    help: 'Ledger drift in US dollars, summed over the last reconciliation of each org.',
     registers: [registry],
     collect() {
       this.set(Number(deps.drift.total()) / Number(nanosPerUsd));
@@ -125,10 +125,13 @@ interface HoldStats {
   readonly overdueSeconds: number;
 }
 
-/** PostgreSQL keeps the holds of all processes; otherwise they are in memory. While the database is away, the last is shown. */
+/**
+ * On PostgreSQL the holds of all processes are in the database, otherwise they are in memory. If the database is
+ * unavailable, the last values are returned.
+ */
 function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Promise<HoldStats> {
   let last: HoldStats = { openHolds: 0, overdueSeconds: 0 };
-  let reading: Promise<HoldStats> | undefined;
+  let inFlight: Promise<HoldStats> | undefined;
 
   async function read(): Promise<HoldStats> {
     try {
@@ -138,21 +141,21 @@ function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Prom
       const overdueMs = row?.oldest == null ? 0 : clock.agreed(row.now).getTime() - row.oldest.getTime();
       last = { openHolds: row?.open ?? 0, overdueSeconds: Math.max(0, overdueMs) / 1_000 };
     } catch {
-      // Shown as it was: the scrape is not to fail, and that the database is away shows elsewhere.
+      // Returns the last values: the scrape must not fail, and other metrics show that the database is unavailable.
     } finally {
-      reading = undefined;
+      inFlight = undefined;
     }
     return last;
   }
 
   if (db.engine === 'postgres') {
     return () => {
-      reading ??= read();
-      return reading;
+      inFlight ??= read();
+      return inFlight;
     };
   }
   return async () => {
-    const { openHolds, oldestHoldMs } = ledger.stats();
-    return { openHolds, overdueSeconds: oldestHoldMs / 1_000 };
+    const { openHolds, oldestOverdueMs } = ledger.stats();
+    return { openHolds, overdueSeconds: oldestOverdueMs / 1_000 };
   };
 }

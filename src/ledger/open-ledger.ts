@@ -1,4 +1,4 @@
-/** Opens the ledger of the engine that the database is. */
+/** Opens the ledger for the engine of the database. */
 import { join } from 'node:path';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
@@ -15,7 +15,7 @@ export interface LedgerOptions<Run> extends BatchDependencies<Run> {
   readonly log: Log;
   readonly orgLimits: OrgLimitsCache;
   readonly dataDir: string;
-  /** How many holds may be open at once in a process that keeps them in memory. */
+  /** Maximum number of open holds in a process that keeps them in memory. */
   readonly holdsMax: number;
 }
 

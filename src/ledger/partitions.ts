@@ -1,6 +1,7 @@
 /**
- * Runs and ledger entries are stored by month, so that an old month can be dropped as a whole. Months are made ahead of
- * time; what belongs to none lands in a rest that is there from the start, so nothing ever waits for a month.
+ * Monthly partitions of runs and ledger entries, so that an old month can be dropped as a whole. Partitions are
+ * created ahead of time; rows without a partition go to the default partition, which exists from the start, so that
+ * an insert never waits for a partition.
  */
 import { type Database, DatabaseUnavailable, type Queryable } from '../platform/db/database.ts';
 
@@ -23,13 +24,14 @@ async function ensureMonth(db: Database, table: string, start: Date, end: Date):
     return;
   }
   await db.transaction(async (tx) => {
-    // Two processes may find it missing at once, and what is in the rest already must stay there.
+    // Two processes may try to create it at once, and rows that are already in the default partition must stay
+    // there.
     await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
-    const [early] = await tx.query(
+    const [existingRow] = await tx.query(
       `SELECT 1 AS one FROM ${table}_rest WHERE charged_at >= $1 AND charged_at < $2 LIMIT 1`,
       [start, end],
     );
-    if (early === undefined && !(await exists(tx, name))) {
+    if (existingRow === undefined && !(await exists(tx, name))) {
       await tx.query(
         `CREATE TABLE ${name} PARTITION OF ${table} FOR VALUES FROM ('${start.toISOString()}') TO ('${end.toISOString()}')`,
       );
@@ -42,7 +44,7 @@ async function exists(db: Queryable, name: string): Promise<boolean> {
   return row?.table != null;
 }
 
-/** Drops past months that hold nothing any more. Where somebody is busy with the table it is left for the next time. */
+/** Drops empty partitions of past months. If a table is locked, its partitions are skipped until the next run. */
 export async function dropEmptyMonths(db: Database, now: Date): Promise<string[]> {
   const current = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
     .toISOString()
@@ -71,7 +73,7 @@ async function dropIfEmpty(db: Database, table: string, name: string): Promise<b
   }
   try {
     return await db.transaction(async (tx) => {
-      // Bookings wait behind whoever waits for this lock, so nobody does.
+      // NOWAIT: postings would queue behind a session that waits for this lock.
       await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE NOWAIT`);
       const empty = (await exists(tx, name)) && (await isEmpty(tx));
       if (empty) {

@@ -1,82 +1,85 @@
-/** What is asked of the books, and what becomes of it. */
+/** Postings to the ledger and their results. */
 import type { Denial } from '../kernel/denial.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { PendingSettlement } from '../kernel/settlement.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { Hold } from './holds/hold.ts';
 
-/** What a run has measured, for its row and for usage. */
+/** The measurements of a run, for its row and for the usage rollups. */
 export interface RunUsage {
   readonly status: string;
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;
   readonly cacheWriteTokens: bigint;
   readonly outputTokens: bigint;
-  /** Null where nobody said. */
+  /** Null if not reported. */
   readonly valueNanos: bigint | null;
-  /** Null where nobody said. */
+  /** Null if not reported. */
   readonly latencyMs: bigint | null;
   readonly tags: Tags | null;
 }
 
 export interface Posting<Run = unknown> {
-  readonly kind: /** A new run that is finished: its hold is settled, or it is admitted and settled at once. */
+  readonly kind: /** A new run that is finished: settles its hold, or is admitted and settled at once. */
     | 'charge'
-    /** A new run that goes on: admitted, its estimate is held. */
+    /** A new run in progress: is admitted, and its estimate is held. */
     | 'open'
-    /** A new run that goes on under a hold that exists. */
+    /** A new run in progress under an existing hold. */
     | 'adopt'
-    /** History, past the gates, at an instant of its own. */
+    /** A backfilled run with its own time. Skips the admission check. */
     | 'record'
-    /** The end of a run that was opened or adopted. */
+    /** The completion of a run that was opened or adopted. */
     | 'complete'
-    /** A correction of a run that is posted. */
+    /** A correction of a posted run. */
     | 'adjust';
   readonly runId: string;
   readonly externalId: string | null;
-  /** Of what the caller said. Another run with the same `externalId` and another digest is refused; null compares with none. */
+  /**
+   * Digest of the request content. A run with the same `externalId` and a different digest is rejected; null: not
+   * compared.
+   */
   readonly contentDigest?: string | null;
-  /** Of the ledger entry that this becomes. */
+  /** Id of the ledger entry that this posting creates. */
   readonly entryId: string;
   readonly scope: Scope;
   readonly depth: number;
-  /** What it takes: really, or for `open` at most. A correction's usd may be below zero. */
+  /** The actual amounts; for `open`, the maximum. The usd of a correction may be negative. */
   readonly amounts: Amounts;
-  /** The hold that it settles or goes on under; for `open`, the id of the one that is made. */
+  /** The hold that this settles or runs under; for `open`, the id of the hold that is created. */
   readonly decisionId: string | null;
   readonly holdSeconds: number;
-  /** For `record` and `adjust`: the instant that the charge belongs to. Of `complete`: where its hold is gone. */
+  /** For `record` and `adjust`, the time of the charge. For `complete`, used if its hold no longer exists. */
   readonly atMs: number | null;
   readonly priceVersion: string | null;
   readonly usage: RunUsage;
-  /** Why it is corrected. */
+  /** The reason for a correction. */
   readonly note?: string;
-  /** What it needs to pass, and uses up once if it does. */
+  /** Id of a permit that is required for this posting. One use is consumed if the posting is accepted. */
   readonly permit?: string;
-  /** For whoever stores it. */
+  /** The run to be stored; opaque to the ledger. */
   readonly run: Run;
 }
 
-/** All of its postings or none. */
+/** Postings that are applied all together or not at all. */
 export interface PostingGroup<Run = unknown> {
   readonly orgId: string;
   readonly postings: readonly Posting<Run>[];
-  /** Keeps the answer in the transaction that makes it true. Throws when that must not be. */
-  seal?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
+  /** Stores the idempotent response in the transaction of the postings. Throws to abort the transaction. */
+  storeResponse?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
 }
 
 export interface Posted<Run = unknown> {
   readonly kind: 'posted';
   readonly orgId: string;
   readonly posting: Posting<Run>;
-  /** With what the hold knows and the caller left out. */
+  /** The scope of the posting, with missing fields filled in from the hold. */
   readonly scope: Scope;
   readonly chargedAtMs: number;
   readonly postedAtMs: number;
   readonly marks: readonly Mark[];
-  /** The hold that is open now, if one is. */
+  /** The hold that is open after this posting, if any. */
   readonly hold: Hold | null;
-  /** Null where nothing was charged. */
+  /** Null if nothing was charged. */
   readonly charged: PendingSettlement | null;
 }
 
@@ -84,23 +87,23 @@ export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill';
 
 export type Outcome<Run = unknown> =
   | Posted<Run>
-  /** The caller's own id was used before: this is that run. */
+  /** A run with this `externalId` exists already. */
   | { readonly kind: 'known'; readonly posting: Posting<Run>; readonly runId: string };
 
 export type PostingRejection =
   | { readonly kind: 'denied'; readonly index: number; readonly denial: Denial }
-  /** Its permit was used up or withdrawn before this could use it. */
+  /** The permit was used up or withdrawn. */
   | { readonly kind: 'permit_spent'; readonly index: number }
   | { readonly kind: 'unknown_decision'; readonly index: number }
   | { readonly kind: 'settled_already'; readonly index: number }
-  /** The caller's own id was used before, for a run with other content. */
+  /** A run with this `externalId` exists already and has different content. */
   | { readonly kind: 'external_id_conflict'; readonly index: number }
-  /** The run says something else than the decision it names. */
+  /** A field of the run differs from the decision that it names. */
   | { readonly kind: 'contradiction'; readonly index: number; readonly field: string };
 
 export type GroupResult<Run = unknown> =
   | { readonly kind: 'done'; readonly outcomes: readonly Outcome<Run>[] }
   | PostingRejection;
 
-/** The tags of a run: names and values. */
+/** Tags of a run: values by name. */
 export type Tags = Readonly<Record<string, string>>;

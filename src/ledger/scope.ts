@@ -1,38 +1,41 @@
-/** What a decision and a run say alike: what they are about, and what they may cost. */
+/** Request fields that decisions and runs share: their scope and their estimated cost. */
 import { Type } from 'typebox';
 import type { Scope } from '../kernel/limits.ts';
 import { usd } from '../platform/http/routes/schemas.ts';
 import { holdSecondsMax } from './holds/hold-request.ts';
 
-/** What a limit or a report can be about: short enough to be indexed. */
+/** A scope value. Short enough to be indexed. */
 export const label = Type.String({ minLength: 1, maxLength: 200 });
 export const tokens = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
 export const images = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,
   description:
-    'How many are made, for models that charge by the image. Counts for the cost, and is not kept: say it again when you complete a run.',
+    'Number of generated images, for models that charge per image. Used for the cost and not stored: send it again when you complete the run.',
 });
 
-/** Not a `Type.Record`: that holds to nothing the values of names with a line break in them, and no name to its length. */
+/**
+ * Not a `Type.Record`, which skips validation of values whose name contains a line break and cannot limit the
+ * length of names.
+ */
 export const tags = Type.Unsafe<Record<string, string>>({
   type: 'object',
   propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
   additionalProperties: { type: 'string', maxLength: 200 },
   maxProperties: 20,
-  description: 'Up to 20 names and values of your own.',
+  description: 'Up to 20 custom name-value pairs.',
 });
 export const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });
 
-/** A condition on a tag, in a query string. */
+/** A tag filter in a query string. */
 export const tagCondition = Type.String({
   minLength: 3,
   maxLength: 300,
   pattern: '^[^=]+=',
-  description: 'As `name=value`.',
+  description: 'Format: `name=value`.',
 });
 
-/** As the database compares it with the tags of a row. */
+/** Returns the JSON that the database compares with the tags of a row. */
 export function tagsWith(condition: string): string {
   const separator = condition.indexOf('=');
   return JSON.stringify({ [condition.slice(0, separator)]: condition.slice(separator + 1) });
@@ -59,21 +62,21 @@ export const estimate = {
       minimum: 1,
       maximum: holdSecondsMax,
       default: defaultHoldSeconds,
-      description: 'How long the amount is held if nobody settles it; at most a day.',
+      description: 'Seconds until the hold expires if it is not settled. At most one day.',
     }),
   ),
 };
 
-/** Scopes that decisions have in common: a hold of each keeps it, and most are like others shortly before. */
+/** Cache of scopes: every hold references its scope, and most scopes are equal to recent ones. */
 const shared = new Map<string, Scope>();
 const sharedMax = 10_000;
 
-/** The same, as one object for all that are equal. Chains are too many to be worth it. */
+/** Returns one object for equal scopes. Scopes with a chain are too numerous to cache. */
 export function sharedScope(scope: Scope): Scope {
   if (scope.chain_id !== null) {
     return scope;
   }
-  // No label is empty or holds NUL.
+  // The separator is safe: labels are not empty and do not contain NUL.
   const name =
     `${scope.key_id}\0${scope.model ?? ''}\0${scope.provider ?? ''}\0${scope.action ?? ''}\0${scope.workflow ?? ''}\0` +
     `${scope.deployment ?? ''}\0${scope.department ?? ''}\0${scope.team ?? ''}\0${scope.customer_id ?? ''}`;
@@ -88,19 +91,19 @@ export function sharedScope(scope: Scope): Scope {
   return scope;
 }
 
-type Said = { readonly [Field in keyof Omit<Scope, 'key_id' | 'chain_id'>]?: string | null };
+type ScopeInput = { readonly [Field in keyof Omit<Scope, 'key_id' | 'chain_id'>]?: string | null };
 
-export function scopeOf(said: Said, keyId: string, chainId: string | null): Scope {
+export function scopeOf(input: ScopeInput, keyId: string, chainId: string | null): Scope {
   return {
     key_id: keyId,
-    model: said.model ?? null,
-    provider: said.provider ?? null,
-    action: said.action ?? null,
-    workflow: said.workflow ?? null,
-    deployment: said.deployment ?? null,
-    department: said.department ?? null,
-    team: said.team ?? null,
-    customer_id: said.customer_id ?? null,
+    model: input.model ?? null,
+    provider: input.provider ?? null,
+    action: input.action ?? null,
+    workflow: input.workflow ?? null,
+    deployment: input.deployment ?? null,
+    department: input.department ?? null,
+    team: input.team ?? null,
+    customer_id: input.customer_id ?? null,
     chain_id: chainId,
   };
 }

@@ -1,34 +1,37 @@
-/** Which open holds of the embedded engine are in the log, and where. */
+/** Tracks the location of the open holds in the hold log. */
 
 import type { Hold } from '../holds/hold.ts';
-import type { LogPlace, OpenHold } from '../holds/org-ledger-state.ts';
+import type { LogLocation, OpenHold } from '../holds/org-ledger-state.ts';
 import type { HoldLog } from './hold-log.ts';
 
 export class DurableHolds {
   readonly #log: HoldLog;
   readonly #onLost: (lost: readonly OpenHold[], error: unknown) => void;
   /** Holds of this turn of the event loop that are not durable yet. */
-  #fresh: OpenHold[] = [];
+  #batch: OpenHold[] = [];
   #flushing: Promise<void> | undefined;
 
-  /** `onLost` hears of those that were to become durable soon and could not, before whoever waits for that. */
+  /**
+   * `onLost` is called with batched holds that could not be made durable, before the promise of `addBatched`
+   * rejects.
+   */
   constructor(log: HoldLog, onLost: (lost: readonly OpenHold[], error: unknown) => void) {
     this.#log = log;
     this.#onLost = onLost;
   }
 
-  /** All holds of one turn of the event loop become durable together. */
-  addSoon(open: OpenHold): Promise<void> {
-    this.#fresh.push(open);
+  /** Group commit: all holds of one turn of the event loop become durable together. */
+  addBatched(open: OpenHold): Promise<void> {
+    this.#batch.push(open);
     this.#flushing ??= new Promise((resolve, reject) => {
       setImmediate(() => {
-        const fresh = this.#fresh;
-        this.#fresh = [];
+        const batch = this.#batch;
+        this.#batch = [];
         this.#flushing = undefined;
         try {
-          this.add(fresh);
+          this.add(batch);
         } catch (error) {
-          this.#onLost(fresh, error);
+          this.#onLost(batch, error);
           reject(error);
           return;
         }
@@ -38,12 +41,12 @@ export class DurableHolds {
     return this.#flushing;
   }
 
-  /** They are durable when this returns. Those that are there already are so as they are now. */
+  /** Appends holds; they are durable on return. Holds already in the log are written again in their current form. */
   add(opens: readonly OpenHold[]): void {
     this.#move(opens, this.#log.append(opens.map(({ hold }) => hold)));
   }
 
-  /** The same hold as it is to be: durable before anything else changes. */
+  /** Makes the new version of a hold durable before anything else changes. */
   replace(open: OpenHold, hold: Hold): void {
     this.#move([open], this.#log.append([hold]));
   }
@@ -52,13 +55,13 @@ export class DurableHolds {
     this.#move(opens, undefined);
   }
 
-  /** A place is left once: the log only counts who is there. */
-  #move(opens: readonly OpenHold[], place: LogPlace | undefined): void {
-    const left = opens.map((open) => open.place);
+  /** Each location is removed exactly once, because the log only counts the holds in a file. */
+  #move(opens: readonly OpenHold[], location: LogLocation | undefined): void {
+    const previous = opens.map((open) => open.logLocation);
     for (const open of opens) {
-      open.place = place;
+      open.logLocation = location;
     }
-    this.#log.forget(left);
+    this.#log.remove(previous);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-/** How holds of the embedded engine end without a run, or later than they would have. */
+/** Voiding, extending and expiring holds on the embedded engine. */
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { HoldChange } from '../holds/hold-request.ts';
@@ -13,49 +13,50 @@ export interface EmbeddedHoldEndsDependencies {
   readonly db: Database;
   readonly states: LedgerStates;
   readonly durable: DurableHolds;
-  readonly doubts: UnresolvedHoldEnds;
+  readonly unresolvedEnds: UnresolvedHoldEnds;
   now(): number;
 }
 
 const expiriesPerBatch = 1_000;
 
 export class EmbeddedHoldEnds {
-  readonly #parts: EmbeddedHoldEndsDependencies;
+  readonly #deps: EmbeddedHoldEndsDependencies;
 
-  constructor(parts: EmbeddedHoldEndsDependencies) {
-    this.#parts = parts;
+  constructor(deps: EmbeddedHoldEndsDependencies) {
+    this.#deps = deps;
   }
 
   async void(orgId: string, holdId: string): Promise<HoldChange> {
-    const orgState = await this.#parts.states.open(orgId);
+    const orgState = await this.#deps.states.open(orgId);
     const open = orgState.holds.get(holdId);
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
-    this.#parts.doubts.refuse([holdId]);
+    this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
-    this.#parts.doubts.refuse([holdId]);
+    this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
   }
 
   async #endedOrUnknown(orgId: string, holdId: string): Promise<HoldChange> {
-    const ends = await findEnds(this.#parts.db, [orgId], [holdId]);
+    const ends = await findEnds(this.#deps.db, [orgId], [holdId]);
     return { kind: ends.length > 0 ? 'ended' : 'unknown' };
   }
 
   /**
-   * Ends those that are still open, and expire by then; returns them. Decided in a turn of the database, in which no
-   * settle is under way: one that came before has ended its hold, one that comes after finds the end and is late. The
-   * end is in the database, then memory changes, then the log forgets.
+   * Ends the holds that are still open and, for expiry, overdue; returns them. Runs inside a database transaction,
+   * during which no settlement is in progress: an earlier settlement has ended its hold, a later one finds the end
+   * and is late. The end is written to the database first, then memory changes, then the hold is removed from the
+   * log.
    */
   async #end(holds: readonly OpenHold[], endedAs: 'voided' | 'expired', dueMs: number): Promise<Hold[]> {
     let ending: OpenHold[] = [];
     try {
-      await this.#parts.db.transaction(async (tx) => {
+      await this.#deps.db.transaction(async (tx) => {
         setEnding(ending, false);
         ending = holds.filter(
           (open) =>
-            this.#parts.states.isOpen(open) &&
+            this.#deps.states.isOpen(open) &&
             !open.ending &&
             (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
         );
@@ -63,7 +64,7 @@ export class EmbeddedHoldEnds {
         await insertEnds(
           tx,
           ending.map(({ hold }): HoldEnd => ({ hold, endedAs, runId: null })),
-          this.#parts.now(),
+          this.#deps.now(),
         );
       });
     } catch (error) {
@@ -80,18 +81,18 @@ export class EmbeddedHoldEnds {
   #ended(ending: readonly OpenHold[]): Hold[] {
     const holds = ending.map(({ hold }) => hold);
     for (const open of ending) {
-      this.#parts.states.release(open);
+      this.#deps.states.release(open);
     }
-    this.#parts.durable.remove(ending);
+    this.#deps.durable.remove(ending);
     return holds;
   }
 
-  /** The answer to COMMIT was lost. They stay as they are until their ends, or that they have none, can be read. */
+  /** The response to COMMIT was lost. The holds stay unchanged until the database shows whether they ended. */
   async #resolveLater(ending: readonly OpenHold[]): Promise<void> {
     const ids = ending.map(({ hold }) => hold.id);
-    await this.#parts.doubts.resolve(ids, async () => {
+    await this.#deps.unresolvedEnds.resolve(ids, async () => {
       const orgIds = ending.map(({ hold }) => hold.orgId);
-      const ends = await findEnds(this.#parts.db, orgIds, ids);
+      const ends = await findEnds(this.#deps.db, orgIds, ids);
       const ended = new Set(ends.map(({ hold_id }) => hold_id));
       this.#ended(ending.filter(({ hold }) => ended.has(hold.id)));
       setEnding(
@@ -102,34 +103,34 @@ export class EmbeddedHoldEnds {
   }
 
   async extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
-    const orgState = await this.#parts.states.open(orgId);
+    const orgState = await this.#deps.states.open(orgId);
     const open = orgState.holds.get(holdId);
     if (open === undefined) {
       return this.#endedOrUnknown(orgId, holdId);
     }
-    this.#parts.doubts.refuse([holdId]);
+    this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     if (open.ending) {
       return { kind: 'ended' };
     }
-    const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#parts.now(), seconds) };
-    this.#parts.durable.replace(open, hold);
-    this.#parts.states.prolong(open, hold);
+    const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#deps.now(), seconds) };
+    this.#deps.durable.replace(open, hold);
+    this.#deps.states.replaceHold(open, hold);
     return { kind: 'changed', hold };
   }
 
   async expireDue(): Promise<boolean> {
-    const nowMs = this.#parts.now();
-    const due = this.#parts.states.expiries.takeDue(nowMs, expiriesPerBatch);
+    const nowMs = this.#deps.now();
+    const due = this.#deps.states.expiries.takeDue(nowMs, expiriesPerBatch);
     const expired: OpenHold[] = [];
     try {
       for (const open of due) {
-        await this.#parts.states.open(open.hold.orgId);
-        if (this.#parts.states.isOpen(open)) {
+        await this.#deps.states.open(open.hold.orgId);
+        if (this.#deps.states.isOpen(open)) {
           if (open.hold.expiresAtMs <= nowMs) {
             expired.push(open);
           } else {
-            // It was put back, and prolonged since.
-            this.#parts.states.expiries.add(open);
+            // The hold was rescheduled after a failed attempt and has been extended since.
+            this.#deps.states.expiries.add(open);
           }
         }
       }
@@ -137,11 +138,11 @@ export class EmbeddedHoldEnds {
         await this.#end(expired, 'expired', nowMs);
       }
     } catch (error) {
-      this.#parts.states.expiries.putBack(due, nowMs);
+      this.#deps.states.expiries.putBack(due, nowMs);
       throw error;
     }
-    this.#parts.states.expiries.putBack(
-      expired.filter((open) => this.#parts.states.isOpen(open)),
+    this.#deps.states.expiries.putBack(
+      expired.filter((open) => this.#deps.states.isOpen(open)),
       nowMs,
     );
     return due.length === expiriesPerBatch;

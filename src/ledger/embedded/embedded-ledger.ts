@@ -1,11 +1,11 @@
 /**
- * The ledger of the embedded engine: one process owns the database, so the books of its orgs can live in memory. A
- * decision asks nobody; its hold is durable in a log before it is told. Posting wait for each other and share a
+ * The ledger of the embedded engine. One process owns the database, so the state of its orgs lives in memory. A
+ * decision needs no I/O; its hold is durable in a log before the response is sent. Concurrent postings share a
  * transaction.
  *
- * A counter is what the database says plus what happened since, and "since" must leave no gap: a posting is counted in
- * memory as soon as its commit is known, before any statement that was sent after it can be answered, because PGlite
- * has one connection and callers take turns.
+ * A counter is the amount in the database plus everything since, without a gap: a posting is counted in memory as
+ * soon as its commit is known, before any later statement can return, because PGlite has a single connection that
+ * callers use in turn.
  */
 import { admit, applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
@@ -24,7 +24,7 @@ import type {
   HoldResult,
 } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
-import { denialFor, importHold, keyName, takeHold } from '../holds/take-hold.ts';
+import { denialFor, importHold, orgKeyId, takeHold } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
@@ -44,7 +44,7 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where the holds are kept. */
+  /** Directory of the hold log. */
   readonly directory: string;
   readonly holdsMax: number;
   readonly orgLimits?: OrgLimitsCache;
@@ -54,12 +54,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: EmbeddedLedgerOptions<Run>;
   readonly #states: LedgerStates;
   readonly #durable: DurableHolds;
-  readonly #doubts = new UnresolvedHoldEnds();
+  readonly #unresolvedEnds = new UnresolvedHoldEnds();
   readonly #postings: EmbeddedPostings<Run>;
   readonly #ends: EmbeddedHoldEnds;
   /** Idempotency keys in use, or whose hold is not durable yet: neither the response nor a replay may be sent. */
   readonly #keysInFlight = new Map<string, Promise<void>>();
-  readonly #warming = new Map<string, Promise<void>>();
+  readonly #loads = new Map<string, Promise<void>>();
   #nowMs: number;
 
   static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
@@ -98,17 +98,17 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     });
     this.#states = states;
     this.#durable = new DurableHolds(holdLog, (lost, error) => {
-      options.log.error({ err: error }, 'holds could not be made durable');
+      options.log.error({ err: error }, 'hold log write failed');
       for (const open of lost) {
         states.release(open);
       }
     });
-    const shared = { states, durable: this.#durable, doubts: this.#doubts, now };
+    const shared = { states, durable: this.#durable, unresolvedEnds: this.#unresolvedEnds, now };
     this.#postings = new EmbeddedPostings({ ...options, ...shared });
     this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
   }
 
-  /** Never behind what it was, in this life of the process and those before. */
+  /** Monotonic across restarts of the process. */
   #now(): number {
     this.#nowMs = Math.max(this.#nowMs, this.#options.clock.now().getTime());
     return this.#nowMs;
@@ -118,7 +118,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const { orgId, key } = request;
     return key === undefined
       ? this.#hold(request)
-      : this.#oneAtATime(
+      : this.#serializeByKey(
           orgId,
           key.digest,
           async () => (await this.#replay(orgId, key)) ?? this.#hold(request),
@@ -129,7 +129,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     for (;;) {
       const decided = this.#decide(request);
       if (decided === undefined) {
-        await this.#warm(request);
+        await this.#load(request);
       } else if ('held' in decided) {
         await decided.durable;
         return decided.held;
@@ -140,12 +140,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
-    return this.#oneAtATime(orgId, key.digest, () => this.#replay(orgId, key));
+    return this.#serializeByKey(orgId, key.digest, () => this.#replay(orgId, key));
   }
 
-  /** Memory first: a hold leaves it after its end, and with that its key, is in the database. */
+  /** Checks memory first: a hold leaves memory only after its end, with its key, is in the database. */
   async #replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
-    const open = this.#states.heldUnder(keyName(orgId, key.digest));
+    const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
     if (open !== undefined) {
       return replayOf(open.idempotency, key);
     }
@@ -153,9 +153,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return replayOf(stored, key);
   }
 
-  /** Requests with the same key wait for each other, until the hold of the one before is durable. */
-  async #oneAtATime<Result>(orgId: string, digest: string, work: () => Promise<Result>): Promise<Result> {
-    const name = keyName(orgId, digest);
+  /** Serializes requests with the same key until the hold of the previous request is durable. */
+  async #serializeByKey<Result>(orgId: string, digest: string, work: () => Promise<Result>): Promise<Result> {
+    const name = orgKeyId(orgId, digest);
     for (
       let before = this.#keysInFlight.get(name);
       before !== undefined;
@@ -178,7 +178,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       const orgState = await this.#states.open(orgId);
       const nowMs = this.#now();
       const missing = previews.flatMap(({ scope, surface }) =>
-        orgState.missing(applicableCounters(orgState.limits, scope, nowMs, surface).counters, scope),
+        orgState.missingCounters(applicableCounters(orgState.limits, scope, nowMs, surface).counters, scope),
       );
       if (missing.length === 0) {
         return previews.map((one) => denialFor(orgState, one, nowMs));
@@ -189,19 +189,20 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   #requireDatabase(): void {
     if (this.#options.db.stats().connections === 0) {
-      // What is known would do for a decision; but nobody could settle it, or change a limit.
-      throw new DatabaseUnavailable('the database is away');
+      // The state in memory would suffice for a decision, but the hold could not be settled and limits could not be
+      // changed.
+      throw new DatabaseUnavailable('the database is unavailable');
     }
   }
 
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
-    // The database may know the key.
+    // A key may be stored in the database, which `hold` checks.
     return request.key === undefined ? this.#decide(request) : undefined;
   }
 
   #decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
     this.#requireDatabase();
-    const orgState = this.#states.fresh(request.orgId);
+    const orgState = this.#states.peek(request.orgId);
     if (orgState === undefined) {
       return undefined;
     }
@@ -210,7 +211,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const charge = { scope, amounts, depth: null, atMs: nowMs };
     const applicable = applicableCounters(orgState.limits, scope, nowMs, surface);
     const windows = applicable.counters;
-    if (orgState.missing(windows, scope).length > 0) {
+    if (orgState.missingCounters(windows, scope).length > 0) {
       return undefined;
     }
     const admission = admit(orgState.counters, {
@@ -231,53 +232,64 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       applicable,
       admission,
     });
-    const open = orgState.keep(held.hold);
-    this.#states.remember(open);
-    return { held, durable: this.#durable.addSoon(open) };
+    const open = orgState.addHold(held.hold);
+    this.#states.track(open);
+    return { held, durable: this.#durable.addBatched(open) };
   }
 
-  /** Reads what a decision lacked; those that lack it at the same time wait for one of them. */
-  async #warm(request: HoldRequest): Promise<void> {
+  /** Loads what a decision needs; concurrent requests of an org share one load. */
+  async #load(request: HoldRequest): Promise<void> {
     const { orgId } = request;
-    const underWay = this.#warming.get(orgId);
-    if (underWay !== undefined) {
-      return underWay;
+    const inFlight = this.#loads.get(orgId);
+    if (inFlight !== undefined) {
+      return inFlight;
     }
-    const warming = this.#read(request).finally(() => this.#warming.delete(orgId));
-    this.#warming.set(orgId, warming);
-    return warming;
+    const load = this.#read(request).finally(() => this.#loads.delete(orgId));
+    this.#loads.set(orgId, load);
+    return load;
   }
 
   async #read({ orgId, scope, surface }: HoldRequest): Promise<void> {
     const orgState = await this.#states.open(orgId);
     const { counters } = applicableCounters(orgState.limits, scope, this.#now(), surface);
-    await addCounters(this.#options.db, orgState, orgState.missing(counters, scope));
+    await addCounters(this.#options.db, orgState, orgState.missingCounters(counters, scope));
   }
 
-  async importHold(given: Hold): Promise<void> {
-    const { orgId, idempotency: key } = given;
+  async importHold(imported: Hold): Promise<void> {
+    const { orgId, idempotency: key } = imported;
     if (key === null) {
-      return this.#adopt(given);
+      return this.#import(imported);
     }
-    return this.#oneAtATime(orgId, key.digest, async () => {
-      const open = this.#states.heldUnder(keyName(orgId, key.digest));
+    return this.#serializeByKey(orgId, key.digest, async () => {
+      const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
       const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
-      // A key that was used before stays with the decision that it was used for.
-      await this.#adopt(open === undefined && stored === undefined ? given : { ...given, idempotency: null });
+      // A key that was already used stays with its decision.
+      await this.#import(
+        open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
+      );
     });
   }
 
-  async #adopt(given: Hold): Promise<void> {
-    const orgState = await this.#states.open(given.orgId);
-    const ended = await findEnds(this.#options.db, [given.orgId], [given.id]);
-    const applicable = applicableCounters(orgState.limits, given.scope, given.admittedAtMs, given.surface);
-    await addCounters(this.#options.db, orgState, orgState.missing(applicable.counters, given.scope));
-    if (ended.length > 0 || orgState.holds.has(given.id)) {
+  async #import(imported: Hold): Promise<void> {
+    const orgState = await this.#states.open(imported.orgId);
+    const ended = await findEnds(this.#options.db, [imported.orgId], [imported.id]);
+    const applicable = applicableCounters(
+      orgState.limits,
+      imported.scope,
+      imported.admittedAtMs,
+      imported.surface,
+    );
+    await addCounters(
+      this.#options.db,
+      orgState,
+      orgState.missingCounters(applicable.counters, imported.scope),
+    );
+    if (ended.length > 0 || orgState.holds.has(imported.id)) {
       return;
     }
-    const open = importHold(orgState, given, applicable);
-    this.#states.remember(open);
-    await this.#durable.addSoon(open);
+    const open = importHold(orgState, imported, applicable);
+    this.#states.track(open);
+    await this.#durable.addBatched(open);
   }
 
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
@@ -313,7 +325,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
     const orgState = await this.#states.open(orgId);
     const counters = ownCounters(orgState.limits, limitIds, this.#now());
-    await addCounters(this.#options.db, orgState, orgState.missing(counters, emptyScope));
+    await addCounters(this.#options.db, orgState, orgState.missingCounters(counters, emptyScope));
     return counters.flatMap((one) => {
       const counter = orgState.counters.get(one.key);
       return counter === undefined ? [] : [limitUsageOf(one, counter)];
@@ -322,7 +334,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {
     const orgState = await this.#states.open(orgId);
-    // Inside a turn no posting is half done: those before are concluded, those after have not begun.
+    // Within a transaction no posting is in progress: earlier ones are committed, later ones have not started.
     return this.#options.db.transaction(async (tx) => {
       const result = (await read(tx)) as Result;
       return {
@@ -340,12 +352,12 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   ): Promise<void> {
     const orgState = await this.#states.open(orgId);
     await this.#options.db.transaction(change);
-    // As soon as the commit is known, and without a pause: nobody decides under the old name in between.
+    // Synchronously after the commit, so that no decision uses the old name in between.
     const renamed: OpenHold[] = [];
     for (const open of orgState.holds.values()) {
       const hold = renamedHold(open.hold, renaming);
       if (hold !== undefined) {
-        this.#states.prolong(open, hold);
+        this.#states.replaceHold(open, hold);
         renamed.push(open);
       }
     }
@@ -359,10 +371,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  /** What memory can do without, because the database knows it. */
+  /** Evicts counters that can be read from the database again. */
   async evictCounters(): Promise<boolean> {
     for (const orgState of this.#states.all()) {
-      orgState.prune(this.#now());
+      orgState.evictCounters(this.#now());
     }
     return false;
   }
@@ -370,13 +382,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   stats() {
     return {
       openHolds: this.#states.openHolds,
-      oldestHoldMs: this.#states.expiries.oldestMs(this.#now()),
+      oldestOverdueMs: this.#states.expiries.oldestOverdueMs(this.#now()),
       waiting: this.#postings.waiting,
     };
   }
 
   async close(): Promise<void> {
-    this.#doubts.close();
+    this.#unresolvedEnds.close();
     await this.#postings.idle();
     await this.#durable.close();
   }

@@ -1,6 +1,7 @@
 /**
- * Posting of the embedded engine: those that wait for each other share a transaction. What they took is concluded in
- * memory as soon as its commit is known, undone where it was rolled back, and held where nobody knows.
+ * Postings on the embedded engine. Queued postings share a transaction. Their settlements are committed in memory
+ * as soon as the commit is known, rolled back if the transaction was rolled back, and kept as holds while the
+ * outcome is unknown.
  */
 import { commitSettlement } from '../../kernel/settlement.ts';
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
@@ -29,16 +30,16 @@ export interface EmbeddedPostingsDependencies<Run> extends BatchDependencies<Run
   readonly log: Log;
   readonly states: LedgerStates;
   readonly durable: DurableHolds;
-  readonly doubts: UnresolvedHoldEnds;
+  readonly unresolvedEnds: UnresolvedHoldEnds;
   now(): number;
 }
 
 export class EmbeddedPostings<Run> {
-  readonly #parts: EmbeddedPostingsDependencies<Run>;
-  readonly #queue = new PostingQueue<Run>((waiting) => this.#bookBatch(waiting));
+  readonly #deps: EmbeddedPostingsDependencies<Run>;
+  readonly #queue = new PostingQueue<Run>((waiting) => this.#postBatch(waiting));
 
-  constructor(parts: EmbeddedPostingsDependencies<Run>) {
-    this.#parts = parts;
+  constructor(deps: EmbeddedPostingsDependencies<Run>) {
+    this.#deps = deps;
   }
 
   get waiting(): number {
@@ -53,45 +54,48 @@ export class EmbeddedPostings<Run> {
     return this.#queue.idle();
   }
 
-  async #bookBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
-    const { db, states, durable, doubts } = this.#parts;
+  async #postBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
+    const { db, states, durable, unresolvedEnds } = this.#deps;
     const groups = waiting.map(({ group }) => group);
     const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
     let batch: Batch<Run> | undefined;
     let alerts: OrgAlerts[] = [];
     try {
       await Promise.all(orgIds.map((orgId) => states.open(orgId)));
-      const nowMs = this.#parts.now();
+      const nowMs = this.#deps.now();
       await db.transaction(async (tx) => {
-        doubts.refuse(groups.flatMap(({ postings }) => postings.map(({ decisionId }) => decisionId)));
-        batch = await decideBatch(tx, this.#parts, {
+        unresolvedEnds.throwIfUnresolved(
+          groups.flatMap(({ postings }) => postings.map(({ decisionId }) => decisionId)),
+        );
+        batch = await decideBatch(tx, this.#deps, {
           groups,
           nowMs,
-          bookOf: (orgId) => states.get(orgId) as OrgLedgerState,
+          orgStateOf: (orgId) => states.get(orgId) as OrgLedgerState,
           makeCounters: async (orgState, missing) => {
             await addCounters(tx, orgState, missing);
           },
         });
         [alerts] = await Promise.all([
-          writeBatch(tx, this.#parts, batch, nowMs),
-          batch.prepared.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
+          writeBatch(tx, this.#deps, batch, nowMs),
+          batch.uncommitted.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
         ]);
         if (batch.newHolds.length > 0) {
-          // Before the commit: a run must not be told to go on without its hold. Without the run it just expires.
+          // Before the commit: a run must not start without a durable hold. If the commit fails, the hold just
+          // expires.
           durable.add(batch.newHolds);
         }
       });
     } catch (error) {
-      this.#bookingFailed(batch, error);
-      await this.#retryApart(waiting, error);
+      this.#handleFailure(batch, error);
+      await this.#retrySeparately(waiting, error);
       return;
     }
-    this.#conclude(batch?.prepared ?? []);
+    this.#commit(batch?.uncommitted ?? []);
     markAllAlerted(alerts);
     for (const open of batch?.newHolds ?? []) {
-      states.remember(open);
+      states.track(open);
     }
-    // The next batch goes to the database first: answering these takes as long as writing those does.
+    // Sends the next batch to the database first: resolving these promises takes as long as writing that batch.
     setImmediate(() => {
       for (const { group, resolve } of waiting) {
         resolve(batch?.results.get(group) as GroupResult<Run>);
@@ -99,77 +103,77 @@ export class EmbeddedPostings<Run> {
     });
   }
 
-  #conclude(prepared: readonly UncommittedPosting<Run>[]): void {
+  #commit(uncommitted: readonly UncommittedPosting<Run>[]): void {
     const ended: OpenHold[] = [];
-    for (const { orgState, posted, ends } of prepared) {
+    for (const { orgState, posted, ends } of uncommitted) {
       if (posted.charged !== null) {
-        // The hold as it is: while its end was in doubt it may have come to take a counter more, or another.
+        // Uses the current hold: while its end was unresolved, its counters may have changed.
         commitSettlement(
           orgState.counters,
           ends === null ? posted.charged : { ...posted.charged, reservation: ends.hold },
         );
       }
       if (ends !== null) {
-        this.#parts.states.drop(ends);
+        this.#deps.states.remove(ends);
         ended.push(ends);
       }
     }
-    this.#parts.durable.remove(ended);
+    this.#deps.durable.remove(ended);
   }
 
-  /** Rolled back for sure: undone at once. Not known: it stays held until the database can be asked. */
-  #bookingFailed(batch: Batch<Run> | undefined, error: unknown): void {
+  /**
+   * If the transaction was rolled back, the postings are rolled back at once. If the outcome is unknown, they stay
+   * held until the database can be queried.
+   */
+  #handleFailure(batch: Batch<Run> | undefined, error: unknown): void {
     if (batch === undefined) {
       return;
     }
-    if (isUnknown(error)) {
-      void this.#resolveLater(batch.prepared);
+    if (isOutcomeUnknown(error)) {
+      void this.#resolveLater(batch.uncommitted);
     } else {
-      this.#parts.durable.remove(batch.newHolds);
-      rollBackAll(batch.prepared);
+      this.#deps.durable.remove(batch.newHolds);
+      rollBackAll(batch.uncommitted);
     }
   }
 
-  /** One group's fault is not to be the others'. */
-  async #retryApart(waiting: readonly WaitingGroup<Run>[], error: unknown): Promise<void> {
-    if (waiting.length === 1 || isUnknown(error)) {
+  /** Retries each group separately, so that an error in one group does not fail the others. */
+  async #retrySeparately(waiting: readonly WaitingGroup<Run>[], error: unknown): Promise<void> {
+    if (waiting.length === 1 || isOutcomeUnknown(error)) {
       for (const { reject } of waiting) {
         reject(error);
       }
       return;
     }
     for (const one of waiting) {
-      await this.#bookBatch([one]);
+      await this.#postBatch([one]);
     }
   }
 
-  /** The answer to COMMIT was lost. Each posting is held until its entry, or that it has none, can be read. */
-  async #resolveLater(prepared: readonly UncommittedPosting<Run>[]): Promise<void> {
-    const doubtful = prepared.flatMap(({ ends: open, posted: { posting, hold } }) =>
+  /** The response to COMMIT was lost. Each posting stays held until the database shows whether its entry exists. */
+  async #resolveLater(uncommitted: readonly UncommittedPosting<Run>[]): Promise<void> {
+    const unresolvedHoldIds = uncommitted.flatMap(({ ends: open, posted: { posting, hold } }) =>
       open !== null ? open.hold.id : posting.kind === 'open' && hold !== null ? hold.id : [],
     );
-    await this.#parts.doubts.resolve(doubtful, async () => {
-      const written = await this.#written(prepared);
-      for (const one of prepared) {
+    await this.#deps.unresolvedEnds.resolve(unresolvedHoldIds, async () => {
+      const written = await this.#written(uncommitted);
+      for (const one of uncommitted) {
         this.#resolve(one, written);
       }
-      this.#parts.log.info(
-        { postings: prepared.length },
-        'postings whose outcome was not known are resolved',
-      );
+      this.#deps.log.info({ postings: uncommitted.length }, 'resolved postings with unknown outcome');
     });
   }
 
-  /** The ids of the runs and entries that are in the database. */
-  async #written(prepared: readonly UncommittedPosting<Run>[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#parts.db.query<{ id: string }>(
+  /** Returns the ids of the runs and entries that are in the database. */
+  async #written(uncommitted: readonly UncommittedPosting<Run>[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.db.query<{ id: string }>(
       `SELECT run_id AS id FROM run_identities WHERE org_id = ANY($1) AND run_id = ANY($2) UNION ALL
        SELECT id FROM ledger_entries WHERE org_id = ANY($1) AND charged_at = ANY($3::timestamptz[]) AND id = ANY($4)`,
       [
-        prepared.map(({ orgState }) => orgState.orgId),
-        prepared.map(({ posted }) => posted.posting.runId),
-        prepared.map(({ posted }) => new Date(posted.chargedAtMs)),
-        prepared.map(({ posted }) => posted.posting.entryId),
+        uncommitted.map(({ orgState }) => orgState.orgId),
+        uncommitted.map(({ posted }) => posted.posting.runId),
+        uncommitted.map(({ posted }) => new Date(posted.chargedAtMs)),
+        uncommitted.map(({ posted }) => posted.posting.entryId),
       ],
     );
     return new Set(rows.map(({ id }) => id));
@@ -181,20 +185,20 @@ export class EmbeddedPostings<Run> {
     const committed = written.has(isNewRun && charged === null ? posting.runId : posting.entryId);
     const opened = posting.kind === 'open' ? one.orgState.holds.get(hold?.id ?? '') : undefined;
     if (committed) {
-      this.#conclude([one]);
+      this.#commit([one]);
       if (opened !== undefined) {
-        // It is in the log, where it was put before the commit.
-        this.#parts.states.remember(opened);
+        // The hold is in the log since before the commit.
+        this.#deps.states.track(opened);
       }
     } else {
       one.undo();
-      this.#parts.durable.remove(opened === undefined ? [] : [opened]);
+      this.#deps.durable.remove(opened === undefined ? [] : [opened]);
     }
   }
 }
 
-/** Whether it is not known what became of a transaction that failed with this. */
-function isUnknown(error: unknown): boolean {
+/** Returns true if the outcome of a transaction that failed with this error is unknown. */
+function isOutcomeUnknown(error: unknown): boolean {
   return (
     error instanceof DatabaseUnavailable &&
     !(error instanceof HoldsNotDurable || error instanceof UnresolvedHoldEnd)

@@ -1,6 +1,7 @@
 /**
- * Ties the hold log to its database. Each start begins a new generation that both carry; if they disagree, one of them
- * was restored from a backup beside the other, and holds could be missing or come back from the dead: the start stops.
+ * Ties the hold log to its database. Each start begins a new generation that is stored in both. If the two differ,
+ * one of them was restored from a backup without the other, so holds could be missing or ended holds could
+ * reappear: the start fails.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../platform/db/database.ts';
@@ -9,8 +10,8 @@ import type { HoldLog } from './hold-log.ts';
 export class HoldLogMismatch extends Error {
   constructor() {
     super(
-      'the holds in the data directory and the database belong to different moments (was one of them restored from a ' +
-        'backup?); restore both together, or move the directory `holds` away to give up the holds that were open',
+      'the hold log in the data directory does not match the database (was one of them restored from a ' +
+        'backup?); restore both together, or move the directory `holds` away to discard the open holds',
     );
     this.name = 'HoldLogMismatch';
   }
@@ -23,7 +24,8 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
     throw new HoldLogMismatch();
   }
   const next = randomUUID();
-  // In this order a crash at any point leaves two that agree, and a backup from before the last step does not.
+  // In this order the two match after a crash at any point, but not after restoring one of them from a backup taken
+  // before the last step.
   log.writeGeneration({ now: next, before: inDatabase });
   await db.query(
     `INSERT INTO hold_log_generation (only_row, generation) VALUES (true, $1)
@@ -33,7 +35,7 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
   log.writeGeneration({ now: next });
 }
 
-/** Null in a database that no holds belong to yet. */
+/** Null in a database without holds. */
 async function readGeneration(db: Database): Promise<string | null> {
   const [row] = await db.query<{ generation: string }>('SELECT generation FROM hold_log_generation', []);
   return row?.generation ?? null;

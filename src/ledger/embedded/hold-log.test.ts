@@ -9,7 +9,7 @@ import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
 import { engine } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Hold, restoredHold, storedHold } from '../holds/hold.ts';
-import type { LogPlace } from '../holds/org-ledger-state.ts';
+import type { LogLocation } from '../holds/org-ledger-state.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { beginGeneration, HoldLogMismatch } from './hold-generation.ts';
 import { DamagedHoldLog, type HoldLog, type HoldLogOptions, openHoldLog } from './hold-log.ts';
@@ -43,13 +43,13 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** A log whose holds are forgotten by id: it remembers their places, as the books do. */
 function openTracked(options: HoldLogOptions = {}) {
   const log = openHoldLog(directory, options);
-  const places = new Map<string, LogPlace>();
+  const places = new Map<string, LogLocation>();
   const forget = (ids: readonly string[]) => {
     const left = ids.map((id) => places.get(id));
     for (const id of ids) {
       places.delete(id);
     }
-    log.forget(left);
+    log.remove(left);
   };
   return {
     append(holds: readonly Hold[]) {
@@ -62,7 +62,7 @@ function openTracked(options: HoldLogOptions = {}) {
     forget,
     restore(): Hold[] {
       const logged = log.restore();
-      for (const { hold, place } of logged) {
+      for (const { hold, location: place } of logged) {
         places.set(hold.id, place);
       }
       return logged.map(({ hold }) => hold);

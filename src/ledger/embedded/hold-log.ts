@@ -1,12 +1,12 @@
 /**
- * Open holds of the embedded engine, durable before anyone is told of them: lines appended to files, which survive the
- * end of the process as soon as they are written. That is a copy into the system's memory and takes microseconds, so it is
- * not worth a thread, nor the waiting for one. A file is full at some size or age and goes when the last hold in it has
- * ended.
+ * Write-ahead log of open holds for the embedded engine. Holds are appended to files before the response is sent;
+ * written lines survive the end of the process. A write is a copy into the page cache and takes microseconds, so it
+ * runs synchronously. A file is full at a maximum size or age, and is deleted when the last hold in it has ended.
  *
- * A hold that has ended may still be here at the next start: whoever restores them drops those whose end is in the
- * database. It keeps ends for some days only, and so no file may live longer. A line that a crash cut short was never
- * told, and is ignored at the end of a file; anywhere else it is damage, and stops the start.
+ * A hold that has ended may still be in the log at the next start: `restoreHolds` drops those whose end is in the
+ * database. The database keeps ends for some days only, so no file may live longer. A line cut short by a crash was
+ * never acknowledged; it is ignored at the end of a file, and reported as damage anywhere else, which stops the
+ * start.
  */
 import {
   closeSync,
@@ -23,24 +23,24 @@ import {
 import { join } from 'node:path';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import { type Hold, holdsLine, holdsOfLine } from '../holds/hold.ts';
-import type { LogPlace } from '../holds/org-ledger-state.ts';
+import type { LogLocation } from '../holds/org-ledger-state.ts';
 
-/** The disk is full, or gone. Nothing was written, so nothing happened: the outcome is known. */
+/** The disk is full or unavailable. Nothing was written, so the outcome is known. */
 export class HoldsNotDurable extends DatabaseUnavailable {
   constructor(cause: unknown) {
-    super('the hold could not be made durable', { cause });
+    super('hold log write failed', { cause });
     this.name = 'HoldsNotDurable';
   }
 }
 
 export interface HoldLog {
   /**
-   * From now on they survive the end of the process; else `HoldsNotDurable`. Each has the place that is returned, and one
-   * that had another before leaves that, by `forget`.
+   * Makes holds durable, or throws `HoldsNotDurable`. Returns their location; a hold that was already in the log
+   * must be removed from its previous location.
    */
-  append(holds: readonly Hold[]): LogPlace;
-  /** A hold for each place: it has ended, and the database knows, or it is in a later place. */
-  forget(places: readonly (LogPlace | undefined)[]): void;
+  append(holds: readonly Hold[]): LogLocation;
+  /** Removes one hold per location: its end is in the database, or it was appended again at a later location. */
+  remove(locations: readonly (LogLocation | undefined)[]): void;
   restore(): LoggedHold[];
   readGeneration(): Generation | undefined;
   writeGeneration(generation: Generation): void;
@@ -49,30 +49,33 @@ export interface HoldLog {
 
 export interface LoggedHold {
   readonly hold: Hold;
-  readonly place: LogPlace;
+  readonly location: LogLocation;
 }
 
-/** Which database the holds belong to. While a new generation begins, the one before is named too; null: the first. */
+/**
+ * Identifies the database that the holds belong to. While a new generation begins, `before` is the previous one;
+ * null: there was none.
+ */
 export interface Generation {
   readonly now: string;
   readonly before?: string | null;
 }
 
 export interface HoldLogOptions {
-  /** How large a file grows before the next one is begun. */
+  /** Maximum size of a file before the next one is started. */
   readonly fileBytesMax?: number;
 }
 
 const defaultFileBytesMax = 8 * 1_024 * 1_024;
 
-/** A hold lives for a day at most, so a file is gone a day after it is full. */
+/** A hold lives for one day at most, so a file is deleted one day after it is full. */
 const fileAgeMaxMs = 6 * 3_600_000;
 
-interface LogFile extends LogPlace {
+interface LogFile extends LogLocation {
   readonly number: number;
   bytes: number;
   open: number;
-  /** When its first hold was admitted. */
+  /** Admission time of its first hold. */
   sinceMs: number;
 }
 
@@ -85,7 +88,7 @@ export function openHoldLog(
   const generationPath = join(directory, 'generation.json');
   let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
   let descriptor = openSync(current.path, 'a', 0o600);
-  /** From then on the descriptor's number may be someone else's. */
+  /** Once closed, the number of the descriptor may be reused by another file. */
   let closed = false;
 
   function newFile(number: number): LogFile {
@@ -93,18 +96,18 @@ export function openHoldLog(
     return { path, number, bytes: 0, open: 0, sinceMs: Number.POSITIVE_INFINITY };
   }
 
-  function leave(file: LogFile): void {
+  function removeFrom(file: LogFile): void {
     file.open -= 1;
     if (file.open === 0) {
       try {
-        discard(file);
+        deleteOrTruncate(file);
       } catch {
-        // It is there at the next start, and its holds have ends.
+        // The file is found again at the next start, and its holds have ends.
       }
     }
   }
 
-  function discard(file: LogFile): void {
+  function deleteOrTruncate(file: LogFile): void {
     if (file !== current) {
       rmSync(file.path, { force: true });
     } else if (!closed) {
@@ -114,10 +117,11 @@ export function openHoldLog(
     }
   }
 
-  function beginNextFile(): void {
+  function startNextFile(): void {
     const full = current;
     const next = newFile(full.number + 1);
-    // Before the other is closed: its number must not become someone else's while it is still written to.
+    // Opened before the old file is closed, so that the number of the descriptor is not reused while it is still
+    // written to.
     const opened = openSync(next.path, 'a', 0o600);
     closeSync(descriptor);
     current = next;
@@ -133,15 +137,15 @@ export function openHoldLog(
       admittedAtMs = Math.max(admittedAtMs, hold.admittedAtMs);
     }
     if (current.bytes >= fileBytesMax || admittedAtMs - current.sinceMs >= fileAgeMaxMs) {
-      beginNextFile();
+      startNextFile();
     }
     const file = current;
     file.sinceMs = Math.min(file.sinceMs, admittedAtMs);
     const line = Buffer.from(`${holdsLine(holds)}\n`);
     try {
-      writeWhole(descriptor, line);
+      writeFully(descriptor, line);
     } catch (error) {
-      // What was written of it must not end up in the middle of the file.
+      // Truncates a partial write, which must not end up in the middle of the file.
       ftruncateSync(descriptor, file.bytes);
       throw error;
     }
@@ -153,7 +157,7 @@ export function openHoldLog(
   return {
     append(holds) {
       if (closed) {
-        throw new Error('the log of holds is closed');
+        throw new Error('the hold log is closed');
       }
       try {
         return writeLine(holds);
@@ -161,28 +165,28 @@ export function openHoldLog(
         throw new HoldsNotDurable(error);
       }
     },
-    forget(places) {
-      for (const file of places) {
+    remove(locations) {
+      for (const file of locations) {
         if (file !== undefined) {
-          leave(file as LogFile);
+          removeFrom(file as LogFile);
         }
       }
     },
     restore() {
-      const logged = new Map<string, LoggedHold & { place: LogFile }>();
+      const logged = new Map<string, LoggedHold & { location: LogFile }>();
       for (const number of numbers.map(Number).sort((a, b) => a - b)) {
-        const place = newFile(number);
-        for (const hold of readHolds(place.path)) {
-          const before = logged.get(hold.id)?.place;
-          logged.set(hold.id, { hold, place });
-          place.open += 1;
-          if (before !== undefined) {
-            // A later line of the same hold replaces it.
-            leave(before);
+        const location = newFile(number);
+        for (const hold of readHolds(location.path)) {
+          const previous = logged.get(hold.id)?.location;
+          logged.set(hold.id, { hold, location });
+          location.open += 1;
+          if (previous !== undefined) {
+            // A later line replaces an earlier line of the same hold.
+            removeFrom(previous);
           }
         }
-        if (place.open === 0) {
-          rmSync(place.path, { force: true });
+        if (location.open === 0) {
+          rmSync(location.path, { force: true });
         }
       }
       return [...logged.values()];
@@ -210,7 +214,7 @@ export function openHoldLog(
   };
 }
 
-function writeWhole(descriptor: number, bytes: Buffer): void {
+function writeFully(descriptor: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) {
     written += writeSync(descriptor, bytes, written);
   }
@@ -218,14 +222,14 @@ function writeWhole(descriptor: number, bytes: Buffer): void {
 
 export class DamagedHoldLog extends Error {
   constructor(path: string) {
-    super(`the holds in ${path} are damaged; move the file away to give up the holds in it, and start again`);
+    super(`the hold log ${path} is damaged; to discard the holds in it, move the file away and restart`);
     this.name = 'DamagedHoldLog';
   }
 }
 
 function readHolds(path: string): Hold[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  // Behind the last newline: nothing, or what a crash left of a line.
+  // After the last newline: nothing, or a line cut short by a crash.
   lines.pop();
   try {
     return lines.flatMap(holdsOfLine);

@@ -1,18 +1,15 @@
-/**
- * The books of all orgs as the embedded engine has them in memory, with what finds their open holds: by key, and by when
- * they expire.
- */
+/** The ledger states of all orgs in memory, with indexes of their open holds by idempotency key and by expiry. */
 import { releaseReservation } from '../../kernel/admission.ts';
 import { Expiries } from '../holds/expiries.ts';
 import type { Hold } from '../holds/hold.ts';
 import { completeFrom, type OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import { keyName } from '../holds/take-hold.ts';
+import { orgKeyId } from '../holds/take-hold.ts';
 import type { OrgLimitsCache } from '../limits/org-limits.ts';
 import type { LoggedHold } from './hold-log.ts';
 
 export interface LedgerStatesOptions {
   readonly orgLimits: OrgLimitsCache;
-  /** Holds of the process before this one. */
+  /** Open holds of the previous process. */
   readonly restored: readonly LoggedHold[];
   now(): number;
 }
@@ -21,7 +18,7 @@ export class LedgerStates {
   readonly expiries = new Expiries();
   readonly #options: LedgerStatesOptions;
   readonly #states = new Map<string, OrgLedgerState>();
-  /** Holds of orgs whose book is not open yet. */
+  /** Restored holds of orgs whose state is not loaded yet. */
   readonly #restored = new Map<string, OpenHold[]>();
   readonly #keys = new Map<string, OpenHold>();
   readonly #startedMs: number;
@@ -30,15 +27,15 @@ export class LedgerStates {
   constructor(options: LedgerStatesOptions) {
     this.#options = options;
     this.#startedMs = completeFrom(options.now());
-    for (const { hold, place } of options.restored) {
-      const open: OpenHold = { hold, ending: false, place, dueSecond: Number.NaN };
+    for (const { hold, location } of options.restored) {
+      const open: OpenHold = { hold, ending: false, logLocation: location, dueSecond: Number.NaN };
       const others = this.#restored.get(hold.orgId);
       if (others === undefined) {
         this.#restored.set(hold.orgId, [open]);
       } else {
         others.push(open);
       }
-      this.remember(open);
+      this.track(open);
     }
   }
 
@@ -54,8 +51,8 @@ export class LedgerStates {
     return this.#states.get(orgId);
   }
 
-  /** The book of an org with its limits as they are now; undefined when those have to be read. */
-  fresh(orgId: string): OrgLedgerState | undefined {
+  /** Returns the state of an org with its current limits; undefined if they must be loaded. */
+  peek(orgId: string): OrgLedgerState | undefined {
     const limits = this.#options.orgLimits.peek(orgId);
     const orgState = this.#states.get(orgId);
     if (limits === undefined || orgState === undefined) {
@@ -69,10 +66,10 @@ export class LedgerStates {
 
   async open(orgId: string): Promise<OrgLedgerState> {
     const limits = await this.#options.orgLimits.get(orgId);
-    const there = this.#states.get(orgId);
-    if (there !== undefined) {
-      there.changeLimits(limits, this.#options.now());
-      return there;
+    const existing = this.#states.get(orgId);
+    if (existing !== undefined) {
+      existing.changeLimits(limits, this.#options.now());
+      return existing;
     }
     const orgState = new OrgLedgerState(limits, this.#startedMs);
     for (const open of this.#restored.get(orgId) ?? []) {
@@ -87,36 +84,36 @@ export class LedgerStates {
     return this.#states.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
   }
 
-  heldUnder(key: string): Hold | undefined {
+  findByKey(key: string): Hold | undefined {
     return this.#keys.get(key)?.hold;
   }
 
-  /** It is in its book already. */
-  remember(open: OpenHold): void {
+  /** Adds a hold of an org state to the indexes. */
+  track(open: OpenHold): void {
     const { hold } = open;
     this.#openHolds += 1;
     this.expiries.add(open);
     if (hold.idempotency !== null) {
-      this.#keys.set(keyName(hold.orgId, hold.idempotency.digest), open);
+      this.#keys.set(orgKeyId(hold.orgId, hold.idempotency.digest), open);
     }
   }
 
-  prolong(open: OpenHold, hold: Hold): void {
+  replaceHold(open: OpenHold, hold: Hold): void {
     open.hold = hold;
     this.expiries.move(open);
   }
 
-  /** Gives back what a hold takes. Its end is in the database, or it was never told. */
+  /** Releases the reservation of a hold whose end is in the database, or that was never acknowledged. */
   release(open: OpenHold): void {
     const orgState = this.#states.get(open.hold.orgId);
     if (orgState !== undefined && this.isOpen(open)) {
       releaseReservation(orgState.counters, open.hold);
     }
-    this.drop(open);
+    this.remove(open);
   }
 
-  /** What it took is counted otherwise by now. */
-  drop(open: OpenHold): void {
+  /** Removes a hold without releasing its reservation, which is already accounted for. */
+  remove(open: OpenHold): void {
     const { hold } = open;
     if (this.isOpen(open)) {
       this.#states.get(hold.orgId)?.holds.delete(hold.id);
@@ -124,7 +121,7 @@ export class LedgerStates {
       this.expiries.remove(open);
     }
     if (hold.idempotency !== null) {
-      this.#keys.delete(keyName(hold.orgId, hold.idempotency.digest));
+      this.#keys.delete(orgKeyId(hold.orgId, hold.idempotency.digest));
     }
   }
 }

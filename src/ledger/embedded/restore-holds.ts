@@ -1,33 +1,33 @@
-/** What a start finds in the log of holds: those that did not end before the process did. */
+/** Restores the holds that were open when the previous process ended. */
 import type { Database } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import type { HoldLog, LoggedHold } from './hold-log.ts';
 
-/** In the order of their admission. The log forgets the others. */
+/** Returns the holds in the order of their admission. Removes all others from the log. */
 export async function restoreHolds(db: Database, holdLog: HoldLog): Promise<LoggedHold[]> {
   const restored = holdLog.restore();
-  const alive: LoggedHold[] = [];
-  const batch = 5_000;
-  for (let at = 0; at < restored.length; at += batch) {
-    const some = restored.slice(at, at + batch);
+  const open: LoggedHold[] = [];
+  const holdsPerQuery = 5_000;
+  for (let at = 0; at < restored.length; at += holdsPerQuery) {
+    const chunk = restored.slice(at, at + holdsPerQuery);
     const ends = await findEnds(
       db,
-      [...new Set(some.map(({ hold }) => hold.orgId))],
-      some.map(({ hold }) => hold.id),
+      [...new Set(chunk.map(({ hold }) => hold.orgId))],
+      chunk.map(({ hold }) => hold.id),
     );
     const ended = new Set(ends.map(({ hold_id }) => hold_id));
     const runs = await findRuns(
       db,
-      some.map(({ hold }) => hold).filter(({ runId }) => runId !== null),
+      chunk.map(({ hold }) => hold).filter(({ runId }) => runId !== null),
     );
-    // The hold of a run is logged before the run is committed: where that did not happen nothing is held.
-    const isAlive = ({ hold: { id, runId } }: LoggedHold) =>
+    // The hold of a run is logged before the run is committed. Without the run, the hold is dropped.
+    const isOpen = ({ hold: { id, runId } }: LoggedHold) =>
       !ended.has(id) && (runId === null || runs.has(runId));
-    alive.push(...some.filter(isAlive));
-    holdLog.forget(some.filter((logged) => !isAlive(logged)).map(({ place }) => place));
+    open.push(...chunk.filter(isOpen));
+    holdLog.remove(chunk.filter((logged) => !isOpen(logged)).map(({ location }) => location));
   }
-  return alive.sort((a, b) => a.hold.admittedAtMs - b.hold.admittedAtMs);
+  return open.sort((a, b) => a.hold.admittedAtMs - b.hold.admittedAtMs);
 }
 
 async function findRuns(db: Database, holds: readonly Hold[]): Promise<Set<string>> {

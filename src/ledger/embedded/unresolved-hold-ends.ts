@@ -1,11 +1,11 @@
-/** Holds whose end was sent to the database, and nobody knows yet whether it is there. */
+/** Holds whose end was sent to the database with an unknown outcome. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 
 export class UnresolvedHoldEnd extends DatabaseUnavailable {
   constructor() {
-    super('it is not known yet whether the hold has ended');
-    this.name = 'EndInDoubt';
+    super('the end of the hold is not confirmed yet');
+    this.name = 'UnresolvedHoldEnd';
   }
 }
 
@@ -15,7 +15,10 @@ export class UnresolvedHoldEnds {
   readonly #holdIds = new Set<string>();
   #closed = false;
 
-  /** They are in doubt until `find` has found out, and done what follows from it. Nobody asks any more after `close`. */
+  /**
+   * Retries `find`, which determines the outcome and acts on it, until it succeeds or `close` is called. The holds
+   * are unresolved until then.
+   */
   async resolve(holdIds: readonly string[], find: () => Promise<void>): Promise<void> {
     for (const id of holdIds) {
       this.#holdIds.add(id);
@@ -33,8 +36,11 @@ export class UnresolvedHoldEnds {
     }
   }
 
-  /** To say that they have ended would be as wrong as to end them again: whoever asked may ask again soon. */
-  refuse(holdIds: readonly (string | null)[]): void {
+  /**
+   * Throws if the end of a hold is unresolved: reporting the hold as ended could be wrong, and so could ending it
+   * again. The caller may retry soon.
+   */
+  throwIfUnresolved(holdIds: readonly (string | null)[]): void {
     if (holdIds.some((id) => id !== null && this.#holdIds.has(id))) {
       throw new UnresolvedHoldEnd();
     }

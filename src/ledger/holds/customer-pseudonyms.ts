@@ -1,16 +1,16 @@
-/** Customers who were erased are called by a pseudonym from then on, in open holds too. */
+/** Replaces the id of an erased customer by a pseudonym, in open holds too. */
 import { randomBytes } from 'node:crypto';
 import type { Hold } from './hold.ts';
 import { erasedKey } from './hold-keys.ts';
 
-const prefix = 'erased-';
+const pseudonymPrefix = 'erased-';
 
 export function newPseudonym(): string {
-  return `${prefix}${randomBytes(12).toString('hex')}`;
+  return `${pseudonymPrefix}${randomBytes(12).toString('hex')}`;
 }
 
 export function isErased(customerId: string | null): boolean {
-  return customerId?.startsWith(prefix) === true;
+  return customerId?.startsWith(pseudonymPrefix) === true;
 }
 
 export interface Renaming {
@@ -18,12 +18,13 @@ export interface Renaming {
   readonly to: string;
 }
 
-/** Shorter ones stand in other names by chance. */
+/** Shorter ids occur in other names by chance, so they only match a whole name. */
 const nameLengthMin = 4;
 
 /**
- * Finds the id in a name that somebody else made, such as a chain's: as the whole of it or, if it is long enough, as a part with
- * no letter or digit on either side. A regular expression of PostgreSQL; what stands around the id are its groups.
+ * Returns a PostgreSQL regular expression that finds a customer id in a name chosen by the caller, such as a chain
+ * id: as the whole name or, if the id is long enough, as a part with no letter or digit on either side. Its groups
+ * capture the text around the id.
  */
 export function namePattern(customerId: string): string {
   const escaped = customerId.replaceAll(/[^\p{L}\p{N}\s]/gu, '\\$&');
@@ -32,7 +33,7 @@ export function namePattern(customerId: string): string {
     : `(^|[^[:alnum:]])${escaped}($|[^[:alnum:]])`;
 }
 
-/** The same here. */
+/** JavaScript counterpart of `namePattern`. */
 function renamedName(name: string, { from, to }: Renaming): string {
   if (from.length < nameLengthMin) {
     return name === from ? to : name;
@@ -45,8 +46,9 @@ function renamedName(name: string, { from, to }: Renaming): string {
 }
 
 /**
- * The hold of a customer under its new name, without the response that its key has kept. It no longer takes of counters that go by the old one: those are forgotten, and
- * whoever makes them again under the new name finds the hold.
+ * Returns the hold of a renamed customer, without its stored response, or undefined if it belongs to another
+ * customer. Counters keyed by the old name are dropped from the hold: they are deleted, and a counter that is
+ * created under the new name adds the hold again.
  */
 export function renamedHold(hold: Hold, renaming: Renaming): Hold | undefined {
   const { scope, shares, idempotency } = hold;
@@ -65,7 +67,10 @@ export function renamedHold(hold: Hold, renaming: Renaming): Hold | undefined {
   };
 }
 
-/** Whether a counter goes by this value: behind the first colon stands the value, or a list of several as JSON. */
+/**
+ * Returns true if a counter is keyed by this value. The key has the value after its first colon, or a JSON list of
+ * several values.
+ */
 export function isCounterOf(key: string, value: string | null): boolean {
   const colon = key.indexOf(':');
   if (colon < 0 || value === null) {

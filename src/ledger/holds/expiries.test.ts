@@ -5,7 +5,7 @@ import type { Hold } from './hold.ts';
 import type { OpenHold } from './org-ledger-state.ts';
 
 function openUntil(expiresAtMs: number): OpenHold {
-  return { hold: { expiresAtMs } as Hold, ending: false, place: undefined, dueSecond: Number.NaN };
+  return { hold: { expiresAtMs } as Hold, ending: false, logLocation: undefined, dueSecond: Number.NaN };
 }
 
 function prolong(expiries: Expiries, open: OpenHold, expiresAtMs: number): void {
@@ -57,7 +57,7 @@ test('one that could not end is due again a second later', () => {
   expect(expiries.takeDue(1_000, 10)).toEqual([open]);
   expiries.putBack([open], 1_000);
   expect(expiries.takeDue(1_000, 10)).toEqual([]);
-  expect(expiries.oldestMs(3_500)).toBe(1_500);
+  expect(expiries.oldestOverdueMs(3_500)).toBe(1_500);
   expect(expiries.takeDue(2_000, 10)).toEqual([open]);
-  expect(expiries.oldestMs(3_500)).toBe(0);
+  expect(expiries.oldestOverdueMs(3_500)).toBe(0);
 });

@@ -1,12 +1,12 @@
-/** When open holds expire, by the second. */
 import type { OpenHold } from './org-ledger-state.ts';
 
 /**
- * Open holds by the second in which they expire. One that leaves stays in its list until half of the list has left: to
- * look each of them up by its id would cost more than all the rest of a hold's way through memory.
+ * Open holds bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until
+ * half of the bucket has been removed, because finding each hold by its id would cost more than everything else a
+ * hold does in memory.
  */
 export class Expiries {
-  readonly #bySecond = new Map<number, { opens: OpenHold[]; left: number }>();
+  readonly #bySecond = new Map<number, { opens: OpenHold[]; removed: number }>();
   #sweptTo = Number.POSITIVE_INFINITY;
 
   add(open: OpenHold): void {
@@ -20,17 +20,17 @@ export class Expiries {
     if (due === undefined) {
       return;
     }
-    due.left += 1;
-    if (due.left * 2 > due.opens.length) {
+    due.removed += 1;
+    if (due.removed * 2 > due.opens.length) {
       due.opens = due.opens.filter(({ dueSecond }) => dueSecond === second);
-      due.left = 0;
+      due.removed = 0;
       if (due.opens.length === 0) {
         this.#bySecond.delete(second);
       }
     }
   }
 
-  /** It expires at another time now. */
+  /** Moves a hold whose expiry has changed. */
   move(open: OpenHold): void {
     if (open.dueSecond !== secondOf(open.hold.expiresAtMs)) {
       this.remove(open);
@@ -38,7 +38,7 @@ export class Expiries {
     }
   }
 
-  /** Those that could not end yet are looked at again in a second. */
+  /** Schedules holds that could not be ended for another attempt in the next second. */
   putBack(opens: readonly OpenHold[], nowMs: number): void {
     for (const open of opens) {
       this.#addAt(secondOf(nowMs) + 1, open);
@@ -49,7 +49,7 @@ export class Expiries {
     open.dueSecond = second;
     const there = this.#bySecond.get(second);
     if (there === undefined) {
-      this.#bySecond.set(second, { opens: [open], left: 0 });
+      this.#bySecond.set(second, { opens: [open], removed: 0 });
     } else {
       there.opens.push(open);
     }
@@ -57,9 +57,9 @@ export class Expiries {
   }
 
   takeDue(nowMs: number, limit: number): OpenHold[] {
-    const taken: OpenHold[] = [];
+    const dueHolds: OpenHold[] = [];
     const nowSecond = Math.floor(nowMs / 1_000);
-    while (this.#sweptTo <= nowSecond && taken.length < limit) {
+    while (this.#sweptTo <= nowSecond && dueHolds.length < limit) {
       const due = this.#bySecond.get(this.#sweptTo);
       const open = due?.opens.pop();
       if (open === undefined) {
@@ -67,10 +67,10 @@ export class Expiries {
         this.#sweptTo = this.#bySecond.size === 0 ? Number.POSITIVE_INFINITY : this.#next(nowSecond);
       } else if (open.dueSecond === this.#sweptTo) {
         open.dueSecond = Number.NaN;
-        taken.push(open);
+        dueHolds.push(open);
       }
     }
-    return taken;
+    return dueHolds;
   }
 
   #next(nowSecond: number): number {
@@ -81,8 +81,8 @@ export class Expiries {
     return next;
   }
 
-  /** How long the oldest of those past their time has been so. */
-  oldestMs(nowMs: number): number {
+  /** Time since the expiry of the oldest overdue hold, in milliseconds; 0 if none is overdue. */
+  oldestOverdueMs(nowMs: number): number {
     const overdueMs = nowMs - this.#sweptTo * 1_000;
     return Number.isFinite(overdueMs) && overdueMs > 0 ? overdueMs : 0;
   }

@@ -1,9 +1,10 @@
 /**
- * The `Idempotency-Key` of a decision. While its hold is open the key is kept with the hold, so that both become durable
- * together; the end of the hold stores it among the other idempotent responses, in the transaction that ends the hold. A key
- * answers as long as its hold is open, and for the days that the org's retention policy says (three by default) in any case.
+ * The `Idempotency-Key` of a decision. While its hold is open, the key is stored with the hold, so that both become
+ * durable together; the transaction that ends the hold moves the key to the table of idempotent responses. A key
+ * can be replayed while its hold is open, and in any case for the number of days in the org's retention policy
+ * (three by default).
  *
- * The response is encrypted under a key that is derived from the `Idempotency-Key`, of which only a digest is kept.
+ * The response is encrypted with a key derived from the `Idempotency-Key`, of which only a digest is stored.
  */
 import { createHash, hkdfSync } from 'node:crypto';
 import { canonicalJson } from '../../platform/canonical-json.ts';
@@ -16,25 +17,25 @@ import {
 import { decrypt, encrypt } from '../../platform/secrets/encryption.ts';
 import type { Hold, HoldKey } from './hold.ts';
 
-/** The key of a request, as the ledger needs it. */
+/** The idempotency key of a request in the form that the ledger stores. */
 export interface RequestKey {
   readonly digest: string;
-  /** Of everything that makes another request another one. */
+  /** Digest of everything that distinguishes this request from a different request. */
   readonly fingerprint: string;
   readonly cipherKey: Buffer;
-  /** Finds the response when the customer of the request is erased; null where the request names none. */
+  /** Finds the response when the customer of the request is erased; null if the request names no customer. */
   readonly customerDigest: string | null;
 }
 
-/** The key was used before: for the same request, or for another one. */
+/** Result for a key that was used before, for the same or for a different request. */
 export type Replay =
   | { readonly kind: 'replayed'; readonly response: string }
-  /** The response was removed together with the customer that it belongs to. */
-  | { readonly kind: 'answer_erased' }
+  /** The response was deleted when its customer was erased. */
+  | { readonly kind: 'response_erased' }
   | { readonly kind: 'key_conflict' };
 
 export interface KeyedRequest {
-  /** A key belongs to its route: the same one may be used on another. */
+  /** Keys are separate per route: the same key may be used on another route. */
   readonly route: 'edge' | 'routing';
   readonly orgId: string;
   readonly keyId: string;
@@ -57,20 +58,20 @@ export function requestKeyOf(
   };
 }
 
-/** The key as it is kept with its response. */
+/** Returns the key and its encrypted response in the form stored with a hold. */
 export function holdKeyOf(
   { digest, fingerprint, cipherKey, customerDigest }: RequestKey,
-  answer: string,
+  response: string,
 ): HoldKey {
-  return { digest, fingerprint, encrypted: encrypt(answer, cipherKey).toString('base64'), customerDigest };
+  return { digest, fingerprint, encrypted: encrypt(response, cipherKey).toString('base64'), customerDigest };
 }
 
-/** The key of a hold whose customer was erased: it stays used, and its response is gone. */
+/** Returns the key of a hold whose customer was erased: it stays used, without its response. */
 export function erasedKey({ digest, fingerprint }: HoldKey): HoldKey {
   return { digest, fingerprint, encrypted: null, customerDigest: null };
 }
 
-/** The response to a request whose key was used before; undefined where it was not. */
+/** Returns the response to a request whose key was used before; undefined if it was not used. */
 export function replayOf(
   used: HoldKey | null | undefined,
   { fingerprint, cipherKey }: RequestKey,
@@ -85,18 +86,21 @@ export function replayOf(
     return { kind: 'replayed', response: used.answer };
   }
   return used.encrypted === null
-    ? { kind: 'answer_erased' }
+    ? { kind: 'response_erased' }
     : { kind: 'replayed', response: decrypt(Buffer.from(used.encrypted, 'base64'), cipherKey) };
 }
 
-/** A key and the instant of its decision. */
+/** A key and the time of its decision. */
 interface StoredKey {
   readonly orgId: string;
   readonly key: HoldKey;
   readonly decidedAtMs: number;
 }
 
-/** The keys of holds that end. One that an earlier release took has its response in the clear, which is not stored. */
+/**
+ * Stores the keys of holds that end. Keys of holds taken by an earlier release have a plain-text response, which is
+ * not stored.
+ */
 export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<void> {
   await upsertKeys(
     tx,
@@ -108,19 +112,19 @@ export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<
 }
 
 /**
- * Stores the response of a decision that has no hold, and so no effect: of several at once the first one stands. Returns
- * undefined where this one does.
+ * Stores the response of a decision without a hold, which has no effect. Of concurrent requests the first one wins;
+ * returns its replay, or undefined if this response was stored.
  */
 export async function storeResponse(
   db: Queryable,
   orgId: string,
   key: RequestKey,
-  answer: string,
+  response: string,
   nowMs: number,
 ): Promise<Replay | undefined> {
   const stored = await upsertKeys(
     db,
-    [{ orgId, key: holdKeyOf(key, answer), decidedAtMs: nowMs }],
+    [{ orgId, key: holdKeyOf(key, response), decidedAtMs: nowMs }],
     'there.expires_at <= excluded.reserved_at',
   );
   if (stored > 0) {
@@ -130,10 +134,10 @@ export async function storeResponse(
   return replayOf(used, key);
 }
 
-/** Digests of other surfaces are made otherwise; the prefix keeps the two apart whatever a caller chooses. */
-const prefix = 'hold:';
+/** Separates these keys from those of other routes, whose digests are computed differently. */
+const digestPrefix = 'hold:';
 
-/** `replaces`: which keys of the same name give way. */
+/** `replaces`: SQL condition for overwriting an existing key. */
 async function upsertKeys(db: Queryable, keys: readonly StoredKey[], replaces: string): Promise<number> {
   if (keys.length === 0) {
     return 0;
@@ -161,13 +165,13 @@ async function upsertKeys(db: Queryable, keys: readonly StoredKey[], replaces: s
       keys.map(({ key }) => key.encrypted ?? null),
       keys.map(({ key }) => key.customerDigest ?? null),
       storedForDays,
-      prefix,
+      digestPrefix,
     ],
   );
   return rows.length;
 }
 
-/** The keys among these whose hold has ended, or never was, and that are not forgotten yet. */
+/** Returns those of the keys that are stored and not expired: their hold has ended, or they never had one. */
 export async function findStoredKeys(
   db: Queryable,
   orgId: string,
@@ -175,9 +179,9 @@ export async function findStoredKeys(
   nowMs: number,
 ): Promise<HoldKey[]> {
   const rows = await db.query<{ digest: string; fingerprint: string; body: Uint8Array | null }>(
-    `SELECT substr(key_digest, ${prefix.length + 1}) AS digest, fingerprint, body FROM idempotency_keys
+    `SELECT substr(key_digest, ${digestPrefix.length + 1}) AS digest, fingerprint, body FROM idempotency_keys
       WHERE tenant_id = $1 AND key_digest = ANY($2) AND expires_at > $3`,
-    [orgId, digests.map((digest) => prefix + digest), new Date(nowMs)],
+    [orgId, digests.map((digest) => digestPrefix + digest), new Date(nowMs)],
   );
   return rows.map(({ digest, fingerprint, body }) => ({
     digest,

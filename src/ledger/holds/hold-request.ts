@@ -1,4 +1,4 @@
-/** The request for a hold, its results, and how holds are listed and changed. */
+/** Requests for holds and their results, and the queries and changes of holds. */
 import type { ApplicableCounters, Surface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
@@ -12,28 +12,28 @@ export interface HoldRequest {
   readonly amounts: Amounts;
   readonly holdSeconds: number;
   readonly priceVersion: string | null;
-  /** Where an `Idempotency-Key` came along. */
-  readonly key?: RequestKey & { answerOf(held: Held): string };
+  /** Present if the request has an `Idempotency-Key`. */
+  readonly key?: RequestKey & { responseOf(held: Held): string };
 }
 
 export interface Held {
   readonly kind: 'held';
   readonly hold: Hold;
   readonly applicable: ApplicableCounters;
-  /** What is left of each counter that it met, with this hold taken. */
-  readonly left: readonly bigint[];
-  /** The response that the key of the request keeps, where it has one. */
+  /** The remaining amount of each applicable counter, after this hold. */
+  readonly remaining: readonly bigint[];
+  /** The response stored under the idempotency key of the request, if it has one. */
   readonly response?: string;
 }
 
 export type HoldResult = Held | { readonly kind: 'denied'; readonly denial: Denial } | Replay;
 
-/** What somebody might ask for: held against the limits, and not taken. */
+/** A request that is checked against the limits without reserving anything. */
 export type AdmissionPreview = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'>;
 
 export interface HoldQuery {
   readonly limit: number;
-  /** The last hold of the page before, in the same order. */
+  /** Id of the last hold of the previous page, in the same order. */
   readonly after: string | undefined;
   /** Default: oldest first. */
   readonly newestFirst?: boolean;
@@ -42,7 +42,7 @@ export interface HoldQuery {
 export type HoldChange =
   | { readonly kind: 'changed'; readonly hold: Hold }
   | { readonly kind: 'unknown' }
-  /** It ended already, or is just ending. */
+  /** The hold has ended, or is being ended. */
   | { readonly kind: 'ended' };
 
 export const holdSecondsMax = 86_400;

@@ -1,43 +1,43 @@
-/** A hold: an amount set aside of every limit that applies, until it is settled, voided or expired. */
+/** A hold: an amount reserved in every applicable limit until it is settled, voided or expired. */
 import type { Reservation, ReservedCounter, Surface } from '../../kernel/admission.ts';
 import type { Debit } from '../../kernel/credits.ts';
 import type { Scope, Unit } from '../../kernel/limits.ts';
 
-/** Its shares are the counters that it takes its amounts of. */
+/** `shares` are the counters in which the hold reserves its amounts. The name is part of the stored format. */
 export interface Hold extends Reservation {
   readonly id: string;
   readonly orgId: string;
-  /** The run it is for, where that is known. */
+  /** The run that the hold is for, if known. */
   readonly runId: string | null;
   readonly surface: Exclude<Surface, 'record'>;
   readonly scope: Scope;
-  /** The instant that its charge belongs to, whenever it is settled. */
+  /** The time of the charge, whenever the hold is settled. */
   readonly admittedAtMs: number;
   readonly expiresAtMs: number;
-  /** The price that held at its admission; null where the caller named the cost. */
+  /** The price at its admission; null if the caller gave the cost. */
   readonly priceVersion: string | null;
-  /** The `Idempotency-Key` that it was taken under. */
+  /** The `Idempotency-Key` of its request. */
   readonly idempotency: HoldKey | null;
-  /** It was given while nobody could be asked. */
+  /** The decision was made fail-open, without checking the limits. */
   readonly degraded?: true;
 }
 
-/** Kept with the hold as long as that is open; see `hold-keys.ts`. */
+/** Stored with the hold while it is open; see `hold-keys.ts`. */
 export type HoldKey = {
   readonly digest: string;
   readonly fingerprint: string;
 } & (
   | {
-      /** The response in base64, for a replay; null once the customer that it belongs to was erased. */
+      /** The encrypted response in base64; null once its customer was erased. */
       readonly encrypted: string | null;
       readonly customerDigest?: string | null;
       readonly answer?: undefined;
     }
-  /** Taken by an earlier release: the response in the clear. */
+  /** Written by an earlier release: the response in plain text. */
   | { readonly answer: string; readonly encrypted?: undefined; readonly customerDigest?: undefined }
 );
 
-/** Money as text: JSON has no integers of this size. */
+/** The stored form. Amounts are strings because JSON numbers cannot hold integers of this size. */
 interface StoredHold extends Omit<Hold, 'amounts' | 'shares' | 'packs' | 'idempotency'> {
   readonly amounts: readonly [usd: string, tokens: string, requests: string];
   readonly shares: readonly string[];
@@ -57,9 +57,8 @@ export function storedHold(hold: Hold): StoredHold {
 }
 
 /**
- * Several as one line of text. Put together by hand: it is written for every decision, and this takes a third of the
- * time. Which counters they take and what they are about is said once for all that have it in common, and was most of
- * the text.
+ * Serializes holds as one line of the hold log. Built by hand because it runs for every decision and takes a third
+ * of the time. Scopes and shares, which made up most of the text, are written once and referenced by index.
  */
 export function holdsLine(holds: readonly Hold[]): string {
   const scopes = new Map<Scope, number>();
@@ -84,21 +83,22 @@ function indexIn<Common>(indexes: Map<Common, number>, common: Common): number {
 
 export function holdsOfLine(line: string): Hold[] {
   const { holds, scopes = [], shares } = JSON.parse(line) as LoggedHolds;
-  const allScopes = scopes.map(scopeOfValues);
-  const allShares = shares.map(pairedShares);
+  const decodedScopes = scopes.map(scopeOfValues);
+  const decodedShares = shares.map(pairedShares);
   return holds.map((stored) => {
-    // Earlier lines have each scope with its hold.
-    const scope = typeof stored.scope === 'number' ? allScopes[stored.scope] : scopeOfValues(stored.scope);
-    const taken = allShares[stored.shares];
-    if (scope === undefined || taken === undefined) {
-      throw new Error(`the line of a hold does not say what the hold ${stored.id} takes`);
+    // Lines written by earlier releases contain the scope in each hold.
+    const scope =
+      typeof stored.scope === 'number' ? decodedScopes[stored.scope] : scopeOfValues(stored.scope);
+    const reserved = decodedShares[stored.shares];
+    if (scope === undefined || reserved === undefined) {
+      throw new Error(`hold ${stored.id} has no scope or no shares in the hold log`);
     }
-    return { ...restored(stored), scope, shares: taken };
+    return { ...restored(stored), scope, shares: reserved };
   });
 }
 
 interface LoggedHolds {
-  /** Scope and shares by their index. */
+  /** `scope` and `shares` are indexes into the lists below. */
   readonly holds: readonly (Omit<StoredHold, 'shares' | 'scope'> & {
     readonly scope: number | readonly (string | null)[];
     readonly shares: number;
@@ -107,7 +107,7 @@ interface LoggedHolds {
   readonly shares: readonly (readonly string[])[];
 }
 
-/** One by itself, as its row keeps it. */
+/** Serializes one hold for its database row. */
 export function holdRecord(hold: Hold): string {
   return holdText(hold, scopeText(hold.scope), sharesText(hold.shares));
 }
@@ -130,7 +130,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
   );
 }
 
-/** The values alone, in this order: the names would be most of the text. */
+/** Returns the values in a fixed order: the field names would be most of the text. */
 function valuesOf(scope: Scope): readonly (string | null)[] {
   return [
     scope.key_id,
@@ -179,19 +179,19 @@ function restored(stored: Omit<StoredHold, 'shares' | 'scope'>): Omit<Hold, 'sha
   };
 }
 
-/** Scopes are shared as well, see `sharedScope`. */
-const textsOfScopes = new WeakMap<Scope, string>();
+/** Cached per object: `sharedScope` returns one object for equal scopes. */
+const scopeTexts = new WeakMap<Scope, string>();
 
 function scopeText(scope: Scope): string {
-  let text = textsOfScopes.get(scope);
+  let text = scopeTexts.get(scope);
   if (text === undefined) {
     text = JSON.stringify(scope);
-    textsOfScopes.set(scope, text);
+    scopeTexts.set(scope, text);
   }
   return text;
 }
 
-/** Many holds have them in common, and they are most of the text. */
+/** Cached per object: many holds have the same shares, which are most of the text. */
 const shareTexts = new WeakMap<readonly ReservedCounter[], string>();
 
 function sharesText(shares: readonly ReservedCounter[]): string {
@@ -215,7 +215,7 @@ function pairedShares(texts: readonly string[]): ReservedCounter[] {
   return shares;
 }
 
-/** Keys and amounts in turn: half the size, and several times faster to write. */
+/** Alternating keys and amounts: half the size, and several times faster to serialize. */
 function flat(debits: readonly Debit[]): string[] {
   const texts: string[] = [];
   for (const { key, amount } of debits) {

@@ -1,25 +1,26 @@
 /**
- * The book of one org in memory: its limits, the counters that are known, and open holds. On the embedded engine it is
- * the truth and lives as long as the process; on PostgreSQL it is made for one transaction, from what that has locked.
+ * The ledger state of one org in memory: its limits, its loaded counters and its open holds. On the embedded engine
+ * this state is authoritative and lives as long as the process; on PostgreSQL it is created for one transaction
+ * from the rows that the transaction has locked.
  */
 import { applicableCounters, type Counter, countsIn, type LimitWindow } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
 import { staleCounters } from '../limits/stale-counters.ts';
 import type { Hold } from './hold.ts';
 
-/** A counter that has to be made before the decision, with the charge that asks for it. */
+/** A counter that must be created before the decision, and the scope of the charge that needs it. */
 export interface MissingCounter {
-  readonly window: LimitWindow;
+  readonly limitWindow: LimitWindow;
   readonly scope: Scope;
 }
 
 export interface OpenHold {
   hold: Hold;
-  /** It is being settled, voided or expired: nobody else may end it. */
+  /** The hold is being settled, voided or expired; nothing else may end it. */
   ending: boolean;
-  /** Where the embedded engine's log has it; undefined before it is durable. */
-  place: LogPlace | undefined;
-  /** Under which second the embedded engine will look whether it has expired; NaN: under none. */
+  /** Location in the hold log of the embedded engine; undefined until the hold is durable. */
+  logLocation: LogLocation | undefined;
+  /** The bucket of `Expiries` that contains the hold; NaN: none. */
   dueSecond: number;
 }
 
@@ -28,7 +29,7 @@ export class OrgLedgerState {
   readonly counters = new Map<string, Counter>();
   readonly holds = new Map<string, OpenHold>();
   #limits: OrgLimits;
-  /** Every posting since then was counted here, so a window that began later and has no counter is at zero. */
+  /** Every posting since this time was counted here, so a window that started later and has no counter is at zero. */
   #completeSinceMs: number;
 
   constructor(limits: OrgLimits, completeSinceMs: number) {
@@ -41,58 +42,67 @@ export class OrgLedgerState {
     return this.#limits;
   }
 
-  /** After a change, what was not counted before may have to be: only windows yet to begin are known to be at zero. */
+  /**
+   * Replaces the limits. After a change a limit may apply to charges that it did not count before, so only windows
+   * that start later are known to be at zero.
+   */
   changeLimits(limits: OrgLimits, nowMs: number): void {
     if (limits.version !== this.#limits.version) {
       this.#completeSinceMs = Math.max(this.#completeSinceMs, completeFrom(nowMs));
-      this.#forgetUncounted(limits);
+      this.#evictStaleCounters(limits);
     }
     this.#limits = limits;
   }
 
-  #forgetUncounted(limits: OrgLimits): void {
-    const gap = staleCounters(this.#limits, limits);
-    for (const key of gap === undefined ? [] : this.counters.keys()) {
-      if (gap?.(key)) {
+  #evictStaleCounters(limits: OrgLimits): void {
+    const isStale = staleCounters(this.#limits, limits);
+    for (const key of isStale === undefined ? [] : this.counters.keys()) {
+      if (isStale?.(key)) {
         this.counters.delete(key);
       }
     }
   }
 
-  keep(hold: Hold): OpenHold {
-    const open: OpenHold = { hold, ending: false, place: undefined, dueSecond: Number.NaN };
+  addHold(hold: Hold): OpenHold {
+    const open: OpenHold = { hold, ending: false, logLocation: undefined, dueSecond: Number.NaN };
     this.holds.set(hold.id, open);
     return open;
   }
 
-  /** Those of the counters that nobody can know without asking the database. */
-  missing(windows: readonly LimitWindow[], scope: Scope): MissingCounter[] {
+  /**
+   * Returns the counters that must be read from the database. Creates the missing counters that are known to be at
+   * zero.
+   */
+  missingCounters(windows: readonly LimitWindow[], scope: Scope): MissingCounter[] {
     const missing: MissingCounter[] = [];
     for (const one of windows) {
       if (!this.counters.has(one.key)) {
         if (one.window.startMs >= this.#completeSinceMs) {
           this.counters.set(one.key, { settled: 0n, held: 0n, alerted: 0, endMs: one.window.endMs });
         } else {
-          missing.push({ window: one, scope });
+          missing.push({ limitWindow: one, scope });
         }
       }
     }
     return missing;
   }
 
-  /** Adds a counter with what is settled, and what the open holds take of it. Returns the holds that now take it too. */
+  /**
+   * Adds a counter with its settled amount and the amounts of open holds. Returns the holds that now also reserve
+   * in this counter.
+   */
   addCounter({ limit, key, window }: LimitWindow, settled: bigint, alerted: number): Hold[] {
     const counter: Counter = { settled, held: 0n, alerted, endMs: window.endMs };
-    const joined: Hold[] = [];
+    const changedHolds: Hold[] = [];
     for (const open of this.holds.values()) {
       const { hold } = open;
       if (limit.kind === 'credits') {
         counter.held += hold.packs.find((pack) => pack.key === key)?.amount ?? 0n;
         continue;
       }
-      const there = hold.shares.find((share) => share.key === key);
-      if (there !== undefined) {
-        counter.held += hold.amounts[there.unit];
+      const reserved = hold.shares.find((share) => share.key === key);
+      if (reserved !== undefined) {
+        counter.held += hold.amounts[reserved.unit];
       } else if (countsIn(hold.surface, limit.kind)) {
         const { scope, admittedAtMs, surface } = hold;
         const share = applicableCounters(this.#limits, scope, admittedAtMs, surface).shares.find(
@@ -101,40 +111,43 @@ export class OrgLedgerState {
         if (share !== undefined && hold.amounts[share.unit] > 0n) {
           counter.held += hold.amounts[share.unit];
           open.hold = { ...hold, shares: [...hold.shares, share] };
-          joined.push(open.hold);
+          changedHolds.push(open.hold);
         }
       }
     }
     this.counters.set(key, counter);
-    return joined;
+    return changedHolds;
   }
 
-  /** Forgets the counters of windows that are over, and of all that can be made again once there are too many. */
-  prune(nowMs: number): void {
+  /**
+   * Evicts the counters of windows that have ended and, if there are too many counters, every counter that can be
+   * recreated.
+   */
+  evictCounters(nowMs: number): void {
     const tooMany = this.counters.size > countersMax;
     for (const [key, { held, endMs }] of this.counters) {
-      const over = endMs + keptAfterEndMs <= nowMs;
-      if (held === 0n && (over || tooMany)) {
+      const hasEnded = endMs + retainedAfterEndMs <= nowMs;
+      if (held === 0n && (hasEnded || tooMany)) {
         this.counters.delete(key);
-        this.#completeSinceMs = Math.max(this.#completeSinceMs, over ? endMs : completeFrom(nowMs));
+        this.#completeSinceMs = Math.max(this.#completeSinceMs, hasEnded ? endMs : completeFrom(nowMs));
       }
     }
   }
 }
 
-/** History may be recorded a little ahead of time, so the books of windows that are about to begin are not empty for sure. */
-const recordedAheadMs = 5 * 60_000;
+/** Runs may be backfilled slightly ahead of the current time, so a window that is about to start may not be empty. */
+const backfillAheadMs = 5 * 60_000;
 
-/** From when on every posting is counted by someone who begins to count now. */
+/** Returns the time from which every posting is counted, if counting starts now. */
 export function completeFrom(nowMs: number): number {
-  return nowMs + recordedAheadMs + 1;
+  return nowMs + backfillAheadMs + 1;
 }
 
 const countersMax = 50_000;
-/** Late settles still count in the window before. */
-const keptAfterEndMs = 24 * 3_600_000;
+/** Late settlements still count in the previous window. */
+const retainedAfterEndMs = 24 * 3_600_000;
 
-/** Where in the log a hold is, for the log alone to read. */
-export interface LogPlace {
+/** Location of a hold in the hold log; opaque outside the log. */
+export interface LogLocation {
   readonly path: string;
 }

@@ -1,4 +1,4 @@
-/** Taking a hold that was admitted, the same on both engines. */
+/** Taking, previewing and importing holds, the same on both engines. */
 import {
   type Admission,
   type ApplicableCounters,
@@ -24,21 +24,24 @@ export interface Admitted {
   readonly admission: Extract<Admission, { kind: 'allowed' }>;
 }
 
-/** Takes what it holds in the book; to keep it there and to make it durable is for whoever has the book. */
+/**
+ * Reserves the amounts in the counters and returns the hold. The caller adds the hold to the org state and makes it
+ * durable.
+ */
 export function takeHold(
   ids: Ids,
   orgState: OrgLedgerState,
   { request, charge, applicable, admission }: Admitted,
 ): Held {
   const { amounts } = request;
-  const left: bigint[] = [];
+  const remaining: bigint[] = [];
   reserveDebits(orgState.counters, admission.packs);
   for (const { key, limit } of applicable.counters) {
     const counter = orgState.counters.get(key) as Counter;
     if (limit.kind !== 'credits') {
       counter.held += amounts[limit.unit];
     }
-    left.push(remaining(limit, counter));
+    remaining.push(remainingOf(limit, counter));
   }
   const hold: Hold = {
     id: ids.next('dec'),
@@ -58,12 +61,12 @@ export function takeHold(
     kind: 'held',
     hold,
     applicable,
-    left,
+    remaining,
   };
   return request.key === undefined ? held : withKey(held, request.key);
 }
 
-/** What would refuse it. Takes nothing; every counter must exist. */
+/** Returns the denial that a request would get. Reserves nothing; every counter must exist. */
 export function denialFor(
   orgState: OrgLedgerState,
   { scope, amounts, surface }: AdmissionPreview,
@@ -78,30 +81,34 @@ export function denialFor(
   return admission.kind === 'denied' ? admission.denial : undefined;
 }
 
-/** Takes a hold that was given without asking. */
-export function importHold(orgState: OrgLedgerState, given: Hold, { shares }: ApplicableCounters): OpenHold {
-  const hold: Hold = { ...given, shares };
+/** Adds the hold of a fail-open decision. */
+export function importHold(
+  orgState: OrgLedgerState,
+  imported: Hold,
+  { shares }: ApplicableCounters,
+): OpenHold {
+  const hold: Hold = { ...imported, shares };
   reserve(orgState.counters, hold);
-  return orgState.keep(hold);
+  return orgState.addHold(hold);
 }
 
 function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
-  const answer = key.answerOf(held);
-  return { ...held, response: answer, hold: { ...held.hold, idempotency: holdKeyOf(key, answer) } };
+  const response = key.responseOf(held);
+  return { ...held, response, hold: { ...held.hold, idempotency: holdKeyOf(key, response) } };
 }
 
-/** Stops at zero: a limit may have been lowered below what is spent. */
-function remaining({ capacity }: Limit, { settled, held }: Counter): bigint {
-  const left = capacity - settled - held;
-  return left > 0n ? left : 0n;
+/** At least zero: a limit may have been reduced below the amount already spent. */
+function remainingOf({ capacity }: Limit, { settled, held }: Counter): bigint {
+  const remaining = capacity - settled - held;
+  return remaining > 0n ? remaining : 0n;
 }
 
-/** Never earlier than it was, never later than a day after the admission. */
+/** Never earlier than the current expiry, never later than one day after the admission. */
 export function extendedTo(hold: Hold, nowMs: number, seconds: number): number {
   const latestMs = hold.admittedAtMs + holdSecondsMax * 1_000;
   return Math.max(hold.expiresAtMs, Math.min(nowMs + seconds * 1_000, latestMs));
 }
 
-export function keyName(orgId: string, digest: string): string {
+export function orgKeyId(orgId: string, digest: string): string {
   return `${orgId} ${digest}`;
 }

@@ -1,4 +1,7 @@
-/** The rate policies that look into a request: its model, its customer, its tokens, its cost. They stand with the gates. */
+/**
+ * Rate limits that depend on the content of a request: its model, customer, tokens or cost. They are part of the
+ * admission check.
+ */
 import { type ApiError, apiErrorWithDetails, apiErrorWithStatus } from '../../contract/api-error.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import {
@@ -18,23 +21,23 @@ export interface Charge {
   readonly amounts: Amounts;
 }
 
-/** What a request takes of one rate, for all of its runs that the rate is about. */
+/** The debit of a request from one rate limit, for all of its runs that the rate limit applies to. */
 interface RateDebit {
   readonly limit: Limit;
   take: RateTake;
-  /** Which charges take of it, and how much it is with each. */
+  /** The charges that are debited, and the running sum after each. */
   readonly parts: { readonly index: number; readonly sum: bigint }[];
 }
 
-/** What was taken; a request that is refused further on gives it back. */
+/** The debits of a request. They are given back if the request is denied later. */
 export interface RateReservation {
   readonly debits: readonly RateTake[];
-  /** Of each take, in the same order. */
-  readonly shares: readonly RateDebit[];
+  /** One for each of `debits`, in the same order. */
+  readonly rateDebits: readonly RateDebit[];
   readonly verdict: RateVerdict | Promise<RateVerdict>;
 }
 
-/** All charges of a request pass together, or none. Undefined: no rate is about any of them. */
+/** Debits the rate limits for all charges of a request, or for none. Returns undefined if no rate limit applies. */
 export function takeAdmissionRates(
   limiter: RateLimiter,
   limits: OrgLimits,
@@ -49,46 +52,46 @@ export function takeAdmissionRates(
     for (const limit of applicable(limits, scope)) {
       if (isAdmissionRate(limit) && isInForce(limit, nowMs)) {
         const take = takeOf(limits.orgId, limit, scope, amounts);
-        const share = byKey.get(take.key) ?? { limit, take: { ...take, amount: 0n }, parts: [] };
-        const sum = share.take.amount + take.amount;
-        share.take = { ...take, amount: sum };
-        share.parts.push({ index, sum });
-        byKey.set(take.key, share);
+        const debit = byKey.get(take.key) ?? { limit, take: { ...take, amount: 0n }, parts: [] };
+        const sum = debit.take.amount + take.amount;
+        debit.take = { ...take, amount: sum };
+        debit.parts.push({ index, sum });
+        byKey.set(take.key, debit);
       }
     }
   }
-  const shares = [...byKey.values()];
-  const debits = shares.map(({ take }) => take);
-  return debits.length === 0 ? undefined : { debits, shares, verdict: limiter.take(debits, nowMs) };
+  const rateDebits = [...byKey.values()];
+  const debits = rateDebits.map(({ take }) => take);
+  return debits.length === 0 ? undefined : { debits, rateDebits, verdict: limiter.take(debits, nowMs) };
 }
 
 export interface RateDenial {
   readonly error: ApiError;
-  /** Of the charge that was too much. */
+  /** Index of the charge that exceeded the rate limit. */
   readonly index: number;
-  /** Notes which rate it was that refused. */
+  /** Enqueues the event for the rate limit that denied the request. */
   enqueueEvent(limitEvents: LimitEvents, orgId: string, scope: Scope): void;
 }
 
 /**
- * Undefined: they all let it pass. A retry clears `rate_limited`, so a request that takes more than ever passes at once is
- * told something else.
+ * Returns undefined if the request is allowed. Retrying can clear `rate_limited`, so a request that exceeds the
+ * burst gets `quota_exhausted` instead.
  */
 export function rateDenial(
-  { shares }: RateReservation,
+  { rateDebits }: RateReservation,
   verdict: RateVerdict,
   surface: 'edge' | 'run',
 ): RateDenial | undefined {
   if (verdict.allowed) {
     return undefined;
   }
-  const never = shares.find(({ take: { amount, burst } }) => amount > burst);
-  const { limit, take, parts } = never ?? (shares[verdict.index] as RateDebit);
+  const overBurst = rateDebits.find(({ take: { amount, burst } }) => amount > burst);
+  const { limit, take, parts } = overBurst ?? (rateDebits[verdict.index] as RateDebit);
   const error =
-    never === undefined
+    overBurst === undefined
       ? apiErrorWithDetails('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
       : burstLimitError(limit, take.amount, surface);
-  const part = never === undefined ? parts[0] : parts.find(({ sum }) => sum > take.burst);
+  const part = overBurst === undefined ? parts[0] : parts.find(({ sum }) => sum > take.burst);
   return {
     error,
     index: part?.index ?? 0,
@@ -97,20 +100,20 @@ export function rateDenial(
   };
 }
 
-function burstLimitError(limit: Limit, asked: bigint, surface: 'edge' | 'run'): ApiError {
-  const most = inUnit(limit, limit.burst);
+function burstLimitError(limit: Limit, requested: bigint, surface: 'edge' | 'run'): ApiError {
+  const burst = inUnit(limit, limit.burst);
   return apiErrorWithStatus(
     'quota_exhausted',
     surface === 'edge' ? 402 : 429,
     {
       quota_kind: 'window',
       unit: limit.unit,
-      limit: most,
+      limit: burst,
       used: inUnit(limit, 0n),
       window_start: null,
       window_end: null,
     },
-    `This request takes ${inUnit(limit, asked)} ${limit.unit} at once; a rate lets ${most} pass at most, however long it waits.`,
+    `The request needs ${inUnit(limit, requested)} ${limit.unit} at once and exceeds the burst limit of ${burst}. Retrying will not help; use a smaller request.`,
   );
 }
 
@@ -124,12 +127,12 @@ function isInForce({ expiresAtMs }: Limit, nowMs: number): boolean {
 
 function takeOf(orgId: string, limit: Limit, scope: Scope, amounts: Amounts): RateTake {
   const { id, match, span, unit, capacity, burst } = limit;
-  const own = (['customer_id', 'key_id', 'model'] as const)
+  const wildcardValues = (['customer_id', 'key_id', 'model'] as const)
     .filter((field) => match[field] === WILDCARD)
     .map((field) => `:${scope[field]}`)
     .join('');
   return {
-    key: `${orgId}:${id}${own}`,
+    key: `${orgId}:${id}${wildcardValues}`,
     limit: capacity,
     windowSeconds: span.kind === 'fixed' ? span.seconds : 1,
     burst,

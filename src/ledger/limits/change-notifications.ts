@@ -1,13 +1,13 @@
-/** How every process learns that the limits of an org changed. */
+/** Change notifications for the limits of an org, sent to every process. */
 import type { RunOnlyCheck } from '../../kernel/limits.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 
 const channel = 'limits';
 
-/** For what else the decisions of an org depend on: its time zone, its read limit. */
+/** For changes of org settings that decisions depend on: time zone, read limit. */
 export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promise<void> {
   await notifyLimitChanged(tx, orgId);
-  // In another time zone other windows count; those of now must not come back as they were.
+  // In another time zone the windows differ, so the counters of calendar windows are deleted.
   await tx.query(
     `DELETE FROM counters USING limits
       WHERE counters.org_id = $1 AND limits.org_id = $1 AND limits.id = counters.limit_id
@@ -16,7 +16,10 @@ export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promi
   );
 }
 
-/** A limit changed. Until the transaction ends nobody else decides for the org, so counters can be forgotten after it. */
+/**
+ * Increments the version of the org's limits. This locks the org until the transaction ends, so no other decision
+ * is made for it and counters can be deleted afterwards.
+ */
 export async function notifyLimitChanged(tx: Transaction, orgId: string): Promise<void> {
   await tx.query(
     `INSERT INTO ledger_orgs (org_id, limits_version) VALUES ($1, 1)
@@ -26,11 +29,11 @@ export async function notifyLimitChanged(tx: Transaction, orgId: string): Promis
   await tx.notify(channel, orgId);
 }
 
-/** A gate that counts nothing stands before the org's runs from now on, or no longer does. */
+/** Records that a check without counters applies to the org's runs, or no longer applies. */
 export async function notifyRunOnlyCheckChanged(
   tx: Transaction,
   orgId: string,
-  gate: RunOnlyCheck,
+  check: RunOnlyCheck,
   applies: boolean,
 ): Promise<void> {
   await notifyLimitChanged(tx, orgId);
@@ -38,11 +41,11 @@ export async function notifyRunOnlyCheckChanged(
     `UPDATE ledger_orgs
         SET other_gates = array_remove(other_gates, $2::text) || CASE WHEN $3::bool THEN ARRAY[$2::text] ELSE '{}' END
       WHERE org_id = $1`,
-    [orgId, gate, applies],
+    [orgId, check, applies],
   );
 }
 
-/** `null`: notices may have been missed, so anything may have changed. */
+/** The listener receives `null` if notifications may have been missed, so that any org may have changed. */
 export function onLimitsChange(db: Database, listener: (orgId: string | null) => void): void {
   db.listen(channel, listener);
 }

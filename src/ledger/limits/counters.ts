@@ -1,4 +1,4 @@
-/** What is settled of a limit in a window, summed from the books for a counter that does not exist yet. */
+/** Computes the settled amount of a limit in a window from the ledger, for a counter that does not exist yet. */
 import type { LimitWindow } from '../../kernel/admission.ts';
 import { type MatchField, type Scope, type Unit, WILDCARD } from '../../kernel/limits.ts';
 import { bucketMs, rollupParts, type TimeRange } from '../../kernel/rollup-parts.ts';
@@ -11,13 +11,13 @@ const rollupSum: Record<Unit, string> = {
 };
 const rollups = {
   day: { table: 'usage_days', column: 'day' },
-  quarter: { table: 'usage_rollups', column: 'bucket' },
+  bucket: { table: 'usage_rollups', column: 'bucket' },
 } as const;
 const entrySum: Record<Unit, string> = { usd: 'usd_nanos', tokens: 'tokens', requests: 'requests' };
 
 export interface Settled {
   readonly settled: bigint;
-  /** The highest threshold whose event is out. */
+  /** The highest threshold, in percent, whose event was emitted. */
   readonly alerted: number;
 }
 
@@ -27,23 +27,23 @@ export async function readSettled(
   limitWindow: LimitWindow,
   scope: Scope,
 ): Promise<Settled> {
-  const source = sourceOf(limitWindow, scope);
-  const params = [orgId, limitWindow.key, ...source.params];
+  const query = settledQuery(limitWindow, scope);
+  const params = [orgId, limitWindow.key, ...query.params];
   const [row] = await db.query<Settled>(
-    `SELECT coalesce((${source.sql}), 0)::int8 AS settled,
+    `SELECT coalesce((${query.sql}), 0)::int8 AS settled,
             coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
     params,
   );
   return row ?? { settled: 0n, alerted: 0 };
 }
 
-interface Source {
+interface SettledQuery {
   readonly sql: string;
-  /** From $3 on. */
+  /** Bound to $3 and following. */
   readonly params: readonly unknown[];
 }
 
-function sourceOf({ limit, window }: LimitWindow, scope: Scope): Source {
+function settledQuery({ limit, window }: LimitWindow, scope: Scope): SettledQuery {
   if (limit.kind === 'prepaid' || limit.kind === 'credits') {
     return {
       sql: 'SELECT settled FROM limit_tallies WHERE org_id = $1 AND limit_id = $3',
@@ -51,7 +51,7 @@ function sourceOf({ limit, window }: LimitWindow, scope: Scope): Source {
     };
   }
   if (limit.span.kind === 'lifetime') {
-    // Of entries that were deleted, their sum is left.
+    // `closed_chains` has the sums of deleted entries.
     const sum = (table: string) =>
       `coalesce((SELECT sum(${entrySum[limit.unit]}) FROM ${table} WHERE org_id = $1 AND chain_id = $3), 0)`;
     return { sql: `SELECT ${sum('ledger_entries')} + ${sum('closed_chains')}`, params: [scope.chain_id] };
@@ -61,7 +61,7 @@ function sourceOf({ limit, window }: LimitWindow, scope: Scope): Source {
   const conditions = (Object.entries(limit.match) as [Exclude<MatchField, 'route_class'>, string][]).map(
     ([field, wanted]) => ` AND ${field} = ${add(wanted === WILDCARD ? scope[field] : wanted)}`,
   );
-  const sumOf = ({ sum, table, column }: Summed, { fromMs, toMs }: TimeRange) =>
+  const sumOf = ({ sum, table, column }: SumSource, { fromMs, toMs }: TimeRange) =>
     `coalesce((SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= ${add(new Date(fromMs))}
         AND ${column} < ${add(new Date(toMs))}${conditions.join('')}), 0)`;
   const range = { fromMs: window.startMs, toMs: window.endMs };
@@ -76,9 +76,9 @@ function sourceOf({ limit, window }: LimitWindow, scope: Scope): Source {
   return { sql: `SELECT ${parts.join(' ')}`, params };
 }
 
-interface Summed {
+interface SumSource {
   readonly sum: string;
   readonly table: string;
-  /** When. */
+  /** The timestamp column. */
   readonly column: string;
 }

@@ -1,4 +1,4 @@
-/** The ways in which capabilities change limits: under a lock, with an answer that tells what was and what is. */
+/** Changes of limits by capabilities: under a lock, returning the limit before and after. */
 import { apiError } from '../../contract/api-error.ts';
 import type { IdPrefix } from '../../contract/id-prefixes.ts';
 import type { LimitKind } from '../../kernel/limits.ts';
@@ -37,7 +37,7 @@ export interface LimitChange {
   readonly after: LimitRow;
 }
 
-/** Reads, decides and writes under the row's lock. */
+/** Locks the row, computes the change and writes it. */
 export async function changeLimit(
   tx: Transaction,
   { orgId, kind, id }: LimitName,
@@ -50,7 +50,7 @@ export async function changeLimit(
   return { before, after };
 }
 
-/** Returns what was ended. */
+/** Ends a limit and returns it. */
 export async function removeLimit(
   tx: Transaction,
   { orgId, kind, id }: LimitName,
@@ -61,7 +61,7 @@ export async function removeLimit(
   return row;
 }
 
-/** Of a kind of which an org has one at most. */
+/** Finds the limit of a kind that an org has at most once. */
 export async function findOnlyLimit(
   db: Queryable,
   orgId: string,
@@ -78,8 +78,8 @@ export interface OnlyLimit {
 }
 
 /**
- * Makes or replaces the only limit of a kind. While there is one its id stays, and with it what was counted.
- * Expects `lockOrgLimits`, so that two at once do not both make the first.
+ * Creates or replaces the only limit of a kind. An existing limit keeps its id and thereby its counted amounts.
+ * Requires `lockOrgLimits`, so that concurrent calls do not create two.
  */
 export async function putOnlyLimit(
   tx: Transaction,
@@ -99,7 +99,7 @@ export async function putOnlyLimit(
   return { before, after };
 }
 
-/** Returns what was ended, if there was one. Expects `lockOrgLimits` as well. */
+/** Ends the only limit of a kind and returns it, if there is one. Requires `lockOrgLimits`. */
 export async function endOnlyLimit(
   tx: Transaction,
   now: Date,
@@ -113,7 +113,7 @@ export async function endOnlyLimit(
   return row;
 }
 
-/** Lets one change of an org's limits as a whole go on at a time. Refuses an org that does not exist. */
+/** Serializes changes to the limits of an org. Throws `not_found` if the org does not exist. */
 export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<void> {
   const rows = await tx.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL FOR NO KEY UPDATE', [
     orgId,
@@ -123,7 +123,7 @@ export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<voi
   }
 }
 
-/** The same for readers, who need no lock. */
+/** Throws `not_found` if the org does not exist. Takes no lock. */
 export async function requireOrg(db: Queryable, orgId: string): Promise<void> {
   const rows = await db.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL', [orgId]);
   if (rows.length === 0) {
@@ -131,7 +131,7 @@ export async function requireOrg(db: Queryable, orgId: string): Promise<void> {
   }
 }
 
-/** What is read of an org that has to be there; both are asked at once. */
+/** Returns `view`, or throws `not_found` if the org does not exist. Both queries run concurrently. */
 export async function ofExistingOrg<View>(db: Queryable, orgId: string, view: Promise<View>): Promise<View> {
   const [found] = await Promise.all([view, requireOrg(db, orgId)]);
   return found;

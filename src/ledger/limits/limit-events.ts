@@ -1,7 +1,7 @@
 /**
- * Tells, by an event, that a limit has begun to refuse: once per limit and window, however many requests, processes and
- * restarts there are. Nothing of it is on the way of an allow, and on the way of a refusal it is a look into memory: the
- * event is written in the background, under a key that is unique in the database.
+ * Emits an event when a limit starts to deny requests: once per limit and window, across all requests, processes
+ * and restarts. Allowed requests do no work here, denied requests only a lookup in memory: the event is written in
+ * the background, under a key that is unique in the database.
  */
 
 import type { ErrorCode } from '../../contract/errors.ts';
@@ -16,16 +16,16 @@ import { enqueueEvents } from '../../platform/outbox/outbox.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
-/** As much of a limit as an event tells. */
+/** The fields of a limit that an event contains. */
 export type EventLimit = Pick<Limit, 'id' | 'kind' | 'unit' | 'match' | 'capacity'>;
-/** As much of a request as is known where it was refused. */
+/** The fields of a request that are known when it is denied. */
 export type EventScope = Pick<Scope, 'key_id'> & Partial<Scope>;
 
 export interface LimitEvents {
-  /** A gate of the books refused. */
+  /** A limit of the ledger denied a request. */
   limitDenied(orgId: string, scope: Scope, denial: Denial): void;
-  /** A rate refused. It has no window, so it is told of at most once an hour. */
-  rateDenied(orgId: string, scope: EventScope, limit: EventLimit, counted: string, code: ErrorCode): void;
+  /** A rate limit denied a request. It has no window, so at most one event is emitted per hour. */
+  rateDenied(orgId: string, scope: EventScope, limit: EventLimit, rateKey: string, code: ErrorCode): void;
   readonly job: Job;
 }
 
@@ -48,44 +48,44 @@ export interface LimitEventDependencies {
 }
 
 const eventType: EventType = 'limit.exhausted';
-/** Of `limit_alerts`: thresholds are percents, and this is none. */
+/** Marker in `limit_alerts.threshold`, which otherwise contains percentages. */
 const exhaustedThreshold = 0;
 const rateWindowSeconds = 3_600;
 const cachedKeysMax = 50_000;
-const waitingMax = 10_000;
-const perBatch = 200;
+const pendingMax = 10_000;
+const eventsPerBatch = 200;
 
 export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDependencies): LimitEvents {
-  const remembered = new Set<string>();
-  let waiting: PendingEvent[] = [];
+  const enqueuedKeys = new Set<string>();
+  let pending: PendingEvent[] = [];
 
-  function tell(told: Omit<PendingEvent, 'at'>): void {
-    const name = `${told.orgId} ${told.key}`;
-    if (remembered.has(name) || waiting.length >= waitingMax) {
+  function enqueue(event: Omit<PendingEvent, 'at'>): void {
+    const name = `${event.orgId} ${event.key}`;
+    if (enqueuedKeys.has(name) || pending.length >= pendingMax) {
       return;
     }
-    if (remembered.size >= cachedKeysMax) {
-      // What is told twice is found out by the database.
-      remembered.clear();
+    if (enqueuedKeys.size >= cachedKeysMax) {
+      // The database detects duplicates.
+      enqueuedKeys.clear();
     }
-    remembered.add(name);
-    waiting.push({ ...told, at: clock.now() });
+    enqueuedKeys.add(name);
+    pending.push({ ...event, at: clock.now() });
   }
 
-  /** The customer's credits are gone when its latest pack is. */
+  /** Returns the last credit pack of a customer: its credits are exhausted when that pack is. */
   function latestPack(orgId: string, scope: Scope): Limit | undefined {
     const limits = orgLimits.peek(orgId);
     return limits && applicable(limits, scope).findLast(({ kind }) => kind === 'credits');
   }
 
-  async function writeSome(): Promise<boolean> {
-    const batch = waiting.slice(0, perBatch);
+  async function writeBatch(): Promise<boolean> {
+    const batch = pending.slice(0, eventsPerBatch);
     if (batch.length === 0) {
       return false;
     }
     await db.transaction((tx) => write(tx, ids, batch));
-    waiting = waiting.slice(batch.length);
-    return waiting.length > 0;
+    pending = pending.slice(batch.length);
+    return pending.length > 0;
   }
 
   return {
@@ -93,28 +93,28 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
       const limit = by?.limit ?? latestPack(orgId, scope);
       if (limit !== undefined) {
         const window = by?.window ?? lifetime;
-        tell({
+        enqueue({
           orgId,
           limit,
           window,
           scope,
           code,
           used: by?.used ?? limit.capacity,
-          key: keyOf(limit, window, scope),
+          key: eventKeyOf(limit, window, scope),
         });
       }
     },
-    rateDenied(orgId, scope, limit, counted, code) {
+    rateDenied(orgId, scope, limit, rateKey, code) {
       const window = fixedWindow(rateWindowSeconds, clock.now().getTime());
-      const key = `${counted}@${window.startMs}`;
-      tell({ orgId, limit, window, scope, code, used: limit.capacity, key });
+      const key = `${rateKey}@${window.startMs}`;
+      enqueue({ orgId, limit, window, scope, code, used: limit.capacity, key });
     },
     job: {
       id: 'emit-limit-events',
       everyMs: 500,
-      runOnce: writeSome,
+      runOnce: writeBatch,
       async stop() {
-        while (await writeSome()) {
+        while (await writeBatch()) {
           // The next batch.
         }
       },
@@ -122,14 +122,14 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
   };
 }
 
-/** What has no window is exhausted anew once more was bought. */
-function keyOf(limit: Limit, window: Window, scope: Scope): string {
+/** Returns the deduplication key. A limit without a window can be exhausted again after more capacity was bought. */
+function eventKeyOf(limit: Limit, window: Window, scope: Scope): string {
   const key = counterKey(limit, window, scope);
   return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }
 
 async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): Promise<void> {
-  const fresh = await tx.query<{ org_id: string; counter_key: string }>(
+  const inserted = await tx.query<{ org_id: string; counter_key: string }>(
     `INSERT INTO limit_alerts (org_id, counter_key, threshold, at)
      SELECT unnest($1::text[]), unnest($2::text[]), $3, unnest($4::timestamptz[])
      ON CONFLICT DO NOTHING RETURNING org_id, counter_key`,
@@ -140,17 +140,17 @@ async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): P
       batch.map(({ at }) => at),
     ],
   );
-  const names = new Set(fresh.map(({ org_id, counter_key }) => `${org_id} ${counter_key}`));
+  const insertedKeys = new Set(inserted.map(({ org_id, counter_key }) => `${org_id} ${counter_key}`));
   await enqueueEvents(
     tx,
     batch
-      .filter(({ orgId, key }) => names.has(`${orgId} ${key}`))
-      .map((told) => ({
+      .filter(({ orgId, key }) => insertedKeys.has(`${orgId} ${key}`))
+      .map((event) => ({
         id: ids.next('evt'),
-        tenantId: told.orgId,
+        tenantId: event.orgId,
         type: eventType,
-        createdAt: told.at,
-        data: dataOf(told),
+        createdAt: event.at,
+        data: dataOf(event),
       })),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * How limits look on the wire, as far as several kinds have it in common: the fields with their schemas, and the way from
- * them to the columns of a row and back. Amounts travel as decimal strings and are stored as nanodollars; nothing rounds.
+ * The wire format that several kinds of limits share: fields, their schemas, and the mapping to and from row
+ * columns. Amounts are decimal strings on the wire and nanodollars in the database; nothing is rounded.
  */
 import { type Static, Type } from 'typebox';
 import { invalidField } from '../../contract/api-error.ts';
@@ -18,40 +18,40 @@ import {
 import { checkTimezone } from '../../platform/time/time-zone.ts';
 import type { LimitRow } from './limits.ts';
 
-/** For what has to be more than nothing, see `positiveNanosOf`. */
+/** For amounts that must be greater than zero; see `positiveNanosOf`. */
 export const positiveUsd = Type.String({
   ...usd,
   description:
-    'US dollars as a decimal string: more than 0, at most 9 decimals, no exponent, below 9 billion.',
+    'US dollars as a decimal string: greater than 0, at most 9 decimals, no exponent, less than 9 billion.',
 });
 
-/** Counts stay integers that JSON's numbers hold exactly. */
+/** Counts are integers that a JSON number holds exactly. */
 export const countMax = 9_000_000_000_000_000;
 
 const alertThresholdsMax = 20;
 
-/** When an event is due unless someone said otherwise. */
+/** Default alert thresholds, in percent. */
 export const defaultThresholds: readonly number[] = [50, 80, 100];
 
 export const period = choice(periods, "A calendar window in the limit's time zone; weeks start on Monday.");
 export const enforcement = choice(
   ['block', 'alert'],
-  '`block` refuses what would exceed the limit, `alert` only tells of it.',
+  '`block` denies requests that would exceed the limit. `alert` only emits events.',
 );
 export const alertThresholds = Type.Array(Type.Integer({ minimum: 1, maximum: 1_000 }), {
   maxItems: alertThresholdsMax,
   uniqueItems: true,
-  description: `Percents of the limit; each fires one event per window. Default ${defaultThresholds.join(', ')}.`,
+  description: `Percentages of the limit. Each emits one event per window. Default: ${defaultThresholds.join(', ')}.`,
 });
 export const windowTimezone = nullable(
-  Type.String({ ...timezone, description: "An IANA time zone. Null: the org's." }),
+  Type.String({ ...timezone, description: "An IANA time zone. Null: the org's time zone." }),
 );
 
-/** The value of a run's field. The wildcard is none. */
+/** A value of a scope field. The wildcard is not allowed. */
 export const scopeValue = Type.String({ minLength: 1, maxLength: 200, not: { const: WILDCARD } });
-export const scopeValueOrEach = Type.String({ minLength: 1, maxLength: 200 });
+export const scopeValueOrWildcard = Type.String({ minLength: 1, maxLength: 200 });
 
-/** What a limit on spending per calendar window takes. */
+/** Fields of a spend limit per calendar window. */
 export const spendingFields = {
   period,
   limit_usd: usd,
@@ -77,7 +77,7 @@ type SpendingColumns = Pick<
 >;
 type SpendingFields = Static<ReturnType<typeof closed<typeof spendingFields>>>;
 
-/** The columns of those fields that were given. Refuses a time zone that does not exist. */
+/** Returns the columns for the given fields. Throws on an unknown time zone. */
 export function spendingColumns(given: Partial<SpendingFields>): Partial<SpendingColumns> {
   const { limit_usd, timezone: zone, ...rest } = given;
   return {
@@ -100,7 +100,7 @@ export function viewSpending(row: LimitRow): SpendingView {
 
 function calendarPeriod({ id: limitId, period: stored }: LimitRow): SpendingView['period'] {
   if (stored === null) {
-    throw new Error(`${limitId} has no calendar window`);
+    throw new Error(`${limitId} has no calendar period`);
   }
   return stored;
 }
@@ -109,20 +109,20 @@ export function viewTimes({ created_at, updated_at }: Pick<LimitRow, 'created_at
   return { created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 }
 
-/** Of a text that its schema has found to be an amount. */
+/** Parses an amount that its schema has validated. */
 export function nanosOf(text: string): bigint {
   const nanos = parseUsd(text);
   if (nanos === undefined) {
-    throw new Error('an amount was not validated');
+    throw new Error('amount was not validated');
   }
   return nanos;
 }
 
-/** The same for what has to be more than nothing. */
+/** Like `nanosOf`, but throws a validation error for zero. */
 export function positiveNanosOf(field: string, text: string): bigint {
   const nanos = nanosOf(text);
   if (nanos === 0n) {
-    throw invalidField(field, 'out_of_range', 'This has to be more than 0.');
+    throw invalidField(field, 'out_of_range', 'Must be greater than 0.');
   }
   return nanos;
 }

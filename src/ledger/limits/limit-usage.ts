@@ -1,4 +1,4 @@
-/** Where limits stand: what is settled and held of each in its present window. */
+/** The usage of limits: settled and held amounts in the current window. */
 import type { Counter, LimitWindow } from '../../kernel/admission.ts';
 import {
   counterKey,
@@ -17,7 +17,7 @@ export interface LimitUsage {
   readonly held: bigint;
 }
 
-/** Of nobody in particular: limits that count each value by itself have no single standing. */
+/** A scope that matches no wildcard: wildcard limits have one counter per value, so no single usage. */
 export const emptyScope: Scope = {
   key_id: '',
   model: null,
@@ -31,7 +31,7 @@ export const emptyScope: Scope = {
   chain_id: null,
 };
 
-/** The counters of those of the limits that have one. Rates are counted elsewhere. */
+/** Returns the counters of these limits, without limits that have no single counter. Rates are counted elsewhere. */
 export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): LimitWindow[] {
   const wanted = new Set(limitIds);
   return limits.all

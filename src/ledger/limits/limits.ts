@@ -1,6 +1,7 @@
 /**
- * The rows of limits. Capabilities write them through these functions and give them their shape on the wire; the ledger
- * reads them all. Every change moves the org's version and is announced, so that the next decision obeys it.
+ * Reads and writes the rows of limits. Capabilities write limits through these functions and define their wire
+ * format; the ledger reads them all. Every change increments the version of the org's limits and sends a change
+ * notification, so that the next decision uses it.
  */
 import {
   type Limit,
@@ -28,10 +29,10 @@ export interface LimitRow {
   readonly name: string | null;
   readonly unit: Unit;
   readonly match: Match;
-  /** A calendar window; with `window_seconds` a fixed one; with neither the limit counts for ever. */
+  /** A calendar window; with `window_seconds`, a fixed window; with neither, the limit has no window. */
   readonly period: Period | null;
   readonly window_seconds: number | null;
-  /** Null: the org's. */
+  /** Null: the org's time zone. */
   readonly timezone: string | null;
   /** In the limit's unit; nanodollars for usd. */
   readonly capacity: bigint;
@@ -46,7 +47,7 @@ export interface LimitRow {
 const columns = `org_id, id, kind, name, unit, match, period, window_seconds, timezone, capacity, burst, enforcement,
                  alert_thresholds, expires_at, created_at, updated_at`;
 
-/** A row with what most limits leave at its default. */
+/** Returns a row with defaults for the fields that most limits do not set. */
 export function newLimit(
   row: Pick<LimitRow, 'org_id' | 'id' | 'kind' | 'unit' | 'capacity'> & Partial<LimitRow>,
   now: Date,
@@ -84,18 +85,18 @@ export function toLimit(row: LimitRow): Limit {
 }
 
 /**
- * There may be a hundred thousand limits in memory, and nearly all of them have the same few words, spans and thresholds:
- * what was read before stands in for what was read again.
+ * Deduplicates equal values: there may be a hundred thousand limits in memory, and nearly all of them have the same
+ * few strings, spans and thresholds.
  */
-const known = new Map<string, unknown>();
-const knownMax = 5_000;
+const sharedValues = new Map<string, unknown>();
+const sharedValuesMax = 5_000;
 
 function shared<Value>(value: Value): Value {
   const name = JSON.stringify(value);
-  if (!known.has(name) && known.size < knownMax) {
-    known.set(name, value);
+  if (!sharedValues.has(name) && sharedValues.size < sharedValuesMax) {
+    sharedValues.set(name, value);
   }
-  return (known.get(name) ?? value) as Value;
+  return (sharedValues.get(name) ?? value) as Value;
 }
 
 function spanOf({ period, window_seconds, timezone }: LimitRow): Span {
@@ -105,7 +106,7 @@ function spanOf({ period, window_seconds, timezone }: LimitRow): Span {
   return window_seconds === null ? { kind: 'lifetime' } : { kind: 'fixed', seconds: window_seconds };
 }
 
-/** Throws the unique violation of `limits_one_of_a_kind` or `limits_customer_period` where there may be only one. */
+/** Throws a unique violation of `limits_one_of_a_kind` or `limits_customer_period` if such a limit exists. */
 export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void> {
   await tx.query(
     `INSERT INTO limits (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
@@ -129,10 +130,10 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
     ],
   );
   await notifyLimitChanged(tx, row.org_id);
-  await forgetDisplaced(tx, row);
+  await deleteOverriddenCounters(tx, row);
 }
 
-/** What may be changed of a limit. Whom it counts may not: that would be another limit. */
+/** Updates the mutable fields of a limit. Its match is immutable: with another match it would be another limit. */
 export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void> {
   const [changed] = await tx.query<{ moved: boolean }>(
     `UPDATE limits SET name = $3, period = $4, window_seconds = $5, timezone = $6, capacity = $7, burst = $8,
@@ -167,16 +168,19 @@ export async function endLimit(tx: Transaction, row: LimitRow, now: Date): Promi
   await tx.query('UPDATE limits SET ended_at = $3 WHERE org_id = $1 AND id = $2', [org_id, id, now]);
   await notifyLimitChanged(tx, org_id);
   await deleteCounters(tx, row);
-  await forgetDisplaced(tx, row);
+  await deleteOverriddenCounters(tx, row);
 }
 
-/** What a limit does not count for a while is missing in its counters: they are made again when they are needed. */
+/**
+ * Deletes the counters of a limit, because they miss what the limit did not count. They are created again when
+ * needed.
+ */
 async function deleteCounters(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('DELETE FROM counters WHERE org_id = $1 AND limit_id = $2', [org_id, id]);
 }
 
-/** The limit for every other customer stops, or begins, to count this one. */
-async function forgetDisplaced(tx: Transaction, { org_id, kind, match }: LimitRow): Promise<void> {
+/** Deletes the wildcard counters of a customer that a limit of its own starts or stops to override. */
+async function deleteOverriddenCounters(tx: Transaction, { org_id, kind, match }: LimitRow): Promise<void> {
   if (kind === 'customer' && match.customer_id !== WILDCARD) {
     await tx.query(
       `DELETE FROM counters USING limits
@@ -188,7 +192,7 @@ async function forgetDisplaced(tx: Transaction, { org_id, kind, match }: LimitRo
   }
 }
 
-/** Of a kind of which an org has one at most, and keeps it: the row also when it has ended, locked. */
+/** Locks and returns the row of a kind of limit that an org has at most once, even if the limit has ended. */
 export async function lockLimitEvenEnded(
   tx: Transaction,
   orgId: string,
@@ -201,7 +205,7 @@ export async function lockLimitEvenEnded(
   return row;
 }
 
-/** Undoes `endLimit`: the limit goes on under its id, with what was counted before. */
+/** Reverts `endLimit`: the limit continues under the same id, with its counted amounts. */
 export async function reviveLimit(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('UPDATE limits SET ended_at = NULL WHERE org_id = $1 AND id = $2', [org_id, id]);
   await notifyLimitChanged(tx, org_id);
@@ -220,7 +224,7 @@ export async function findLimit(
   return row;
 }
 
-/** Locks the row, so that what was read is still true when it is changed. */
+/** Locks the row, so that it cannot change between read and update. */
 export async function lockLimit(
   tx: Transaction,
   orgId: string,
@@ -234,7 +238,7 @@ export async function lockLimit(
   return row;
 }
 
-/** All live limits of some kinds, oldest first. */
+/** Returns the live limits of these kinds, oldest first. */
 export async function findLimits(
   db: Queryable,
   orgId: string,
@@ -269,7 +273,7 @@ export async function listLimits(
   });
 }
 
-/** All that is live, for the ledger. */
+/** Returns all live limits of an org, for the ledger. */
 export async function selectLiveLimits(db: Queryable, orgId: string): Promise<LimitRow[]> {
   return db.query<LimitRow>(`SELECT ${columns} FROM limits WHERE org_id = $1 AND ended_at IS NULL`, [orgId]);
 }

@@ -1,7 +1,4 @@
-/**
- * The limits of each org as the kernel wants them, remembered until they change. While notices may be missing nothing
- * that was remembered is believed.
- */
+/** Caches the limits of each org until they change. The cache is bypassed while notifications may have been missed. */
 import { type OrgLimits, orgLimits, runOnlyChecks } from '../../kernel/limits.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { onLimitsChange } from './change-notifications.ts';
@@ -10,65 +7,65 @@ import { selectLiveLimits, toLimit } from './limits.ts';
 const cachedOrgsMax = 20_000;
 
 export interface OrgLimitsCache {
-  /** What is remembered and still true; undefined when it has to be read. */
+  /** Returns the cached limits; undefined if they must be loaded. */
   peek(orgId: string): OrgLimits | undefined;
   get(orgId: string): Promise<OrgLimits>;
-  /** What a deciding transaction has read itself. */
-  remember(limits: OrgLimits): void;
+  /** Caches limits that a ledger transaction has read itself. */
+  set(limits: OrgLimits): void;
 }
 
 export function createOrgLimits(db: Database): OrgLimitsCache {
-  const remembered = new Map<string, OrgLimits>();
-  /** Those who ask for the same at the same time share the answer: many do at once after a change. */
-  const reading = new Map<string, { limits: Promise<OrgLimits>; announcements: number }>();
-  /** Counts announcements: what was read before one must not be remembered after it. */
-  let announcements = 0;
+  const cache = new Map<string, OrgLimits>();
+  /** Single-flight loads: many requests need the same limits right after a change. */
+  const loads = new Map<string, { limits: Promise<OrgLimits>; notifications: number }>();
+  /** Number of notifications received. Limits that were read before a notification must not be cached after it. */
+  let notifications = 0;
 
   onLimitsChange(db, (orgId) => {
-    announcements += 1;
+    notifications += 1;
     if (orgId === null) {
-      remembered.clear();
+      cache.clear();
     } else {
-      remembered.delete(orgId);
+      cache.delete(orgId);
     }
   });
 
   function peek(orgId: string): OrgLimits | undefined {
-    return db.notificationsHealthy() ? remembered.get(orgId) : undefined;
+    return db.notificationsHealthy() ? cache.get(orgId) : undefined;
   }
 
-  function remember(limits: OrgLimits): void {
-    if (remembered.size >= cachedOrgsMax) {
-      remembered.clear();
+  function set(limits: OrgLimits): void {
+    if (cache.size >= cachedOrgsMax) {
+      cache.clear();
     }
-    remembered.set(limits.orgId, limits);
+    cache.set(limits.orgId, limits);
   }
 
-  async function read(orgId: string, announcementsBefore: number): Promise<OrgLimits> {
+  async function read(orgId: string, notificationsBefore: number): Promise<OrgLimits> {
     const limits = await readOrgLimits(db, orgId);
-    if (announcements === announcementsBefore) {
-      remember(limits);
+    if (notifications === notificationsBefore) {
+      set(limits);
     }
     return limits;
   }
 
   return {
     peek,
-    remember,
+    set,
     async get(orgId) {
-      const known = peek(orgId);
-      if (known !== undefined) {
-        return known;
+      const cached = peek(orgId);
+      if (cached !== undefined) {
+        return cached;
       }
-      const underWay = reading.get(orgId);
-      if (underWay?.announcements === announcements) {
-        return underWay.limits;
+      const inFlight = loads.get(orgId);
+      if (inFlight?.notifications === notifications) {
+        return inFlight.limits;
       }
-      const limits = read(orgId, announcements);
-      reading.set(orgId, { limits, announcements });
+      const limits = read(orgId, notifications);
+      loads.set(orgId, { limits, notifications });
       const done = () => {
-        if (reading.get(orgId)?.limits === limits) {
-          reading.delete(orgId);
+        if (loads.get(orgId)?.limits === limits) {
+          loads.delete(orgId);
         }
       };
       limits.then(done, done);
@@ -85,7 +82,7 @@ interface OrgRow {
 }
 
 export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLimits> {
-  // The version first: limits that are newer than it only make the next look find another version.
+  // The version is read first: limits newer than their version only cause another reload.
   const [org] = await db.query<OrgRow>(
     `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm, other_gates
        FROM orgs LEFT JOIN ledger_orgs ON ledger_orgs.org_id = orgs.id LEFT JOIN org_rate_limits ON org_rate_limits.org_id = orgs.id
@@ -99,6 +96,6 @@ export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLi
     timezone: org?.timezone ?? 'UTC',
     readRpm: org?.read_rpm ?? null,
     all: rows.map(toLimit),
-    runOnlyChecks: runOnlyChecks.filter((gate) => org?.other_gates?.includes(gate)),
+    runOnlyChecks: runOnlyChecks.filter((check) => org?.other_gates?.includes(check)),
   });
 }

@@ -11,7 +11,7 @@ import {
 import type { EventLimit, LimitEvents } from './limit-events.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
-/** What a policy's `route_class` may name. */
+/** Values of `route_class` in a rate-limit policy. */
 export const routeClasses = ['read', 'write', 'runs', 'edge'] as const;
 export type RouteClass = (typeof routeClasses)[number];
 
@@ -19,20 +19,20 @@ export interface RequestRateDependencies {
   readonly limiter: RateLimiter;
   readonly limitEvents: Pick<LimitEvents, 'rateDenied'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
-  /** For orgs without a limit of their own; undefined: none. */
+  /** Default for orgs without a read limit; undefined: no limit. */
   readonly readLimitPerMinute: number | undefined;
 }
 
 export function createRequestRate(deps: RequestRateDependencies): CheckRequestRate {
   const { limiter, orgLimits, readLimitPerMinute, limitEvents } = deps;
-  /** Picked out once for as long as an org's limits are the same: there may be thousands of other kinds. */
-  const picked = new WeakMap<OrgLimits, readonly RequestRate[]>();
+  /** Cached per version of an org's limits: there may be thousands of other limits. */
+  const ratesByLimits = new WeakMap<OrgLimits, readonly RequestRate[]>();
 
   function ratesOf(limits: OrgLimits): readonly RequestRate[] {
-    let rates = picked.get(limits);
+    let rates = ratesByLimits.get(limits);
     if (rates === undefined) {
       rates = requestRates(limits, readLimitPerMinute);
-      picked.set(limits, rates);
+      ratesByLimits.set(limits, rates);
     }
     return rates;
   }
@@ -49,44 +49,47 @@ export function createRequestRate(deps: RequestRateDependencies): CheckRequestRa
     }
     const request = { key_id: keyId, route_class: routeClass(route) };
     const debits: RateTake[] = [];
-    const taken: EventLimit[] = [];
+    const debitedLimits: EventLimit[] = [];
     for (const rate of rates) {
-      const key = counted(rate, request, nowMs);
+      const key = rateKey(rate, request, nowMs);
       if (key !== undefined) {
         debits.push({ ...rate.take, key });
-        taken.push(rate.limit);
+        debitedLimits.push(rate.limit);
       }
     }
     if (debits.length === 0) {
       return undefined;
     }
-    const told = (verdict: RateVerdict): RateVerdict => {
-      const refused = verdict.allowed ? undefined : taken[verdict.index];
+    const emitDenial = (verdict: RateVerdict): RateVerdict => {
+      const denyingLimit = verdict.allowed ? undefined : debitedLimits[verdict.index];
       const take = verdict.allowed ? undefined : debits[verdict.index];
-      if (refused !== undefined && take !== undefined) {
-        limitEvents.rateDenied(limits.orgId, { key_id: keyId }, refused, take.key, 'rate_limited');
+      if (denyingLimit !== undefined && take !== undefined) {
+        limitEvents.rateDenied(limits.orgId, { key_id: keyId }, denyingLimit, take.key, 'rate_limited');
       }
       return verdict;
     };
     const verdict = limiter.take(debits, nowMs);
-    return verdict instanceof Promise ? verdict.then(told) : told(verdict);
+    return verdict instanceof Promise ? verdict.then(emitDenial) : emitDenial(verdict);
   }
 
   return (caller, route, nowMs) => {
     if (caller.tenantId === platformTenant) {
       return undefined;
     }
-    const known = orgLimits.peek(caller.tenantId);
-    return known === undefined
+    const cached = orgLimits.peek(caller.tenantId);
+    return cached === undefined
       ? orgLimits
           .get(caller.tenantId)
           .then((limits) => take(limits, caller, route, nowMs) ?? allowed)
           .catch(allowIfLimitsUnavailable)
-      : take(known, caller, route, nowMs);
+      : take(cached, caller, route, nowMs);
   };
 }
 
-/** A rate protects the service; while its limits cannot be read, what the request is for will tell that itself. */
+/**
+ * Fails open: rate limits only protect the service, and while the limits cannot be read the request itself will
+ * report the outage.
+ */
 function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   if (error instanceof DatabaseUnavailable) {
     return allowed;
@@ -104,17 +107,20 @@ export function routeClass({ kind, path }: RoutePlace): RouteClass {
   return path.startsWith('/v1/edge/') ? 'edge' : 'write';
 }
 
-/** What can be known of a request before its body is read. */
-type Request = Readonly<Record<'key_id' | 'route_class', string>>;
+/** The fields that are known before the request body is read. */
+type RequestFields = Readonly<Record<'key_id' | 'route_class', string>>;
 
-const knownFields: readonly MatchField[] = ['key_id', 'route_class'];
+const preBodyFields: readonly MatchField[] = ['key_id', 'route_class'];
 
-/** Whether a limit is applied here; the other rates are the gates'. */
+/**
+ * Returns true for rate limits that are checked before the body is read. All others belong to the admission check
+ * (`admission-rates.ts`).
+ */
 export function isRequestRate({ kind, unit, match }: Limit): boolean {
   return (
     kind === 'rate' &&
     unit === 'requests' &&
-    (Object.keys(match) as MatchField[]).every((field) => knownFields.includes(field))
+    (Object.keys(match) as MatchField[]).every((field) => preBodyFields.includes(field))
   );
 }
 
@@ -164,10 +170,10 @@ function requestRates(
   return rates;
 }
 
-/** The key under which a request counts; undefined when the rate is not about it. */
-function counted(
+/** Returns the key that a request is counted under; undefined if the rate limit does not apply. */
+function rateKey(
   { match, expiresAtMs, take }: RequestRate,
-  request: Request,
+  request: RequestFields,
   nowMs: number,
 ): string | undefined {
   if (expiresAtMs !== null && expiresAtMs <= nowMs) {

@@ -1,4 +1,7 @@
-/** One transaction on the books of one org, on PostgreSQL: what waits for it, decided and written under the org's lock. */
+/**
+ * One transaction on the ledger of one org on PostgreSQL: decides and writes its queued commands under the lock of
+ * the org.
+ */
 import { admit, applicableCounters, type Counter, releaseReservation } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
@@ -31,9 +34,9 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
 
 export type LedgerCommand<Run> =
   | { readonly kind: 'hold'; readonly request: HoldRequest }
-  | { readonly kind: 'look'; readonly previews: readonly AdmissionPreview[] }
-  | { readonly kind: 'adopt'; readonly hold: Hold }
-  | { readonly kind: 'book'; readonly group: PostingGroup<Run> }
+  | { readonly kind: 'preview'; readonly previews: readonly AdmissionPreview[] }
+  | { readonly kind: 'import'; readonly hold: Hold }
+  | { readonly kind: 'post'; readonly group: PostingGroup<Run> }
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
   | { readonly kind: 'expire'; readonly holdIds: readonly string[] };
@@ -50,14 +53,14 @@ export class OrgTransaction<Run> {
   readonly #orgLimits: OrgLimitsCache;
   readonly #tx: Transaction;
   readonly #orgId: string;
-  /** Counters as they were read, to tell which ones changed. */
-  readonly #read = new Map<string, { settled: bigint; held: bigint; alerted: number }>();
+  /** Counters as they were read, to detect which ones changed. */
+  readonly #countersRead = new Map<string, { settled: bigint; held: bigint; alerted: number }>();
   readonly #newHolds: Hold[] = [];
   readonly #changedHolds = new Map<string, Hold>();
   readonly #endedHolds = new Set<string>();
-  /** Idempotency keys that are used, by their digests: also by holds that end in this transaction. */
+  /** Used idempotency keys by digest, including those of holds that end in this transaction. */
   readonly #usedKeys = new Map<string, HoldKey>();
-  /** Holds that ended earlier and are settled late. */
+  /** Holds that ended earlier and are settled late by this transaction. */
   #endedBefore: readonly Hold[] = [];
 
   constructor(
@@ -72,55 +75,55 @@ export class OrgTransaction<Run> {
     this.#orgId = orgId;
   }
 
-  async run(asked: readonly LedgerCommand<Run>[]): Promise<LedgerResult<Run>[]> {
+  async run(commands: readonly LedgerCommand<Run>[]): Promise<LedgerResult<Run>[]> {
     const { version, now, lastAt } = await lockOrg(this.#tx, this.#orgId);
     const nowMs = Math.max(this.#options.clock.agreed(now).getTime(), lastAt.getTime());
     const orgState = new OrgLedgerState(await this.#limits(version), Number.POSITIVE_INFINITY);
-    await this.#readHolds(orgState, asked, nowMs);
-    await this.#readCounters(orgState, asked, nowMs);
-    const answers: LedgerResult<Run>[] = new Array(asked.length);
-    for (const [index, one] of asked.entries()) {
-      if (one.kind !== 'book') {
-        answers[index] = await this.#answer(orgState, one, nowMs);
+    await this.#readHolds(orgState, commands, nowMs);
+    await this.#readCounters(orgState, commands, nowMs);
+    const results: LedgerResult<Run>[] = new Array(commands.length);
+    for (const [index, one] of commands.entries()) {
+      if (one.kind !== 'post') {
+        results[index] = await this.#execute(orgState, one, nowMs);
       }
     }
-    await this.#book(orgState, asked, answers, nowMs);
+    await this.#post(orgState, commands, results, nowMs);
     await this.#write(orgState, nowMs);
-    return answers;
+    return results;
   }
 
   async #limits(version: bigint): Promise<OrgLimits> {
-    const remembered = this.#orgLimits.peek(this.#orgId);
-    if (remembered?.version === version) {
-      return remembered;
+    const cached = this.#orgLimits.peek(this.#orgId);
+    if (cached?.version === version) {
+      return cached;
     }
     const limits = await readOrgLimits(this.#tx, this.#orgId);
-    this.#orgLimits.remember(limits);
+    this.#orgLimits.set(limits);
     return limits;
   }
 
   async #readHolds(
     orgState: OrgLedgerState,
-    asked: readonly LedgerCommand<Run>[],
+    commands: readonly LedgerCommand<Run>[],
     nowMs: number,
   ): Promise<void> {
-    const ids = asked.flatMap((one) => {
+    const ids = commands.flatMap((one) => {
       switch (one.kind) {
         case 'hold':
-        case 'look':
+        case 'preview':
           return [];
-        case 'book':
+        case 'post':
           return one.group.postings.flatMap(({ decisionId }) => decisionId ?? []);
         case 'expire':
           return one.holdIds;
-        case 'adopt':
+        case 'import':
           return [one.hold.id];
         default:
           return [one.holdId];
       }
     });
-    const digests = asked.flatMap((one) => {
-      const key = one.kind === 'hold' ? one.request.key : one.kind === 'adopt' ? one.hold.idempotency : null;
+    const digests = commands.flatMap((one) => {
+      const key = one.kind === 'hold' ? one.request.key : one.kind === 'import' ? one.hold.idempotency : null;
       return key == null ? [] : [key.digest];
     });
     if (digests.length > 0) {
@@ -129,11 +132,11 @@ export class OrgTransaction<Run> {
       }
     }
     for (const hold of await selectHolds(this.#tx, this.#orgId, ids, digests)) {
-      orgState.keep(hold);
+      orgState.addHold(hold);
       this.#useKey(hold);
     }
-    const late = asked.flatMap((one) =>
-      one.kind === 'book'
+    const late = commands.flatMap((one) =>
+      one.kind === 'post'
         ? one.group.postings.flatMap(({ kind, decisionId }) =>
             decisionId === null || kind === 'open' || orgState.holds.has(decisionId) ? [] : [decisionId],
           )
@@ -142,26 +145,27 @@ export class OrgTransaction<Run> {
     this.#endedBefore = (await findEnds(this.#tx, [this.#orgId], late)).map(({ body }) => restoredHold(body));
   }
 
-  /** All that the commands will look at: of what they ask for, and of the holds that they end. */
+  /** Reads all counters that the commands need: those they check, and those of the holds that they end. */
   async #readCounters(
     orgState: OrgLedgerState,
-    asked: readonly LedgerCommand<Run>[],
+    commands: readonly LedgerCommand<Run>[],
     nowMs: number,
   ): Promise<void> {
     const wanted = new Map<string, MissingCounter | undefined>();
-    for (const one of asked) {
-      if (one.kind === 'hold' || one.kind === 'look') {
+    for (const one of commands) {
+      if (one.kind === 'hold' || one.kind === 'preview') {
         for (const { scope, surface } of one.kind === 'hold' ? [one.request] : one.previews) {
           for (const limitWindow of applicableCounters(orgState.limits, scope, nowMs, surface).counters) {
-            wanted.set(limitWindow.key, { window: limitWindow, scope });
+            wanted.set(limitWindow.key, { limitWindow, scope });
           }
         }
-      } else if (one.kind === 'adopt') {
+      } else if (one.kind === 'import') {
         const { scope, admittedAtMs, surface } = one.hold;
-        for (const met of applicableCounters(orgState.limits, scope, admittedAtMs, surface).counters) {
-          wanted.set(met.key, { window: met, scope });
+        for (const limitWindow of applicableCounters(orgState.limits, scope, admittedAtMs, surface)
+          .counters) {
+          wanted.set(limitWindow.key, { limitWindow, scope });
         }
-      } else if (one.kind === 'book') {
+      } else if (one.kind === 'post') {
         for (const { kind, scope, atMs } of one.group.postings) {
           const surface = kind === 'record' ? 'record' : 'run';
           for (const { key } of applicableCounters(orgState.limits, scope, atMs ?? nowMs, surface).counters) {
@@ -186,23 +190,26 @@ export class OrgTransaction<Run> {
     );
     for (const { key, settled, held, alerted, window_end } of rows) {
       orgState.counters.set(key, { settled, held, alerted, endMs: window_end.getTime() });
-      this.#read.set(key, { settled, held, alerted });
+      this.#countersRead.set(key, { settled, held, alerted });
     }
     const missing = [...wanted.values()].filter(
-      (one): one is MissingCounter => one !== undefined && !orgState.counters.has(one.window.key),
+      (one): one is MissingCounter => one !== undefined && !orgState.counters.has(one.limitWindow.key),
     );
     await this.#makeCounters(orgState, missing);
   }
 
-  /** A new counter starts with what open holds take of it, so those have to be known, and to name it from now on. */
+  /**
+   * Creates counters. A new counter includes the amounts of open holds, so those holds are loaded and updated to
+   * reference it.
+   */
   async #makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void> {
     if (missing.length === 0) {
       return;
     }
     for (const hold of await selectHoldsSince(this.#tx, this.#orgId, missing)) {
-      // Those that ended in this transaction are still there.
+      // Holds that ended in this transaction are still in the table.
       if (!orgState.holds.has(hold.id) && !this.#endedHolds.has(hold.id)) {
-        orgState.keep(hold);
+        orgState.addHold(hold);
       }
     }
     for (const hold of await addCounters(this.#tx, orgState, missing)) {
@@ -210,24 +217,24 @@ export class OrgTransaction<Run> {
     }
   }
 
-  async #answer(
+  async #execute(
     orgState: OrgLedgerState,
-    asked: Exclude<LedgerCommand<Run>, { kind: 'book' }>,
+    command: Exclude<LedgerCommand<Run>, { kind: 'post' }>,
     nowMs: number,
   ): Promise<LedgerResult<Run>> {
-    switch (asked.kind) {
+    switch (command.kind) {
       case 'hold':
-        return this.#hold(orgState, asked.request, nowMs);
-      case 'look':
-        return asked.previews.map((one) => denialFor(orgState, one, nowMs));
-      case 'adopt':
-        return this.#adopt(orgState, asked.hold);
+        return this.#hold(orgState, command.request, nowMs);
+      case 'preview':
+        return command.previews.map((one) => denialFor(orgState, one, nowMs));
+      case 'import':
+        return this.#import(orgState, command.hold);
       case 'void':
-        return this.#end(orgState, asked.holdId, 'voided', nowMs);
+        return this.#end(orgState, command.holdId, 'voided', nowMs);
       case 'extend':
-        return this.#extend(orgState, asked.holdId, asked.seconds, nowMs);
+        return this.#extend(orgState, command.holdId, command.seconds, nowMs);
       case 'expire':
-        for (const holdId of asked.holdIds) {
+        for (const holdId of command.holdIds) {
           const open = orgState.holds.get(holdId);
           if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
             await this.#end(orgState, holdId, 'expired', nowMs);
@@ -260,19 +267,28 @@ export class OrgTransaction<Run> {
       applicable,
       admission,
     });
-    orgState.keep(held.hold);
+    orgState.addHold(held.hold);
     this.#newHolds.push(held.hold);
     this.#useKey(held.hold);
     return held;
   }
 
-  async #adopt(orgState: OrgLedgerState, given: Hold): Promise<undefined> {
-    const ended = await findEnds(this.#tx, [this.#orgId], [given.id]);
-    if (ended.length === 0 && !orgState.holds.has(given.id)) {
-      const applicable = applicableCounters(orgState.limits, given.scope, given.admittedAtMs, given.surface);
-      // A key that was used before stays with the decision that it was used for.
-      const isKeyFree = given.idempotency === null || !this.#usedKeys.has(given.idempotency.digest);
-      const { hold } = importHold(orgState, isKeyFree ? given : { ...given, idempotency: null }, applicable);
+  async #import(orgState: OrgLedgerState, imported: Hold): Promise<undefined> {
+    const ended = await findEnds(this.#tx, [this.#orgId], [imported.id]);
+    if (ended.length === 0 && !orgState.holds.has(imported.id)) {
+      const applicable = applicableCounters(
+        orgState.limits,
+        imported.scope,
+        imported.admittedAtMs,
+        imported.surface,
+      );
+      // A key that was already used stays with its decision.
+      const isKeyFree = imported.idempotency === null || !this.#usedKeys.has(imported.idempotency.digest);
+      const { hold } = importHold(
+        orgState,
+        isKeyFree ? imported : { ...imported, idempotency: null },
+        applicable,
+      );
       this.#newHolds.push(hold);
       this.#useKey(hold);
     }
@@ -319,25 +335,25 @@ export class OrgTransaction<Run> {
     return { kind: 'changed', hold: open.hold };
   }
 
-  async #book(
+  async #post(
     orgState: OrgLedgerState,
-    asked: readonly LedgerCommand<Run>[],
-    answers: LedgerResult<Run>[],
+    commands: readonly LedgerCommand<Run>[],
+    results: LedgerResult<Run>[],
     nowMs: number,
   ): Promise<void> {
-    const groups = asked.flatMap((one) => (one.kind === 'book' ? [one.group] : []));
+    const groups = commands.flatMap((one) => (one.kind === 'post' ? [one.group] : []));
     if (groups.length === 0) {
       return;
     }
     const batch = await decideBatch(this.#tx, this.#options, {
       groups,
       nowMs,
-      bookOf: () => orgState,
+      orgStateOf: () => orgState,
       makeCounters: (_, missing) => this.#makeCounters(orgState, missing),
     });
     markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
     this.#newHolds.push(...batch.newHolds.map(({ hold }) => hold));
-    for (const { posted, ends } of batch.prepared) {
+    for (const { posted, ends } of batch.uncommitted) {
       if (posted.charged !== null) {
         commitSettlement(orgState.counters, posted.charged);
       }
@@ -346,9 +362,9 @@ export class OrgTransaction<Run> {
         this.#endedHolds.add(ends.hold.id);
       }
     }
-    for (const [index, one] of asked.entries()) {
-      if (one.kind === 'book') {
-        answers[index] = batch.results.get(one.group);
+    for (const [index, one] of commands.entries()) {
+      if (one.kind === 'post') {
+        results[index] = batch.results.get(one.group);
       }
     }
   }
@@ -356,7 +372,7 @@ export class OrgTransaction<Run> {
   async #write(orgState: OrgLedgerState, nowMs: number): Promise<void> {
     const ended = this.#endedHolds;
     const changed = [...this.#changedHolds.values()].filter(({ id }) => !ended.has(id));
-    // Sent one behind the other without waiting for each answer: others wait for this org's lock meanwhile.
+    // Pipelined without waiting for each response, because other commands wait for the lock of this org.
     await Promise.all([
       insertHolds(
         this.#tx,
@@ -374,7 +390,7 @@ export class OrgTransaction<Run> {
 
   async #writeCounters(orgState: OrgLedgerState, nowMs: number): Promise<void> {
     const changed = [...orgState.counters].filter(([key, { settled, held, alerted }]) => {
-      const before = this.#read.get(key);
+      const before = this.#countersRead.get(key);
       return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
     });
     if (changed.length === 0) {
@@ -398,7 +414,7 @@ export class OrgTransaction<Run> {
   }
 }
 
-/** A counter without a window, such as a chain's, is needed for as long as it is used. */
+/** A counter without a window, such as that of a chain, is kept for as long as it is used. */
 function neededUntil(endMs: number, nowMs: number): number {
   return endMs === lifetime.endMs ? nowMs : Math.max(endMs, nowMs);
 }
@@ -409,7 +425,7 @@ interface LockedOrg {
   readonly lastAt: Date;
 }
 
-/** Whoever has this lock decides for the org; what it reads afterwards is what the one before has written. */
+/** Locks the org. Only the holder of the lock decides for the org, and it sees all writes of the previous holder. */
 export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg> {
   const statement = `SELECT limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"
                        FROM ledger_orgs WHERE org_id = $1 FOR UPDATE`;
@@ -418,9 +434,9 @@ export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg
     return row;
   }
   await tx.query('INSERT INTO ledger_orgs (org_id) VALUES ($1) ON CONFLICT DO NOTHING', [orgId]);
-  const [made] = await tx.query<LockedOrg>(statement, [orgId]);
-  if (made === undefined) {
-    throw new Error('the row of an org that was just made is missing');
+  const [created] = await tx.query<LockedOrg>(statement, [orgId]);
+  if (created === undefined) {
+    throw new Error('ledger_orgs row is missing after its insert');
   }
-  return made;
+  return created;
 }

@@ -1,4 +1,4 @@
-/** Open holds as rows of PostgreSQL. A hold is kept as text, which nobody but us has to understand. */
+/** Reads and writes the rows of open holds on PostgreSQL. A hold is stored as opaque text. */
 import { insertMany, type Queryable } from '../../platform/db/database.ts';
 import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
 import type { HoldQuery } from '../holds/hold-request.ts';
@@ -12,7 +12,7 @@ function holdsOf(rows: readonly HoldRow[]): Hold[] {
   return rows.map(({ record }) => holdOfRecord(record));
 }
 
-/** Those with these ids, and those that were asked for under these keys. */
+/** Returns the holds with these ids or these idempotency keys. */
 export async function selectHolds(
   db: Queryable,
   orgId: string,
@@ -33,18 +33,21 @@ export async function selectHolds(
   );
 }
 
-/** The open holds that new counters may have to count: of their chain, or admitted since their windows began. */
+/**
+ * Returns the open holds that new counters may have to include: those of their chain, or admitted since their
+ * windows started.
+ */
 export async function selectHoldsSince(
   db: Queryable,
   orgId: string,
   missing: readonly MissingCounter[],
 ): Promise<Hold[]> {
-  const chains = missing.filter(({ window: limitWindow }) => limitWindow.limit.match.chain_id !== undefined);
+  const chains = missing.filter(({ limitWindow }) => limitWindow.limit.match.chain_id !== undefined);
   const others = missing.filter((one) => !chains.includes(one));
   const since =
     others.length === 0
       ? 'infinity'
-      : new Date(Math.min(...others.map(({ window: limitWindow }) => limitWindow.window.startMs)));
+      : new Date(Math.min(...others.map(({ limitWindow }) => limitWindow.window.startMs)));
   return holdsOf(
     await db.query<HoldRow>(
       `SELECT record FROM holds WHERE org_id = $1 AND chain_id = ANY($2) AND chain_id IS NOT NULL
@@ -58,7 +61,7 @@ export async function selectAllHolds(db: Queryable, orgId: string): Promise<Hold
   return holdsOf(await db.query<HoldRow>('SELECT record FROM holds WHERE org_id = $1', [orgId]));
 }
 
-/** In the order of their ids. */
+/** Returns a page of holds in the order of their ids. */
 export async function selectHoldsPage(
   db: Queryable,
   orgId: string,
@@ -112,22 +115,22 @@ export async function insertHolds(tx: Queryable, holds: readonly Hold[]): Promis
   );
 }
 
-/** A new limit may have to be named by every open hold of the org. */
+/** Maximum rows per statement: a new limit may change every open hold of the org. */
 const holdsPerUpdate = 1_000;
 
 export async function updateHolds(tx: Queryable, orgId: string, holds: readonly Hold[]): Promise<void> {
   for (let at = 0; at < holds.length; at += holdsPerUpdate) {
-    const some = holds.slice(at, at + holdsPerUpdate);
+    const chunk = holds.slice(at, at + holdsPerUpdate);
     await tx.query(
       `UPDATE holds h SET record = u.record, expires_at = u.expires_at, chain_id = u.chain_id
          FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS u(id, record, expires_at, chain_id)
         WHERE h.org_id = $1 AND h.id = u.id`,
       [
         orgId,
-        some.map(({ id }) => id),
-        some.map(holdRecord),
-        some.map(({ expiresAtMs }) => new Date(expiresAtMs)),
-        some.map(({ scope }) => scope.chain_id),
+        chunk.map(({ id }) => id),
+        chunk.map(holdRecord),
+        chunk.map(({ expiresAtMs }) => new Date(expiresAtMs)),
+        chunk.map(({ scope }) => scope.chain_id),
       ],
     );
   }

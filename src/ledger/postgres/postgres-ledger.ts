@@ -1,7 +1,7 @@
 /**
- * The ledger on PostgreSQL, exact from any number of processes: PostgreSQL itself is the only arbiter. Each process
- * gathers what waits for an org and does it in one transaction: lock the org, read its counters, let the kernel decide,
- * write. The books that the kernel works on are made for that transaction and thrown away with it.
+ * The ledger on PostgreSQL. It is exact across any number of processes, because all decisions are made under row
+ * locks in PostgreSQL. Each process collects the commands for an org and executes them in one transaction: lock the
+ * org, read its counters, decide, write. The org state is created for that transaction and discarded with it.
  */
 import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
@@ -37,12 +37,12 @@ import {
 } from './postgres-holds.ts';
 
 interface QueuedCommand<Run> {
-  readonly asked: LedgerCommand<Run>;
-  resolve(answer: LedgerResult<Run>): void;
+  readonly command: LedgerCommand<Run>;
+  resolve(result: LedgerResult<Run>): void;
   reject(error: unknown): void;
 }
 
-/** What waits for one org. */
+/** Queued commands of one org. */
 interface OrgQueue<Run> {
   waiting: QueuedCommand<Run>[];
   busy: boolean;
@@ -52,13 +52,13 @@ const commandsPerBatch = 500;
 const waitingMax = 20_000;
 const expiriesPerBatch = 500;
 const countersPerEviction = 5_000;
-/** A counter that is not there has to be summed from the books by whoever needs it again. */
+/** Time after which an unused counter is deleted. It must be summed from the ledger when it is needed again. */
 const unusedCounterMs = 3_600_000;
 
 export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
-  readonly #lanes = new Map<string, OrgQueue<Run>>();
+  readonly #queues = new Map<string, OrgQueue<Run>>();
   #waiting = 0;
 
   constructor(options: PostgresLedgerOptions<Run>) {
@@ -67,11 +67,11 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   decide(): undefined {
-    // Only PostgreSQL knows.
+    // A decision always needs PostgreSQL.
   }
 
   hold(request: HoldRequest): Promise<HoldResult> {
-    return this.#ask(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
+    return this.#enqueue(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
   }
 
   async replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
@@ -80,29 +80,29 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     if (open !== undefined) {
       return replayOf(open.idempotency, key);
     }
-    // Behind the other: a hold that has ended meanwhile has left its key there.
+    // Queried second: a hold that ended meanwhile has stored its key here.
     const [stored] = await findStoredKeys(db, orgId, [key.digest], clock.now().getTime());
     return replayOf(stored, key);
   }
 
   previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]> {
-    return this.#ask(orgId, { kind: 'look', previews }) as Promise<(Denial | undefined)[]>;
+    return this.#enqueue(orgId, { kind: 'preview', previews }) as Promise<(Denial | undefined)[]>;
   }
 
   async importHold(hold: Hold): Promise<void> {
-    await this.#ask(hold.orgId, { kind: 'adopt', hold });
+    await this.#enqueue(hold.orgId, { kind: 'import', hold });
   }
 
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
-    return this.#ask(group.orgId, { kind: 'book', group }) as Promise<GroupResult<Run>>;
+    return this.#enqueue(group.orgId, { kind: 'post', group }) as Promise<GroupResult<Run>>;
   }
 
   void(orgId: string, holdId: string): Promise<HoldChange> {
-    return this.#ask(orgId, { kind: 'void', holdId }) as Promise<HoldChange>;
+    return this.#enqueue(orgId, { kind: 'void', holdId }) as Promise<HoldChange>;
   }
 
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
-    return this.#ask(orgId, { kind: 'extend', holdId, seconds }) as Promise<HoldChange>;
+    return this.#enqueue(orgId, { kind: 'extend', holdId, seconds }) as Promise<HoldChange>;
   }
 
   async holds(orgId: string, query: HoldQuery): Promise<Hold[]> {
@@ -121,12 +121,12 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       'SELECT key, settled, held FROM counters WHERE org_id = $1 AND key = ANY($2)',
       [orgId, wanted.map(({ key }) => key)],
     );
-    const known = new Map(rows.map((row) => [row.key, row]));
+    const rowsByKey = new Map(rows.map((row) => [row.key, row]));
     const usages: LimitUsage[] = [];
     for (const one of wanted) {
-      // One that nobody has asked for yet has no row. It is not made here: reading changes nothing.
-      const { settled } = known.get(one.key) ?? (await readSettled(db, orgId, one, emptyScope));
-      usages.push(limitUsageOf(one, { settled, held: known.get(one.key)?.held ?? 0n }));
+      // An unused counter has no row. It is not created here: reading changes nothing.
+      const { settled } = rowsByKey.get(one.key) ?? (await readSettled(db, orgId, one, emptyScope));
+      usages.push(limitUsageOf(one, { settled, held: rowsByKey.get(one.key)?.held ?? 0n }));
     }
     return usages;
   }
@@ -176,20 +176,22 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     for (const { org_id, id } of due) {
       byOrg.set(org_id, [...(byOrg.get(org_id) ?? []), id]);
     }
-    await Promise.all([...byOrg].map(([orgId, holdIds]) => this.#ask(orgId, { kind: 'expire', holdIds })));
+    await Promise.all(
+      [...byOrg].map(([orgId, holdIds]) => this.#enqueue(orgId, { kind: 'expire', holdIds })),
+    );
     return due.length === expiriesPerBatch;
   }
 
   async evictCounters(): Promise<boolean> {
     const { db, clock } = this.#options;
     const unusedSince = new Date((await agreedNow(db, clock)).getTime() - unusedCounterMs);
-    const forgotten = await db.query(
+    const deleted = await db.query(
       `DELETE FROM counters WHERE (org_id, key) IN (
          SELECT org_id, key FROM counters WHERE held = 0 AND window_end < $1 LIMIT $2)
        RETURNING 1 AS one`,
       [unusedSince, countersPerEviction],
     );
-    return forgotten.length === countersPerEviction;
+    return deleted.length === countersPerEviction;
   }
 
   stats() {
@@ -197,41 +199,43 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async close(): Promise<void> {
-    // Nothing is kept here: what waits is answered before the server is gone.
+    // Nothing to close: queued commands are finished before the server stops.
   }
 
-  #ask(orgId: string, asked: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
+  #enqueue(orgId: string, command: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
     if (this.#waiting >= waitingMax) {
-      return Promise.reject(new DatabaseUnavailable('too many decisions are waiting'));
+      return Promise.reject(new DatabaseUnavailable('too many ledger commands are queued'));
     }
     this.#waiting += 1;
     return new Promise((resolve, reject) => {
-      const lane = this.#lanes.get(orgId) ?? { waiting: [], busy: false };
-      this.#lanes.set(orgId, lane);
-      lane.waiting.push({ asked, resolve, reject });
-      if (!lane.busy) {
-        lane.busy = true;
-        // What arrives in the same turn of the event loop goes along.
-        setImmediate(() => void this.#work(orgId, lane));
+      const queue = this.#queues.get(orgId) ?? { waiting: [], busy: false };
+      this.#queues.set(orgId, queue);
+      queue.waiting.push({ command, resolve, reject });
+      if (!queue.busy) {
+        queue.busy = true;
+        // Commands that arrive in the same turn of the event loop join the batch.
+        setImmediate(() => void this.#work(orgId, queue));
       }
     });
   }
 
-  async #work(orgId: string, lane: OrgQueue<Run>): Promise<void> {
-    while (lane.waiting.length > 0) {
-      const commands = lane.waiting.splice(0, commandsPerBatch);
+  async #work(orgId: string, queue: OrgQueue<Run>): Promise<void> {
+    while (queue.waiting.length > 0) {
+      const commands = queue.waiting.splice(0, commandsPerBatch);
       this.#waiting -= commands.length;
       await this.#run(orgId, commands);
     }
-    lane.busy = false;
-    this.#lanes.delete(orgId);
+    queue.busy = false;
+    this.#queues.delete(orgId);
   }
 
   async #run(orgId: string, commands: readonly QueuedCommand<Run>[]): Promise<void> {
-    let answers: readonly LedgerResult<Run>[];
+    let results: readonly LedgerResult<Run>[];
     try {
-      answers = await this.#options.db.transaction((tx) =>
-        new OrgTransaction(this.#options, this.#orgLimits, tx, orgId).run(commands.map(({ asked }) => asked)),
+      results = await this.#options.db.transaction((tx) =>
+        new OrgTransaction(this.#options, this.#orgLimits, tx, orgId).run(
+          commands.map(({ command }) => command),
+        ),
       );
     } catch (error) {
       if (commands.length === 1 || error instanceof DatabaseUnavailable) {
@@ -240,14 +244,14 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
         }
         return;
       }
-      // One command's fault is not to be the others'.
+      // Retries each command separately, so that an error in one command does not fail the others.
       for (const command of commands) {
         await this.#run(orgId, [command]);
       }
       return;
     }
     for (const [index, { resolve }] of commands.entries()) {
-      resolve(answers[index]);
+      resolve(results[index]);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Where a posting counts, once the hold that it settles has its say. */
+/** Resolves the scope and time of a posting; those of its hold win. */
 import type { Scope } from '../../kernel/limits.ts';
 import { isErased } from '../holds/customer-pseudonyms.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
@@ -6,7 +6,6 @@ import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { Posting } from '../posting.ts';
 import { type ExistingRecords, recordKey } from './existing-records.ts';
 
-/** What a posting is about, and the instant that it belongs to: its hold's, where it has one. */
 export function effectiveScope(
   orgState: OrgLedgerState,
   posting: Posting,
@@ -33,35 +32,35 @@ function endedHold(
   return end === undefined ? undefined : restoredHold(end.body);
 }
 
-/** What a limit can count by is the hold's to say; the rest is the run's, where the hold left it open. */
-export function settledScope({ scope: held }: Hold, { scope: said }: Posting): Scope {
+/** Fields that a limit can match come from the hold; the others come from the run if the hold does not set them. */
+export function settledScope({ scope: held }: Hold, { scope: posted }: Posting): Scope {
   return {
     ...held,
-    provider: held.provider ?? said.provider,
-    action: held.action ?? said.action,
-    team: held.team ?? said.team,
-    chain_id: held.chain_id ?? said.chain_id,
+    provider: held.provider ?? posted.provider,
+    action: held.action ?? posted.action,
+    team: held.team ?? posted.team,
+    chain_id: held.chain_id ?? posted.chain_id,
   };
 }
 
 const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
-const fixedIfSaid = ['provider', 'action', 'team', 'chain_id'] as const;
+const fixedIfPresent = ['provider', 'action', 'team', 'chain_id'] as const;
 
-/** The first field in which a run says something else than the decision it names. */
-export function contradiction({ scope: held }: Hold, { scope: said }: Posting): string | undefined {
+/** Returns the first field in which a run contradicts the decision that it names. */
+export function contradiction({ scope: held }: Hold, { scope: posted }: Posting): string | undefined {
   return (
     fixedByHold.find(
       (field) =>
-        said[field] !== null &&
-        said[field] !== held[field] &&
-        // Whoever settles it does not know that the customer was erased meanwhile, and what it cost is a fact.
+        posted[field] !== null &&
+        posted[field] !== held[field] &&
+        // The caller does not know that the customer was erased meanwhile, and the cost must be posted anyway.
         !(field === 'customer_id' && isErased(held.customer_id)),
     ) ??
-    fixedIfSaid.find(
+    fixedIfPresent.find(
       (field) =>
-        said[field] !== null &&
+        posted[field] !== null &&
         held[field] !== null &&
-        said[field] !== held[field] &&
+        posted[field] !== held[field] &&
         !(field === 'chain_id' && isErased(held.customer_id)),
     )
   );

@@ -1,28 +1,31 @@
-/** What the books already say about the postings of a batch. */
+/** Records in the database that the postings of a batch refer to. */
 import type { Paid } from '../../kernel/settlement.ts';
 import type { HoldEndRow } from './ledger-writes.ts';
 
 export interface PaidSoFar extends Paid {
-  /** It is history, which burns neither credits nor a prepaid balance. */
+  /** The run was backfilled, so it burns neither credits nor the prepaid balance. */
   readonly recorded: boolean;
 }
 
 export interface ExistingRecords {
   readonly runs: ExistingRuns;
   readonly ends: Map<string, HoldEndRow>;
-  /** Of each run that is corrected; what one correction gives back is not there for the next. */
+  /**
+   * By corrected run. Updated within the batch: an amount that one correction gives back is not available to the
+   * next.
+   */
   readonly paid: Map<string, PaidSoFar>;
-  /** How often each permit may still be used; one that is missing may not. */
+  /** Remaining uses of each permit; a missing permit has none. */
   readonly permits: Map<string, number>;
 }
 
 export interface ExistingRun {
   readonly runId: string;
-  /** Null where none was kept. */
+  /** Null if no digest was stored. */
   readonly contentDigest: string | null;
 }
 
-/** The runs that have these ids of their callers. By org, so that none needs a name put together for it. */
+/** Existing runs by org and `externalId`. Nested maps avoid building a combined key for each run. */
 export class ExistingRuns {
   readonly #byOrg = new Map<string, Map<string, ExistingRun>>();
 
@@ -31,11 +34,11 @@ export class ExistingRuns {
   }
 
   set(orgId: string, externalId: string, run: ExistingRun): void {
-    const there = this.#byOrg.get(orgId);
-    if (there === undefined) {
+    const runs = this.#byOrg.get(orgId);
+    if (runs === undefined) {
       this.#byOrg.set(orgId, new Map([[externalId, run]]));
     } else {
-      there.set(externalId, run);
+      runs.set(externalId, run);
     }
   }
 

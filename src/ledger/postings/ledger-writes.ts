@@ -1,4 +1,7 @@
-/** Writes what was posted: identities, entries, tallies, the ends of holds, alerts. A few statements, whatever the number. */
+/**
+ * Writes postings: identities, entries, tallies, hold ends, alerts. The number of statements does not depend on the
+ * number of postings.
+ */
 import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import type { Alert } from '../../kernel/settlement.ts';
@@ -17,9 +20,9 @@ import { storeKeys } from '../holds/hold-keys.ts';
 import type { Posted } from '../posting.ts';
 
 export async function insertIdentities(tx: Transaction, posted: readonly Posted[]): Promise<void> {
-  const fresh = posted.filter(({ posting: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+  const newRuns = posted.filter(({ posting: { kind } }) => kind !== 'complete' && kind !== 'adjust');
   await insertEach(
-    senderOf(tx, fresh),
+    senderOf(tx, newRuns),
     'run_identities',
     {
       org_id: 'text',
@@ -28,7 +31,7 @@ export async function insertIdentities(tx: Transaction, posted: readonly Posted[
       charged_at: 'timestamptz',
       content_digest: 'text',
     },
-    fresh,
+    newRuns,
     (one) => ({
       org_id: one.orgId,
       run_id: one.posting.runId,
@@ -96,12 +99,12 @@ function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
   };
 }
 
-/** The id of the limit that a counter belongs to. */
+/** Returns the id of the limit that a counter belongs to. */
 export function packId(counterKey: string): string {
   return counterKey.slice(0, counterKey.indexOf('@'));
 }
 
-/** What was burned of packs and of the prepaid balance. */
+/** Adds the amounts burned from credit packs and from the prepaid balance to their tallies. */
 export async function addToTallies(tx: Queryable, posted: readonly Posted[]): Promise<void> {
   const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
   for (const one of posted) {
@@ -132,7 +135,10 @@ export interface HoldEnd {
   readonly runId: string | null;
 }
 
-/** A hold ends once: a second end is a violation of the primary key, and undoes whatever came with it. Its key stays used. */
+/**
+ * Inserts hold ends. A hold ends once: a second end violates the primary key and aborts the transaction. The
+ * idempotency keys of the holds stay used.
+ */
 export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: number): Promise<void> {
   await insertMany(
     tx,
@@ -182,7 +188,7 @@ export async function findEnds(
       );
 }
 
-/** A hold that ended without a run is settled late by this one. One that another run settled stays that run's. */
+/** Assigns a run that settles late to a hold that ended without a run. A hold settled by another run keeps that run. */
 export async function claimEnded(tx: Queryable, orgId: string, holdId: string, runId: string): Promise<void> {
   await tx.query('UPDATE hold_ends SET run_id = $3 WHERE org_id = $1 AND hold_id = $2 AND run_id IS NULL', [
     orgId,
@@ -191,7 +197,7 @@ export async function claimEnded(tx: Queryable, orgId: string, holdId: string, r
   ]);
 }
 
-/** Ends are kept for seven days. */
+/** Deletes hold ends after seven days. */
 export async function deleteOldEnds(db: Queryable, limit: number): Promise<number> {
   const deleted = await db.query(
     `DELETE FROM hold_ends WHERE (org_id, hold_id) IN (
@@ -209,7 +215,10 @@ export interface ExistingRunRow {
   readonly content_digest: string | null;
 }
 
-/** Each is looked up by itself: one plan for all, made while the table was small, would read all of it for good. */
+/**
+ * LATERAL makes PostgreSQL look up each id by index: a single plan made while the table was small would scan the
+ * whole table for good.
+ */
 export async function findExistingRuns(
   db: Queryable,
   wanted: readonly { readonly orgId: string; readonly externalId: string }[],
@@ -227,7 +236,7 @@ export async function findExistingRuns(
       );
 }
 
-/** One event per threshold and window, whoever finds out first. */
+/** Emits one event per threshold and window; concurrent emitters are deduplicated by the insert. */
 export async function emitAlerts(
   tx: Queryable,
   ids: Ids,
@@ -237,12 +246,12 @@ export async function emitAlerts(
 ): Promise<void> {
   for (const { limitWindow, percent, settled } of alerts) {
     const { limit, window, key } = limitWindow;
-    const fresh = await tx.query(
+    const inserted = await tx.query(
       `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) VALUES ($1, $2, $3, $4)
        ON CONFLICT DO NOTHING RETURNING 1 AS one`,
       [orgId, key, percent, new Date(atMs)],
     );
-    if (fresh.length > 0) {
+    if (inserted.length > 0) {
       await enqueueEvent(tx, {
         id: ids.next('evt'),
         tenantId: orgId,
@@ -264,7 +273,7 @@ export async function emitAlerts(
   }
 }
 
-/** The clock of an org's books never runs backwards, whoever keeps it next. */
+/** Advances the ledger clock of the orgs, which never runs backwards, across processes and restarts. */
 export async function advanceClock(tx: Queryable, orgIds: readonly string[], atMs: number): Promise<void> {
   await tx.query(
     `INSERT INTO ledger_orgs AS there (org_id, last_at) SELECT unnest($1::text[]), $2

@@ -1,7 +1,7 @@
 /**
- * Books a batch of groups inside one transaction; the same on both engines. First everything is read that the
- * decisions need, then the kernel decides without a pause, then the facts are written. The counters are changed as if
- * the transaction had committed up to the raised hold; whoever owns the books concludes or undoes that.
+ * Posts a batch of groups in one transaction, the same on both engines: first reads everything that the decisions
+ * need, then decides synchronously, then writes the results. The counters are changed as if the transaction had
+ * committed, up to the prepared settlements; the caller commits them or rolls them back.
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import { type Alert, alertsDue, markAlerted, type PendingSettlement } from '../../kernel/settlement.ts';
@@ -25,40 +25,40 @@ import {
   insertEntries,
   insertIdentities,
 } from './ledger-writes.ts';
-import { Decider } from './posting-decider.ts';
+import { PostingDecider } from './posting-decider.ts';
 import { rollBackAll, type UncommittedPosting } from './uncommitted-posting.ts';
 
 export interface BatchDependencies<Run> {
   readonly ids: Ids;
   /** Stores the runs themselves. */
   writeRuns(tx: Transaction, posted: readonly Posted<Run>[]): Promise<void>;
-  /** What earlier entries of a run burned and left uncovered. */
+  /** Returns what earlier entries of a run burned and left uncovered. */
   readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar>;
   readonly permits: Permits;
 }
 
-/** What lets a posting pass a gate that is not in the books, a number of times. */
+/** Permits that let a posting pass a check outside the ledger, a number of times. */
 export interface Permits {
-  /** How often each may still be used at this instant, by its id; nobody else can use them until the transaction ends. */
+  /** Returns the remaining uses of each permit at this time, and locks the permits until the transaction ends. */
   read(
     tx: Transaction,
     orgId: string,
     ids: readonly string[],
     atMs: number,
   ): Promise<ReadonlyMap<string, number>>;
-  /** Writes down those that were used. */
+  /** Records the use of permits. */
   use(tx: Transaction, posted: readonly Posted[]): Promise<void>;
 }
 
 export interface Batch<Run> {
   readonly results: ReadonlyMap<PostingGroup<Run>, GroupResult<Run>>;
-  readonly prepared: readonly UncommittedPosting<Run>[];
+  readonly uncommitted: readonly UncommittedPosting<Run>[];
   readonly newHolds: readonly OpenHold[];
 }
 
 export interface BatchRequest<Run> {
   readonly groups: readonly PostingGroup<Run>[];
-  readonly bookOf: (orgId: string) => OrgLedgerState;
+  readonly orgStateOf: (orgId: string) => OrgLedgerState;
   readonly nowMs: number;
   makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void>;
 }
@@ -68,29 +68,29 @@ export async function decideBatch<Run>(
   deps: BatchDependencies<Run>,
   request: BatchRequest<Run>,
 ): Promise<Batch<Run>> {
-  const known = await readExistingRecords(tx, deps, request);
-  await makeCounters(request, known);
-  // From here on no pause: nobody else decides in between.
+  const existing = await readExistingRecords(tx, deps, request);
+  await makeCounters(request, existing);
+  // No await from here on, so that no other decision runs in between.
   const results = new Map<PostingGroup<Run>, GroupResult<Run>>();
-  const prepared: UncommittedPosting<Run>[] = [];
-  const decider = new Decider<Run>(request, known);
+  const uncommitted: UncommittedPosting<Run>[] = [];
+  const decider = new PostingDecider<Run>(request, existing);
   try {
     for (const group of request.groups) {
       const decided = decider.decide(group);
       results.set(group, decided.result);
-      prepared.push(...decided.prepared);
+      uncommitted.push(...decided.uncommitted);
     }
   } catch (error) {
-    rollBackAll(prepared);
+    rollBackAll(uncommitted);
     throw error;
   }
-  const newHolds = prepared.flatMap(({ orgState, posted: { posting, hold } }) =>
+  const newHolds = uncommitted.flatMap(({ orgState, posted: { posting, hold } }) =>
     posting.kind === 'open' && hold !== null ? (orgState.holds.get(hold.id) ?? []) : [],
   );
-  return { results, prepared, newHolds };
+  return { results, uncommitted, newHolds };
 }
 
-/** Alerts that are out once the transaction has committed. */
+/** Alerts that are emitted when the transaction commits. */
 export interface OrgAlerts {
   readonly orgState: OrgLedgerState;
   readonly alerts: readonly Alert[];
@@ -102,15 +102,19 @@ export function markAllAlerted(all: readonly OrgAlerts[]): void {
   }
 }
 
-/** Also where nothing is new, since answers are sealed here. What it returns is to be marked after the commit. */
+/**
+ * Also runs if nothing was posted, because idempotent responses are stored here. The caller marks the returned
+ * alerts after the commit.
+ */
 export async function writeBatch<Run>(
   tx: Transaction,
   deps: BatchDependencies<Run>,
-  { results, prepared }: Batch<Run>,
+  { results, uncommitted }: Batch<Run>,
   nowMs: number,
 ): Promise<OrgAlerts[]> {
-  const posted = prepared.map((one) => one.posted);
-  // None of these is waited for, unless there are very many. If one fails, so do all behind it, and the transaction.
+  const posted = uncommitted.map((one) => one.posted);
+  // Pipelined: none of these awaits a response, unless there are very many rows. If one statement fails, all later
+  // ones and the transaction fail.
   await Promise.all([
     insertIdentities(tx, posted),
     deps.writeRuns(tx, posted),
@@ -122,7 +126,7 @@ export async function writeBatch<Run>(
   if (permitted.length > 0) {
     await deps.permits.use(tx, permitted);
   }
-  const ends = prepared.flatMap(({ posted: { posting }, ends: open }): HoldEnd[] =>
+  const ends = uncommitted.flatMap(({ posted: { posting }, ends: open }): HoldEnd[] =>
     open === null ? [] : [{ hold: open.hold, endedAs: 'settled', runId: posting.runId }],
   );
   await insertEnds(tx.unanswered, ends, nowMs);
@@ -131,31 +135,31 @@ export async function writeBatch<Run>(
       await claimEnded(tx.unanswered, orgId, posting.decisionId, posting.runId);
     }
   }
-  const raisedAlerts: OrgAlerts[] = [];
-  for (const [orgState, settlements] of chargesByOrg(prepared)) {
+  const alertsByOrg: OrgAlerts[] = [];
+  for (const [orgState, settlements] of chargesByOrg(uncommitted)) {
     const alerts = alertsDue(orgState.counters, settlements);
     await emitAlerts(tx, deps.ids, orgState.orgId, alerts, nowMs);
-    raisedAlerts.push({ orgState, alerts });
+    alertsByOrg.push({ orgState, alerts });
   }
   for (const [group, result] of results) {
-    if (result.kind === 'done' && group.seal !== undefined) {
-      await group.seal(tx, result.outcomes);
+    if (result.kind === 'done' && group.storeResponse !== undefined) {
+      await group.storeResponse(tx, result.outcomes);
     }
   }
-  return raisedAlerts;
+  return alertsByOrg;
 }
 
 function chargesByOrg<Run>(
-  prepared: readonly UncommittedPosting<Run>[],
+  uncommitted: readonly UncommittedPosting<Run>[],
 ): Map<OrgLedgerState, PendingSettlement[]> {
   const charges = new Map<OrgLedgerState, PendingSettlement[]>();
-  for (const { orgState, posted } of prepared) {
+  for (const { orgState, posted } of uncommitted) {
     if (posted.charged !== null) {
-      const others = charges.get(orgState);
-      if (others === undefined) {
+      const existingCharges = charges.get(orgState);
+      if (existingCharges === undefined) {
         charges.set(orgState, [posted.charged]);
       } else {
-        others.push(posted.charged);
+        existingCharges.push(posted.charged);
       }
     }
   }
@@ -165,10 +169,10 @@ function chargesByOrg<Run>(
 async function readExistingRecords<Run>(
   tx: Transaction,
   deps: BatchDependencies<Run>,
-  { groups, bookOf, nowMs }: BatchRequest<Run>,
+  { groups, orgStateOf, nowMs }: BatchRequest<Run>,
 ): Promise<ExistingRecords> {
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
-  const named: { orgId: string; externalId: string }[] = [];
+  const externalIds: { orgId: string; externalId: string }[] = [];
   const endedIds: string[] = [];
   const paid = new Map<string, PaidSoFar>();
   const permits = new Map<string, number>();
@@ -181,12 +185,12 @@ async function readExistingRecords<Run>(
     }
     for (const posting of postings) {
       if (posting.externalId !== null) {
-        named.push({ orgId, externalId: posting.externalId });
+        externalIds.push({ orgId, externalId: posting.externalId });
       }
       if (
         posting.decisionId !== null &&
         posting.kind !== 'open' &&
-        !bookOf(orgId).holds.has(posting.decisionId)
+        !orgStateOf(orgId).holds.has(posting.decisionId)
       ) {
         endedIds.push(posting.decisionId);
       }
@@ -199,7 +203,7 @@ async function readExistingRecords<Run>(
     }
   }
   const runs = new ExistingRuns();
-  for (const row of await findExistingRuns(tx, named)) {
+  for (const row of await findExistingRuns(tx, externalIds)) {
     runs.set(row.org_id, row.external_id, { runId: row.run_id, contentDigest: row.content_digest });
   }
   const ends = await findEnds(tx, orgIds, endedIds);
@@ -211,44 +215,47 @@ async function readExistingRecords<Run>(
   };
 }
 
-/** Of all counters that the decisions will look at, those that do not exist yet. */
+/** Creates the missing counters that the decisions need. */
 async function makeCounters<Run>(
-  { groups, bookOf, nowMs, makeCounters: make }: BatchRequest<Run>,
-  known: ExistingRecords,
+  { groups, orgStateOf, nowMs, makeCounters: createCounters }: BatchRequest<Run>,
+  existing: ExistingRecords,
 ): Promise<void> {
   const missing = new Map<OrgLedgerState, Map<string, MissingCounter>>();
   for (const { orgId, postings } of groups) {
-    const orgState = bookOf(orgId);
+    const orgState = orgStateOf(orgId);
     for (const posting of postings) {
-      const { scope, atMs } = effectiveScope(orgState, posting, known, nowMs);
+      const { scope, atMs } = effectiveScope(orgState, posting, existing, nowMs);
       const surface = posting.kind === 'record' ? 'record' : 'run';
       const { counters } = applicableCounters(orgState.limits, scope, atMs, surface);
-      for (const one of orgState.missing(counters, scope)) {
-        // What belongs to a window of the past only counts where someone counts; packs have to be known to burn.
-        if (nowMs < one.window.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {
-          const others = missing.get(orgState) ?? new Map<string, MissingCounter>();
-          missing.set(orgState, others.set(one.window.key, one));
+      for (const one of orgState.missingCounters(counters, scope)) {
+        // Past windows are only counted if their counter exists. Credit packs must be loaded to be burned.
+        if (nowMs < one.limitWindow.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {
+          const missingOfOrg = missing.get(orgState) ?? new Map<string, MissingCounter>();
+          missing.set(orgState, missingOfOrg.set(one.limitWindow.key, one));
         }
       }
     }
   }
-  for (const [book, counters] of missing) {
-    await make(book, [...counters.values()]);
+  for (const [orgState, counters] of missing) {
+    await createCounters(orgState, [...counters.values()]);
   }
 }
 
-/** Makes counters in one go: sums what is settled, then adds it without a pause, since holds come and go meanwhile. */
+/**
+ * Creates counters: reads the settled amount, then adds the counter synchronously, because holds may change during
+ * the read.
+ */
 export async function addCounters(
   tx: Pick<Transaction, 'query'>,
   orgState: OrgLedgerState,
   missing: readonly MissingCounter[],
 ): Promise<Hold[]> {
-  const joined: Hold[] = [];
-  for (const { window: limitWindow, scope } of missing) {
+  const changedHolds: Hold[] = [];
+  for (const { limitWindow, scope } of missing) {
     const { settled, alerted } = await readSettled(tx, orgState.orgId, limitWindow, scope);
     if (!orgState.counters.has(limitWindow.key)) {
-      joined.push(...orgState.addCounter(limitWindow, settled, alerted));
+      changedHolds.push(...orgState.addCounter(limitWindow, settled, alerted));
     }
   }
-  return joined;
+  return changedHolds;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides postings on a book, one after the other, without a pause in between. What it accepts is taken in the book's
- * counters, up to the raised hold; whoever keeps the book concludes that or undoes it.
+ * Decides postings one after the other, synchronously. Accepted postings are reserved in the counters, up to the
+ * prepared settlement; the caller commits them or rolls them back.
  */
 import {
   admit,
@@ -33,92 +33,96 @@ import { contradiction, settledScope } from './effective-scope.ts';
 import { type ExistingRecords, nothingPaid, recordKey } from './existing-records.ts';
 import { rollBackAll, UncommittedPosting } from './uncommitted-posting.ts';
 
-export interface DeciderRequest {
-  readonly bookOf: (orgId: string) => OrgLedgerState;
+export interface PostingDeciderRequest {
+  readonly orgStateOf: (orgId: string) => OrgLedgerState;
   readonly nowMs: number;
 }
 
 type Decided<Run> = UncommittedPosting<Run> | PostingRejection;
-type KnownRun<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
+type ExistingRunOutcome<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
 
-/** Decides group after group on the counters as the groups before have left them. */
-export class Decider<Run> {
-  readonly #request: DeciderRequest;
-  readonly #known: ExistingRecords;
-  /** Holds that this batch has ended: by which run. */
+/** Decides groups in order; each sees the counters as the previous groups have left them. */
+export class PostingDecider<Run> {
+  readonly #request: PostingDeciderRequest;
+  readonly #existing: ExistingRecords;
+  /** Ids of the runs that ended holds in this batch, by hold. */
   readonly #ended = new Map<string, string>();
 
-  constructor(request: DeciderRequest, known: ExistingRecords) {
+  constructor(request: PostingDeciderRequest, existing: ExistingRecords) {
     this.#request = request;
-    this.#known = known;
+    this.#existing = existing;
   }
 
-  decide(group: PostingGroup<Run>): { result: GroupResult<Run>; prepared: UncommittedPosting<Run>[] } {
-    const orgState = this.#request.bookOf(group.orgId);
+  decide(group: PostingGroup<Run>): { result: GroupResult<Run>; uncommitted: UncommittedPosting<Run>[] } {
+    const orgState = this.#request.orgStateOf(group.orgId);
     const outcomes: Outcome<Run>[] = [];
-    const prepared: UncommittedPosting<Run>[] = [];
+    const uncommitted: UncommittedPosting<Run>[] = [];
     try {
       for (const [index, posting] of group.postings.entries()) {
         const decided = this.#decideOne(orgState, posting, index);
         if (decided instanceof UncommittedPosting) {
           outcomes.push(decided.posted);
-          prepared.push(decided);
+          uncommitted.push(decided);
         } else if (decided.kind === 'known') {
           outcomes.push(decided);
         } else {
-          this.#undo(prepared);
-          return { result: decided, prepared: [] };
+          this.#undo(uncommitted);
+          return { result: decided, uncommitted: [] };
         }
       }
     } catch (error) {
-      this.#undo(prepared);
+      this.#undo(uncommitted);
       throw error;
     }
-    return { result: { kind: 'done', outcomes }, prepared };
+    return { result: { kind: 'done', outcomes }, uncommitted };
   }
 
-  #decideOne(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> | KnownRun<Run> {
+  #decideOne(
+    orgState: OrgLedgerState,
+    posting: Posting<Run>,
+    index: number,
+  ): Decided<Run> | ExistingRunOutcome<Run> {
     const { externalId, contentDigest = null } = posting;
-    const known = externalId === null ? undefined : this.#known.runs.get(orgState.orgId, externalId);
-    if (known !== undefined) {
-      const isComparable = contentDigest !== null && known.contentDigest !== null;
-      return isComparable && contentDigest !== known.contentDigest
+    const existing = externalId === null ? undefined : this.#existing.runs.get(orgState.orgId, externalId);
+    if (existing !== undefined) {
+      const isComparable = contentDigest !== null && existing.contentDigest !== null;
+      return isComparable && contentDigest !== existing.contentDigest
         ? { kind: 'external_id_conflict', index }
-        : { kind: 'known', posting, runId: known.runId };
+        : { kind: 'known', posting, runId: existing.runId };
     }
     const decided =
       posting.permit === undefined
-        ? this.#book(orgState, posting, index)
-        : this.#bookPermitted(orgState, posting, posting.permit, index);
+        ? this.#post(orgState, posting, index)
+        : this.#postPermitted(orgState, posting, posting.permit, index);
     if (externalId !== null && decided instanceof UncommittedPosting) {
-      this.#known.runs.set(orgState.orgId, externalId, { runId: posting.runId, contentDigest });
+      this.#existing.runs.set(orgState.orgId, externalId, { runId: posting.runId, contentDigest });
     }
     return decided;
   }
 
-  /** Those of a group that is refused: the groups behind it do not find them either. */
-  #undo(prepared: readonly UncommittedPosting<Run>[]): void {
-    rollBackAll(prepared);
-    for (const { orgState, posted } of prepared) {
+  /** Rolls back the postings of a rejected group, so that later groups do not find them. */
+  #undo(uncommitted: readonly UncommittedPosting<Run>[]): void {
+    rollBackAll(uncommitted);
+    for (const { orgState, posted } of uncommitted) {
       if (posted.posting.externalId !== null) {
-        this.#known.runs.delete(orgState.orgId, posted.posting.externalId);
+        this.#existing.runs.delete(orgState.orgId, posted.posting.externalId);
       }
     }
   }
 
-  /** What is refused further on, or undone, has not used its permit. */
-  #bookPermitted(
+  /** Uses the permit only if the posting is accepted and not rolled back. */
+  #postPermitted(
     orgState: OrgLedgerState,
     posting: Posting<Run>,
     permit: string,
     index: number,
   ): Decided<Run> {
-    const { permits } = this.#known;
+    const { permits } = this.#existing;
     const left = permits.get(permit) ?? 0;
     if (left < 1) {
       return { kind: 'permit_spent', index };
     }
-    const decided = this.#book(orgState, posting, index);
+    const decided = this.#post(orgState, posting, index);
     if (decided instanceof UncommittedPosting) {
       permits.set(permit, left - 1);
       decided.alsoUndo(() => permits.set(permit, (permits.get(permit) ?? 0) + 1));
@@ -126,7 +130,7 @@ export class Decider<Run> {
     return decided;
   }
 
-  #book(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
+  #post(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
     switch (posting.kind) {
       case 'open':
         return this.#open(orgState, posting, index);
@@ -169,25 +173,27 @@ export class Decider<Run> {
     if (admission.kind === 'denied') {
       return { kind: 'denied', index, denial: admission.denial };
     }
-    const taken = { shares, amounts: charge.amounts, packs: admission.packs };
-    reserve(orgState.counters, taken);
-    return taken;
+    const reservation = { shares, amounts: charge.amounts, packs: admission.packs };
+    reserve(orgState.counters, reservation);
+    return reservation;
   }
 
   #chargeNow({ scope, amounts, depth }: Posting): Charge {
     return { scope, amounts, depth, atMs: this.#request.nowMs };
   }
 
-  /** Every charge is a hold followed by a settle, also this one. */
+  /** Like every charge, takes a reservation and settles it. */
   #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
-    const taken = this.#admit(orgState, posting, index, false);
-    return 'index' in taken ? taken : this.#accept(orgState, posting, taken, this.#request.nowMs, noMarks);
+    const reservation = this.#admit(orgState, posting, index, false);
+    return 'index' in reservation
+      ? reservation
+      : this.#accept(orgState, posting, reservation, this.#request.nowMs, noMarks);
   }
 
   #open(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
-    const taken = this.#admit(orgState, posting, index, true);
-    if ('index' in taken) {
-      return taken;
+    const reservation = this.#admit(orgState, posting, index, true);
+    if ('index' in reservation) {
+      return reservation;
     }
     const { nowMs } = this.#request;
     const hold: Hold = {
@@ -199,38 +205,39 @@ export class Decider<Run> {
       amounts: posting.amounts,
       admittedAtMs: nowMs,
       expiresAtMs: nowMs + posting.holdSeconds * 1_000,
-      shares: taken.shares,
-      packs: taken.packs,
+      shares: reservation.shares,
+      packs: reservation.packs,
       priceVersion: posting.priceVersion,
       idempotency: null,
     };
-    const open = orgState.keep(hold);
+    const open = orgState.addHold(hold);
     const undo = () => {
-      // Whoever has ended it meanwhile has given back what it took.
+      // If the hold was ended meanwhile, its reservation was released then.
       if (orgState.holds.get(hold.id) === open) {
         orgState.holds.delete(hold.id);
-        releaseReservation(orgState.counters, taken);
+        releaseReservation(orgState.counters, reservation);
       }
     };
-    return this.#done(orgState, posting, { scope: hold.scope, atMs: nowMs, hold, undo });
+    return this.#applied(orgState, posting, { scope: hold.scope, atMs: nowMs, hold, undo });
   }
 
   #settle(orgState: OrgLedgerState, posting: Posting<Run>, decisionId: string, index: number): Decided<Run> {
     const name = recordKey(orgState.orgId, decisionId);
     const open = orgState.holds.get(decisionId);
-    const end = this.#known.ends.get(name);
+    const end = this.#existing.ends.get(name);
     const hold = open?.hold ?? (end && restoredHold(end.body));
     const isComplete = posting.kind === 'complete';
     const settledBy = this.#ended.get(name) ?? end?.run_id ?? null;
-    const ofAnother = hold !== undefined && hold.runId !== null && hold.runId !== posting.runId;
-    if (settledBy !== null || ofAnother) {
-      // Several runs may have gone on under one decision. Only one settles it; what the others cost is gone all the same.
+    const ownedByOtherRun = hold !== undefined && hold.runId !== null && hold.runId !== posting.runId;
+    if (settledBy !== null || ownedByOtherRun) {
+      // Several runs may have used one decision. Only one of them settles it; the cost of the others is posted as
+      // late.
       return isComplete && settledBy !== posting.runId
         ? this.#settleLate(orgState, posting, hold)
         : { kind: 'settled_already', index };
     }
     if (hold === undefined) {
-      // The run itself was opened here: whatever became of its hold, what it cost is a fact.
+      // The run exists, so its cost is posted whatever happened to its hold.
       return isComplete ? this.#settleLate(orgState, posting, hold) : { kind: 'unknown_decision', index };
     }
     const field = contradiction(hold, posting);
@@ -247,7 +254,7 @@ export class Decider<Run> {
     const name = recordKey(orgState.orgId, hold.id);
     const scope = settledScope(hold, posting);
     if (posting.kind === 'adopt') {
-      return this.#done(orgState, posting, { scope, atMs: hold.admittedAtMs, hold });
+      return this.#applied(orgState, posting, { scope, atMs: hold.admittedAtMs, hold });
     }
     const marks: Mark[] = posting.amounts.usd > hold.amounts.usd ? ['over_hold'] : [];
     if (hold.degraded === true) {
@@ -268,7 +275,7 @@ export class Decider<Run> {
     if (posting.kind === 'adopt') {
       const scope = hold === undefined ? posting.scope : settledScope(hold, posting);
       const atMs = hold?.admittedAtMs ?? this.#request.nowMs;
-      return this.#done(orgState, posting, { scope, atMs });
+      return this.#applied(orgState, posting, { scope, atMs });
     }
     const isFirst = !this.#ended.has(name);
     if (isFirst) {
@@ -287,7 +294,7 @@ export class Decider<Run> {
     const { scope, amounts } = posting;
     const atMs = posting.atMs ?? this.#request.nowMs;
     const name = recordKey(orgState.orgId, posting.runId);
-    const paid = this.#known.paid.get(name) ?? nothingPaid;
+    const paid = this.#existing.paid.get(name) ?? nothingPaid;
     const { counters: windows } = applicableCounters(
       orgState.limits,
       scope,
@@ -295,9 +302,9 @@ export class Decider<Run> {
       paid.recorded ? 'record' : 'run',
     );
     const charged = correct(orgState.counters, { ...paid, windows, amounts, atMs });
-    this.#known.paid.set(name, { ...paid, ...paidWith(paid, charged) });
-    const undo = () => void this.#known.paid.set(name, paid);
-    return this.#done(orgState, posting, { scope, atMs, charged, undo });
+    this.#existing.paid.set(name, { ...paid, ...paidWith(paid, charged) });
+    const undo = () => void this.#existing.paid.set(name, paid);
+    return this.#applied(orgState, posting, { scope, atMs, charged, undo });
   }
 
   #accept(
@@ -317,13 +324,13 @@ export class Decider<Run> {
       amounts,
       atMs,
     });
-    return this.#done(orgState, posting, { scope, atMs, marks, charged, ends });
+    return this.#applied(orgState, posting, { scope, atMs, marks, charged, ends });
   }
 
-  #done(
+  #applied(
     orgState: OrgLedgerState,
     posting: Posting<Run>,
-    done: {
+    applied: {
       readonly scope: Scope;
       readonly atMs: number;
       readonly marks?: readonly Mark[];
@@ -337,14 +344,14 @@ export class Decider<Run> {
       kind: 'posted',
       orgId: orgState.orgId,
       posting,
-      scope: done.scope,
-      chargedAtMs: done.atMs,
+      scope: applied.scope,
+      chargedAtMs: applied.atMs,
       postedAtMs: this.#request.nowMs,
-      marks: done.marks ?? noMarks,
-      hold: done.hold ?? null,
-      charged: done.charged ?? null,
+      marks: applied.marks ?? noMarks,
+      hold: applied.hold ?? null,
+      charged: applied.charged ?? null,
     };
-    return new UncommittedPosting(orgState, posted, done.ends ?? null, done.undo);
+    return new UncommittedPosting(orgState, posted, applied.ends ?? null, applied.undo);
   }
 }
 

@@ -1,8 +1,11 @@
-/** Posting that wait for each other: those that come while a batch is under way share the next one. */
+/** Queue of postings. Postings that arrive while a batch is in progress share the next batch. */
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 
-/** A transaction holds up everyone else, so it takes no more than this; a larger group has one of its own. */
+/**
+ * Maximum postings per transaction, because a transaction blocks all others. A larger group gets a transaction of
+ * its own.
+ */
 const postingsPerBatch = 2_000;
 const waitingGroupsMax = 20_000;
 
@@ -13,13 +16,13 @@ export interface WaitingGroup<Run> {
 }
 
 export class PostingQueue<Run> {
-  readonly #bookBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>;
+  readonly #postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>;
   #waiting: WaitingGroup<Run>[] = [];
   #working: Promise<void> | undefined;
 
-  /** What books a batch settles every group in it, whatever happens. */
-  constructor(bookBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>) {
-    this.#bookBatch = bookBatch;
+  /** `postBatch` must resolve or reject every group, whatever happens. */
+  constructor(postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>) {
+    this.#postBatch = postBatch;
   }
 
   get size(): number {
@@ -28,7 +31,7 @@ export class PostingQueue<Run> {
 
   add(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
     if (this.#waiting.length >= waitingGroupsMax) {
-      return Promise.reject(new DatabaseUnavailable('too many postings are waiting'));
+      return Promise.reject(new DatabaseUnavailable('too many postings are queued'));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ group, resolve, reject });
@@ -41,10 +44,10 @@ export class PostingQueue<Run> {
   }
 
   async #work(): Promise<void> {
-    // What arrives in the same turn of the event loop goes along.
+    // Groups that arrive in the same turn of the event loop join the batch.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
-      await this.#bookBatch(this.#nextBatch());
+      await this.#postBatch(this.#nextBatch());
     }
     this.#working = undefined;
   }

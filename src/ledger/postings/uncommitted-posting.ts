@@ -1,18 +1,21 @@
-/** Posting that are accepted in memory, and not yet in the database. */
+/** Postings that are applied in memory and not yet committed to the database. */
 import type { Reservation } from '../../kernel/admission.ts';
 import { emptyReservation, rollBackSettlement } from '../../kernel/settlement.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { Posted } from '../posting.ts';
 
-/** One accepted posting and how to undo it in memory. A batch may have thousands: a plain charge keeps nothing more. */
+/**
+ * An accepted posting and its rollback in memory. A batch may have thousands, so a plain charge stores nothing
+ * else.
+ */
 export class UncommittedPosting<Run> {
   readonly orgState: OrgLedgerState;
   readonly posted: Posted<Run>;
-  /** The hold that this ends. */
+  /** The hold that this posting ends. */
   readonly ends: OpenHold | null;
-  /** What that took, as it was; a charge without a hold leaves nothing behind. */
+  /** The reservation of that hold before the posting; empty for a charge without a hold. */
   readonly #before: Reservation;
-  /** What else is to be undone. */
+  /** Additional rollback steps. */
   #alsoUndo: (() => void) | undefined;
 
   constructor(
@@ -48,9 +51,9 @@ export class UncommittedPosting<Run> {
   }
 }
 
-/** In memory, nothing came of them. */
-export function rollBackAll(prepared: readonly UncommittedPosting<unknown>[]): void {
-  for (let at = prepared.length - 1; at >= 0; at -= 1) {
-    prepared[at]?.undo();
+/** Rolls back postings in memory, in reverse order. */
+export function rollBackAll(uncommitted: readonly UncommittedPosting<unknown>[]): void {
+  for (let at = uncommitted.length - 1; at >= 0; at -= 1) {
+    uncommitted[at]?.undo();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Writes usage: sums by what runs were about, of each quarter of an hour and of each day in UTC, and sums of everything
- * of each quarter.
+ * Writes usage rollups: sums by dimension for each 15-minute bucket and for each day in UTC, and totals for each
+ * bucket.
  */
 import { createHash } from 'node:crypto';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
@@ -54,7 +54,7 @@ export async function addToUsage(tx: Queryable, posted: readonly Posted[]): Prom
   await tx.query(addRollups, [jsonText(rows)]);
 }
 
-const tagMemory = new TagLimiter();
+const tagLimiter = new TagLimiter();
 const noTags: Tags = {};
 
 const dimensions = rollupDimensions.join(', ');
@@ -69,7 +69,7 @@ const record = [
 ].join(', ');
 const measures = rollupMeasures.join(', ');
 const summed = rollupMeasures.map((name) => `sum(${name})::int8`).join(', ');
-/** Beyond as many bytes the pairs of a row are gathered; below, one list behind the other is quicker to write. */
+/** Above this size the pairs of a row are merged; below, concatenating the lists is faster. */
 const latenciesBytesMax = 1_024;
 const bothLatencies = 'there.latencies || excluded.latencies';
 const added = [
@@ -78,12 +78,12 @@ const added = [
      THEN gathered_latencies(${bothLatencies}) ELSE ${bothLatencies} END`,
 ].join(', ');
 
-/** All in one statement, so that one is never without the others. Of a day, a batch may have several quarters. */
+/** One statement, so that the three tables never differ. A batch may contain several buckets of one day. */
 const addRollups = `
   WITH posted AS (
     SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
       FROM jsonb_to_recordset($1::jsonb) AS r(${record})
-  ), quarters AS (
+  ), buckets AS (
     INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies)
     SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM posted
     ON CONFLICT (org_id, bucket, digest) DO UPDATE SET ${added}
@@ -114,7 +114,7 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
   };
   const { usage, amounts } = posting;
   const tags =
-    usage.tags === null ? noTags : tagMemory.keep(orgId, Math.floor(chargedAtMs / dayMs), usage.tags);
+    usage.tags === null ? noTags : tagLimiter.keep(orgId, Math.floor(chargedAtMs / dayMs), usage.tags);
   const histogram: Histogram = new Map();
   if (usage.latencyMs !== null) {
     count(histogram, stepOf(Number(usage.latencyMs)), 1);
@@ -122,7 +122,7 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
   return {
     org_id: orgId,
     bucket: new Date(Math.floor(chargedAtMs / bucketMs) * bucketMs),
-    // Without tags as it was before there were any: rows that exist go on.
+    // The digest of a row without tags is the same as before tags existed, so that existing rows are continued.
     digest: Object.values(dimensions).join('\u0001') + (tags === noTags ? '' : JSON.stringify(tags)),
     tags,
     histogram,
@@ -140,14 +140,14 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
 
 function addTo(rollups: Map<string, Rollup>, rollup: Rollup): void {
   const key = `${rollup.org_id} ${rollup.bucket.getTime()} ${rollup.digest}`;
-  const there = rollups.get(key);
-  if (there === undefined) {
-    // The text itself may be long; the row's key must not be.
+  const existing = rollups.get(key);
+  if (existing === undefined) {
+    // Hashed, because the text may be too long for a row key.
     rollups.set(key, { ...rollup, digest: createHash('sha1').update(rollup.digest).digest('base64url') });
     return;
   }
   for (const name of rollupMeasures) {
-    there[name] += rollup[name];
+    existing[name] += rollup[name];
   }
-  mergeInto(there.histogram, rollup.histogram);
+  mergeInto(existing.histogram, rollup.histogram);
 }

@@ -6,14 +6,14 @@
  */
 import type { Tags } from '../posting.ts';
 
-/** Stands for every value beyond those that are told apart. */
+/** Placeholder for all values beyond the limits. */
 export const otherValues = '*';
 
 export const tagBounds = {
-  /** Tags beyond them are left out. */
+  /** Further tag names are left out. */
   namesPerDay: 20,
   valuesPerName: 100,
-  /** Sets beyond them have all their values summed together. */
+  /** All values of further sets are summed together. */
   setsPerDay: 1_000,
 };
 
@@ -22,58 +22,58 @@ interface Seen {
   readonly sets: Set<string>;
 }
 
-/** Of an org's day. Bounded as a whole, and then forgotten as a whole: what was seen is soon seen again. */
+/** Maximum number of org-days in memory. When it is reached all are cleared; they fill up again quickly. */
 const seenMax = 2_000;
 
 export class TagLimiter {
   readonly #seen = new Map<string, Seen>();
 
-  /** Names in their order, so that the same set is always the same text. */
+  /** Returns the tags under which usage is summed, with sorted names, so that equal sets have equal text. */
   keep(orgId: string, day: number, tags: Tags): Tags {
     const seen = this.#of(`${orgId} ${day}`);
     const kept: [string, string][] = [];
     for (const name of Object.keys(tags).sort()) {
       const values = valuesOf(seen, name);
       if (values !== undefined) {
-        kept.push([name, remember(values, tags[name] as string, tagBounds.valuesPerName) ?? otherValues]);
+        kept.push([name, addIfRoom(values, tags[name] as string, tagBounds.valuesPerName) ?? otherValues]);
       }
     }
     const set = JSON.stringify(kept);
     return Object.fromEntries(
-      remember(seen.sets, set, tagBounds.setsPerDay) === undefined
+      addIfRoom(seen.sets, set, tagBounds.setsPerDay) === undefined
         ? kept.map(([name]) => [name, otherValues])
         : kept,
     );
   }
 
   #of(key: string): Seen {
-    const there = this.#seen.get(key);
-    if (there !== undefined) {
-      return there;
+    const existing = this.#seen.get(key);
+    if (existing !== undefined) {
+      return existing;
     }
     if (this.#seen.size >= seenMax) {
       this.#seen.clear();
     }
-    const made = { valuesByName: new Map(), sets: new Set<string>() };
-    this.#seen.set(key, made);
-    return made;
+    const created = { valuesByName: new Map(), sets: new Set<string>() };
+    this.#seen.set(key, created);
+    return created;
   }
 }
 
 function valuesOf({ valuesByName }: Seen, name: string): Set<string> | undefined {
-  const there = valuesByName.get(name);
-  if (there !== undefined || valuesByName.size >= tagBounds.namesPerDay) {
-    return there;
+  const existing = valuesByName.get(name);
+  if (existing !== undefined || valuesByName.size >= tagBounds.namesPerDay) {
+    return existing;
   }
-  const made = new Set<string>();
-  valuesByName.set(name, made);
-  return made;
+  const created = new Set<string>();
+  valuesByName.set(name, created);
+  return created;
 }
 
-/** The value, or undefined where there are as many others already. */
-function remember(values: Set<string>, value: string, most: number): string | undefined {
+/** Adds the value if there is room; returns undefined if the set is full. */
+function addIfRoom(values: Set<string>, value: string, max: number): string | undefined {
   if (!values.has(value)) {
-    if (values.size >= most) {
+    if (values.size >= max) {
       return undefined;
     }
     values.add(value);

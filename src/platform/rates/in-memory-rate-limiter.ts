@@ -8,7 +8,7 @@ import {
   type RateMeter,
   type Rolling,
   rollingWindow,
-  type Taking,
+  type TakeResult,
   tokenBucket,
 } from '../../kernel/rate.ts';
 import { allowed, type RateLimiter, type RateTake, type RateVerdict } from './rate-limiter.ts';
@@ -104,7 +104,7 @@ class Shelf<State> {
     return this.#kept.size;
   }
 
-  take({ key, amount }: RateTake, rate: Rate, nowMs: number): Taking<State> {
+  take({ key, amount }: RateTake, rate: Rate, nowMs: number): TakeResult<State> {
     const kept = this.#kept.get(key);
     const taking = this.#meter.take(rate, kept?.state, amount, nowMs);
     if (taking.allowed) {

@@ -218,7 +218,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     id: 'apply-retention',
     everyMs,
     runOnce: takeTurn,
-    restMs: (tookMs) => restMsAfter(tookMs, pace.look()),
+    restMs: (tookMs) => restMsAfter(tookMs, pace.sample()),
   };
 }
 

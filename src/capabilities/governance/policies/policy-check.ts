@@ -4,7 +4,7 @@
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
-import { ofRun } from '../../../ledger/ledger-errors.ts';
+import { withRunIndex } from '../../../ledger/ledger-errors.ts';
 import { takingTurns } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
@@ -151,7 +151,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
         if (verdict.kind !== 'allow' && !(await request.isKnown(index))) {
           const said = await answer(request, verdict, attempt);
           if (said instanceof ApiError) {
-            throw request.bulk ? ofRun(said, index) : said;
+            throw request.bulk ? withRunIndex(said, index) : said;
           }
           permits.set(index, said);
         }
@@ -193,7 +193,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
       const said = verdict.kind === 'allow' ? undefined : await answer(request, verdict, attempt, true);
       // Where the rules were changed just now, the next attempt meets the new ones.
       const error = said instanceof ApiError ? said : apiError('service_unavailable');
-      return request.bulk ? ofRun(error, index) : error;
+      return request.bulk ? withRunIndex(error, index) : error;
     },
   };
 }

@@ -7,7 +7,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
   type Candidate,
-  obstacleOf,
+  exclusionOf,
   type Routed,
   type RoutedRequest,
   route,
@@ -128,7 +128,7 @@ async function lookAtMoney(
   refusals: Map<string, MoneyRefusal>,
 ): Promise<void> {
   const asked = [...candidates, ...fallbacks].filter(
-    ({ candidate }) => obstacleOf(candidate, request) === undefined,
+    ({ candidate }) => exclusionOf(candidate, request) === undefined,
   );
   const denials = await ledger.previewDenials(
     orgId,

@@ -1,6 +1,6 @@
 /** What to answer where no model is left: the code of whatever took the last of them away. */
 import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
-import type { PassedOver, Routed } from '../../../kernel/routing.ts';
+import type { ExcludedCandidate, Routed } from '../../../kernel/routing.ts';
 import type { PolicyGate } from '../policies/index.ts';
 import type { Options, RouteCall } from './options.ts';
 
@@ -92,13 +92,13 @@ async function refuseByPolicy(
 
 const namesShown = 5;
 
-function namesOf(passedOver: readonly PassedOver[]): string {
+function namesOf(passedOver: readonly ExcludedCandidate[]): string {
   const names = passedOver.slice(0, namesShown).map(({ candidate }) => candidate.model);
   const more = passedOver.length - names.length;
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-function reasonsOf(passedOver: readonly PassedOver[]): string {
+function reasonsOf(passedOver: readonly ExcludedCandidate[]): string {
   const counts = new Map<string, number>();
   for (const { reason } of passedOver) {
     counts.set(reason, (counts.get(reason) ?? 0) + 1);

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { periods } from '../../../kernel/windows.ts';
 import {
   optionalSpendingFields,
-  scopeValueOrEach,
+  scopeValueOrWildcard,
   spendingFields,
   viewedSpending,
 } from '../../../ledger/limits/limit-fields.ts';
@@ -10,7 +10,7 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, usd } from '../../../platform/http/routes/schemas.ts';
 
 const customerId = Type.String({
-  ...scopeValueOrEach,
+  ...scopeValueOrWildcard,
   description: 'An end customer, or `*` for each of those that have no limit of their own.',
 });
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { units } from '../../../kernel/limits.ts';
-import { countMax, scopeValueOrEach, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
+import { countMax, scopeValueOrWildcard, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
 import { routeClasses } from '../../../ledger/limits/request-rates.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
@@ -34,7 +34,7 @@ const burst = Type.Unsafe<string | number | null>({
   description: 'How much may come at once, for `rate` alone. Null: as much as the limit.',
 });
 
-const value = Type.String({ ...scopeValueOrEach, description: 'A value, or `*` for each by itself.' });
+const value = Type.String({ ...scopeValueOrWildcard, description: 'A value, or `*` for each by itself.' });
 const match = closed({
   key_id: Type.Optional(value),
   model: Type.Optional(value),

@@ -25,7 +25,7 @@ export function createBulkThrottle(
   wait: (ms: number) => Promise<unknown> = pause,
 ): BulkThrottle {
   const pace = createDecisionRate(decisions, now);
-  const isBusy = () => pace.look() > busyDecisionsPerMs;
+  const isBusy = () => pace.sample() > busyDecisionsPerMs;
   /** What a bulk request took lately. */
   let tookMs = 0;
   let nextAt = 0;

@@ -6,7 +6,7 @@ import type { OrgLimits } from '../../../kernel/limits.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
 import { type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import { ofRun, postingError } from '../../../ledger/ledger-errors.ts';
+import { postingError, withRunIndex } from '../../../ledger/ledger-errors.ts';
 import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
 import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
@@ -154,7 +154,7 @@ async function postAll<View>(
           )
         : passed,
       ...(seal !== undefined && {
-        async seal(tx, outcomes) {
+        async storeResponse(tx, outcomes) {
           sealed = await how.answer(tx, outcomes);
           await seal(tx, sealed);
         },
@@ -211,7 +211,7 @@ async function takeRates(
     const [runIndex, { scope }] = decided[index] as [number, Posting];
     decisionCounts.count('run', 'deny', error.code);
     refused.enqueueEvent(limitEvents, limits.orgId, scope);
-    throw bulk ? ofRun(error, runIndex) : error;
+    throw bulk ? withRunIndex(error, runIndex) : error;
   }
   return gate?.debits ?? [];
 }
