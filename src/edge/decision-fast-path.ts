@@ -1,10 +1,9 @@
 /**
- * The fast path of the edge decision: nothing but what a decision needs when all goes well. It answers allows and
- * nothing else. Whatever is unusual (another header, an unknown key, a body that does not validate, a rate policy, a
- * refusal) goes the common way of every request, with its body kept, as if it had never been here. So the order of
- * checks and every error has one home, the pipeline.
+ * The fast path of the edge decision. It only handles allowed decisions. Everything unusual (other headers, an
+ * unknown key, an invalid body, a rate limit, a denial) falls back to the pipeline with its body, as if the fast
+ * path did not exist. So the order of checks and all errors are defined in one place, the pipeline.
  *
- * A hold is taken only when an allow follows from it, and the allow is told only once the hold is durable.
+ * A hold is only taken if the decision is allowed, and the response is sent once the hold is durable.
  */
 import { performance } from 'node:perf_hooks';
 import type { Held } from '../ledger/holds/hold-request.ts';
@@ -33,40 +32,40 @@ export interface DecisionFastPathDependencies extends EdgeDependencies {
   readonly counts: RouteCounts;
   readonly trustedProxies: AddressList | undefined;
   readonly bodyLimitBytes: number;
-  /** What is remembered of a token; undefined when it has to be looked up. */
+  /** Returns the cached credential of a token; undefined if it must be loaded. */
   peekCredential(token: string): Credential | undefined;
-  /** What a deprecated route has to tell is told by the common way. */
+  /** Deprecation headers are added by the pipeline. */
   isDeprecated(): boolean;
 }
 
-/** Bodies beyond it are no usual decisions. */
-const usualBytesMax = 16_384;
+/** Larger bodies are handled by the pipeline. */
+const fastBodyBytesMax = 16_384;
 
-/** A head that a usual decision has, and the token in it. */
-interface UsualHead {
+/** A request head that the fast path can handle, and its token. */
+interface FastHead {
   readonly head: PlainHead;
   readonly token: string;
 }
 
-export function createDecisionFastPath(deps: DecisionFastPathDependencies): FastHandler<UsualHead> {
+export function createDecisionFastPath(deps: DecisionFastPathDependencies): FastHandler<FastHead> {
   const { route, clock, ledger, orgLimits, findPrice, counts, trustedProxies } = deps;
   const { access, path } = route;
   if (access.kind === 'public' || route.body === undefined) {
-    throw new Error('the fast path is for a route with a key and a body');
+    throw new Error('the fast path requires a route with authentication and a body');
   }
   const checkBody = compileBody(route.body);
-  const told = new DecisionLogBatcher(deps.log);
-  const bytesMax = Math.min(usualBytesMax, deps.bodyLimitBytes);
+  const logBatcher = new DecisionLogBatcher(deps.log);
+  const bytesMax = Math.min(fastBodyBytesMax, deps.bodyLimitBytes);
 
-  function identify({ token, head }: UsualHead, { socket }: FastResponder, now: Date): Caller | undefined {
+  function identify({ token, head }: FastHead, { socket }: FastResponder, now: Date): Caller | undefined {
     const credential = deps.peekCredential(token);
-    // What a support session asks has to be put on record first.
+    // Requests of support sessions must be recorded first.
     if (credential === undefined || credential.support !== undefined || access.kind === 'public') {
       return undefined;
     }
-    // Where any address may call, it is not worth asking for.
-    const isAddressAsked = credential.org?.allowList != null;
-    const address = isAddressAsked ? clientAddress({ socket, headers: head.headers }, trustedProxies) : '';
+    // The address is only needed if there is an allow list.
+    const needsAddress = credential.org?.allowList != null;
+    const address = needsAddress ? clientAddress({ socket, headers: head.headers }, trustedProxies) : '';
     try {
       return admitCaller({ credential, access, method: route.method, pathOrgId: undefined, address, now });
     } catch {
@@ -74,19 +73,19 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     }
   }
 
-  /** Undefined: it has to be read first, which is not the usual case. */
-  function knownGoverned(orgId: string): boolean | undefined {
+  /** Returns undefined if the policies of the org must be loaded first. */
+  function cachedHasPolicies(orgId: string): boolean | undefined {
     const hasPolicies = deps.hasPolicies(orgId);
     if (hasPolicies instanceof Promise) {
-      // The common way asks again and hears what is wrong; unheard here it would end the process.
+      // The pipeline retries and reports the error; an unhandled rejection would end the process.
       hasPolicies.catch(() => undefined);
       return undefined;
     }
     return hasPolicies;
   }
 
-  /** Undefined: not the usual question. */
-  function understand(bytes: Buffer, caller: Caller, nowMs: number): DecisionRequest | undefined {
+  /** Parses and validates a decision; undefined: fall back to the pipeline. */
+  function parseAndValidate(bytes: Buffer, caller: Caller, nowMs: number): DecisionRequest | undefined {
     const limits = orgLimits.peek(caller.tenantId);
     if (limits === undefined || limits.hasRates) {
       return undefined;
@@ -97,7 +96,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     }
     const price = findPrice(caller.tenantId, body.model, nowMs);
     if (price instanceof Promise) {
-      // The common way asks again and hears what is wrong; unheard here it would end the process.
+      // The pipeline retries and reports the error; an unhandled rejection would end the process.
       price.catch(() => undefined);
       return undefined;
     }
@@ -105,7 +104,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     return 'code' in request ? undefined : request;
   }
 
-  /** Undefined: ask the books, and wait. */
+  /** Returns undefined if the ledger must be called asynchronously. */
   function decide({ request }: DecisionRequest): ReturnType<typeof ledger.decide> {
     try {
       return ledger.decide(request);
@@ -114,12 +113,12 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     }
   }
 
-  function answer(usual: UsualHead, bytes: Buffer, responder: FastResponder): void {
+  function respond(fastRequest: FastHead, bytes: Buffer, responder: FastResponder): void {
     const startedMs = performance.now();
     const now = clock.now();
-    const caller = deps.isDeprecated() ? undefined : identify(usual, responder, now);
-    const request = caller && understand(bytes, caller, now.getTime());
-    const hasPolicies = caller && knownGoverned(caller.tenantId);
+    const caller = deps.isDeprecated() ? undefined : identify(fastRequest, responder, now);
+    const request = caller && parseAndValidate(bytes, caller, now.getTime());
+    const hasPolicies = caller && cachedHasPolicies(caller.tenantId);
     if (caller === undefined || request === undefined || hasPolicies === undefined) {
       responder.fallBackToPipeline();
       return;
@@ -133,7 +132,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
       );
       counts.answered('POST', 200, (performance.now() - startedMs) / 1_000);
       decisionCounts.count('edge', 'allow', '');
-      told.add(traceId, held.hold.id, caller);
+      logBatcher.add(traceId, held.hold.id, caller);
     };
     const decided = decide(request);
     if (decided === undefined) {
@@ -146,7 +145,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     } else if ('held' in decided) {
       decided.durable.then(
         () => allow(decided.held),
-        // The hold is given back already.
+        // The hold was released already.
         () => responder.fallBackToPipeline(),
       );
     } else {
@@ -157,23 +156,23 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
   return {
     prepare(head) {
       const token = bearerToken(head.headers.authorization);
-      return token !== undefined && head.target === path && isUsual(head, bytesMax)
+      return token !== undefined && head.target === path && isFastRequest(head, bytesMax)
         ? { head, token }
         : undefined;
     },
-    take(usual, bytes, responder) {
+    take(fastRequest, bytes, responder) {
       try {
-        answer(usual, bytes, responder);
+        respond(fastRequest, bytes, responder);
       } catch {
-        // Here it would end the process; there it is answered.
+        // An exception here would end the process; the pipeline handles the error.
         responder.fallBackToPipeline();
       }
     },
   };
 }
 
-/** No header that anyone but the common way knows how to treat. */
-function isUsual({ method, headers, bodyBytes }: PlainHead, bytesMax: number): boolean {
+/** Returns true if the request has no header that requires the pipeline. */
+function isFastRequest({ method, headers, bodyBytes }: PlainHead, bytesMax: number): boolean {
   return (
     method === 'POST' &&
     headers['content-type'] === 'application/json' &&
@@ -196,7 +195,10 @@ interface LoggedDecision {
   allows: string;
 }
 
-/** A key's allows of one turn of the event loop share a line in the log: each trace id is in it, at a fraction of the cost. */
+/**
+ * Logs the allowed decisions of a key in one turn of the event loop as one line, which contains all trace ids at a
+ * fraction of the cost.
+ */
 class DecisionLogBatcher {
   readonly #log: Log;
   #byKey = new Map<string, LoggedDecision>();
@@ -206,9 +208,9 @@ class DecisionLogBatcher {
   }
 
   add(traceId: string, decisionId: string, { tenantId, keyId }: Caller): void {
-    const told = this.#byKey.get(keyId);
-    if (told !== undefined) {
-      told.allows += ` ${traceId} ${decisionId}`;
+    const line = this.#byKey.get(keyId);
+    if (line !== undefined) {
+      line.allows += ` ${traceId} ${decisionId}`;
       return;
     }
     if (this.#byKey.size === 0) {
@@ -221,7 +223,7 @@ class DecisionLogBatcher {
     const lines = this.#byKey;
     this.#byKey = new Map();
     for (const line of lines.values()) {
-      this.#log.info(line, 'edge decisions: trace id and decision in turn');
+      this.#log.info(line, 'edge decisions: alternating trace and decision ids');
     }
   }
 }

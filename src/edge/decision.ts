@@ -1,4 +1,4 @@
-/** From a question to a hold, and from a hold to the verdict: pure, so that the hot path is nothing but calls. */
+/** Converts a decision request into a hold request and a hold into the verdict. Pure functions. */
 import type { FieldError } from '../contract/errors.ts';
 import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
 import type { LimitKind, RunOnlyCheck } from '../kernel/limits.ts';
@@ -22,7 +22,7 @@ export interface DecisionCaller {
 
 export interface DecisionRequest {
   readonly request: HoldRequest;
-  /** For the clamp; undefined where the model has no price. */
+  /** For the maximum output tokens; undefined if the model has no price. */
   readonly price: Price | undefined;
   readonly inputTokens: bigint;
   readonly images: bigint;
@@ -64,14 +64,14 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
     return {
       field: 'estimated_cost_usd',
       code: 'required',
-      message: 'A decision needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
+      message: 'Provide `estimated_cost_usd`, or `input_tokens` and `max_output_tokens`.',
     };
   }
   return price === undefined
     ? {
         field: 'model',
         code: 'invalid_value',
-        message: 'This model has no price: give the cost as `estimated_cost_usd`.',
+        message: 'This model has no price. Provide `estimated_cost_usd`.',
       }
     : postableAmount(
         worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), images),
@@ -80,8 +80,14 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
       );
 }
 
-/** The most output whose worst case stays within what is held, and never more than was asked for. */
-function clampOf({ price, inputTokens, images, maxOutputTokens, request }: DecisionRequest): number | null {
+/** Returns the most output tokens whose worst-case cost stays within the hold, at most the requested number. */
+function outputTokenLimit({
+  price,
+  inputTokens,
+  images,
+  maxOutputTokens,
+  request,
+}: DecisionRequest): number | null {
   if (price === undefined) {
     return maxOutputTokens ?? null;
   }
@@ -89,7 +95,7 @@ function clampOf({ price, inputTokens, images, maxOutputTokens, request }: Decis
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 
-const gateOf: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][number]>> = {
+const uncheckedName: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][number]>> = {
   safety: 'safety',
   plan_runs: 'plan',
   plan_tokens: 'plan',
@@ -100,29 +106,29 @@ const gateOf: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][nu
 };
 
 /**
- * The verdict as JSON text. Put together by hand: it is most of what a decision writes, and nothing in it needs escaping.
- * `isGoverned`: the org has policies, which nobody has asked here.
+ * Returns the verdict as JSON. Built by hand because it is most of what a decision writes, and no value needs
+ * escaping. `hasPolicies`: the org has policies, which are not checked here.
  */
 export function verdictText(
   request: DecisionRequest,
-  { hold, applicable, remaining: left }: Held,
+  { hold, applicable, remaining }: Held,
   hasPolicies: boolean,
 ): string {
-  const { frames, notChecked, notCheckedGoverned } = textsOf(applicable);
+  const { frames, notChecked, notCheckedWithPolicies } = textsOf(applicable);
   let limits = '';
   for (let i = 0; i < frames.length; i += 1) {
     const { before, isMoney, after } = frames[i] as Frame;
-    const remaining = left[i] as bigint;
-    limits += before + (isMoney ? formatUsd(remaining) : remaining.toString()) + after;
+    const amount = remaining[i] as bigint;
+    limits += before + (isMoney ? formatUsd(amount) : amount.toString()) + after;
   }
   return (
     `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
-    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${clampOf(request)},` +
-    `"limits":[${limits}],"not_checked":${hasPolicies ? notCheckedGoverned : notChecked}}`
+    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${outputTokenLimit(request)},` +
+    `"limits":[${limits}],"not_checked":${hasPolicies ? notCheckedWithPolicies : notChecked}}`
   );
 }
 
-/** What stands around the number that remains of a limit. */
+/** The JSON around the remaining amount of a limit. */
 interface Frame {
   readonly before: string;
   readonly isMoney: boolean;
@@ -132,26 +138,29 @@ interface Frame {
 interface LimitTexts {
   readonly frames: readonly Frame[];
   readonly notChecked: string;
-  /** The same for an org that has policies. */
-  readonly notCheckedGoverned: string;
+  /** For an org that has policies. */
+  readonly notCheckedWithPolicies: string;
 }
 
-/** All verdicts of a meeting have them in common. Those of orgs that ask once in a while are not worth their memory. */
-const texts = new WeakMap<ApplicableCounters, LimitTexts | 'met once'>();
+/**
+ * Cache by applicable counters. An entry is only cached at its second use: orgs that rarely call are not worth the
+ * memory.
+ */
+const texts = new WeakMap<ApplicableCounters, LimitTexts | 'used once'>();
 
 function textsOf(applicable: ApplicableCounters): LimitTexts {
-  const known = texts.get(applicable);
-  if (known !== undefined && known !== 'met once') {
-    return known;
+  const cached = texts.get(applicable);
+  if (cached !== undefined && cached !== 'used once') {
+    return cached;
   }
-  const gates = new Set(applicable.notChecked.flatMap((kind) => gateOf[kind] ?? []));
-  const made = {
+  const unchecked = new Set(applicable.notChecked.flatMap((kind) => uncheckedName[kind] ?? []));
+  const created = {
     frames: applicable.counters.map(frameOf),
-    notChecked: JSON.stringify([...gates]),
-    notCheckedGoverned: JSON.stringify(['policies', ...gates]),
+    notChecked: JSON.stringify([...unchecked]),
+    notCheckedWithPolicies: JSON.stringify(['policies', ...unchecked]),
   };
-  texts.set(applicable, known === undefined ? 'met once' : made);
-  return made;
+  texts.set(applicable, cached === undefined ? 'used once' : created);
+  return created;
 }
 
 function frameOf({ limit, window }: LimitWindow, index: number): Frame {

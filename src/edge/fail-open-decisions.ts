@@ -1,7 +1,7 @@
 /**
- * `SVC_EDGE_FAIL_MODE=open`: while the books cannot be asked, decisions are allowed unchecked, each marked `degraded`.
- * They are remembered and put into the books as holds as soon as those can be reached, whatever the limits say by then;
- * the run that settles one is marked too. A process that ends before that has forgotten them.
+ * `SVC_EDGE_FAIL_MODE=open`: while the ledger is unavailable, decisions are allowed unchecked and marked
+ * `degraded`. They are kept in memory and imported into the ledger as holds as soon as it is available, regardless
+ * of the limits; the run that settles one is marked too. They are lost if the process ends before that.
  */
 import { formatUsd } from '../kernel/money.ts';
 import type { Hold, HoldKey } from '../ledger/holds/hold.ts';
@@ -23,20 +23,20 @@ export interface FailOpenDependencies {
 }
 
 export interface FailOpenDecisions {
-  /** The response to a key that such a decision was given under, until the ledger knows it. */
+  /** Returns the response to an idempotency key of a pending fail-open decision. */
   replay(orgId: string, key: RequestKey): Replay | undefined;
-  allow(body: DecisionBody, asker: DecisionCaller, now: Date, key: RequestKey | undefined): string;
-  /** Before a run settles such a decision, it has to be in the books. */
+  allow(body: DecisionBody, caller: DecisionCaller, now: Date, key: RequestKey | undefined): string;
+  /** Imports a pending decision now. Required before a run settles it. */
   importIntoLedger(decisionId: string): Promise<void>;
   readonly job: Job;
 }
 
-/** So many unchecked decisions are enough. */
+/** Maximum number of unchecked decisions in memory. */
 const pendingMax = 100_000;
 
 interface Pending {
   readonly body: DecisionBody;
-  readonly asker: DecisionCaller;
+  readonly caller: DecisionCaller;
   readonly id: string;
   readonly atMs: number;
   readonly key: HoldKey | null;
@@ -51,89 +51,89 @@ export function createFailOpenDecisions({
   const pending = new Map<string, Pending>();
   const keys = new Map<string, HoldKey>();
 
-  async function land(one: Pending): Promise<void> {
+  async function importPending(one: Pending): Promise<void> {
     await ledger.importHold(await holdOf(one));
     pending.delete(one.id);
     if (one.key !== null) {
-      keys.delete(orgKeyId(one.asker.orgId, one.key.digest));
+      keys.delete(orgKeyId(one.caller.orgId, one.key.digest));
     }
   }
 
-  async function holdOf({ body, asker, id, atMs, key }: Pending): Promise<Hold> {
-    const price = await findPrice(asker.orgId, body.model, atMs);
-    const question = decisionRequestOf(body, asker, price);
-    // What it may cost is not known without a price; what it did cost its run will say.
-    const request = 'code' in question ? unpriced(body, asker) : question.request;
+  async function holdOf({ body, caller, id, atMs, key }: Pending): Promise<Hold> {
+    const price = await findPrice(caller.orgId, body.model, atMs);
+    const request = decisionRequestOf(body, caller, price);
+    // Without a price the maximum cost is unknown; the run will report the actual cost.
+    const holdRequest = 'code' in request ? unpriced(body, caller) : request.request;
     return {
       id,
-      orgId: asker.orgId,
+      orgId: caller.orgId,
       runId: null,
       surface: 'edge',
-      scope: request.scope,
-      amounts: request.amounts,
+      scope: holdRequest.scope,
+      amounts: holdRequest.amounts,
       admittedAtMs: atMs,
-      expiresAtMs: atMs + request.holdSeconds * 1_000,
+      expiresAtMs: atMs + holdRequest.holdSeconds * 1_000,
       shares: [],
       packs: [],
-      priceVersion: request.priceVersion,
+      priceVersion: holdRequest.priceVersion,
       idempotency: key,
       degraded: true,
     };
   }
 
-  function unpriced(body: DecisionBody, asker: DecisionCaller) {
-    const request = decisionRequestOf({ ...body, estimated_cost_usd: '0' }, asker, undefined);
+  function unpriced(body: DecisionBody, caller: DecisionCaller) {
+    const request = decisionRequestOf({ ...body, estimated_cost_usd: '0' }, caller, undefined);
     if ('code' in request) {
-      throw new Error('a decision with an estimate is always a question');
+      throw new Error('a decision with an estimated cost must be valid');
     }
     return request.request;
   }
 
   return {
     replay: (orgId, key) => replayOf(keys.get(orgKeyId(orgId, key.digest)), key),
-    allow(body, asker, now, key) {
+    allow(body, caller, now, key) {
       if (pending.size >= pendingMax) {
-        throw new DatabaseUnavailable('too many decisions were given without the books');
+        throw new DatabaseUnavailable('too many fail-open decisions are pending');
       }
       const id = ids.next('dec');
       const atMs = now.getTime();
-      const question = decisionRequestOf(body, asker, undefined);
-      const request = 'code' in question ? unpriced(body, asker) : question.request;
+      const request = decisionRequestOf(body, caller, undefined);
+      const holdRequest = 'code' in request ? unpriced(body, caller) : request.request;
       const verdict: Verdict = {
         decision: 'allow',
         decision_id: id,
-        expires_at: new Date(atMs + request.holdSeconds * 1_000).toISOString(),
-        held_usd: formatUsd(request.amounts.usd),
+        expires_at: new Date(atMs + holdRequest.holdSeconds * 1_000).toISOString(),
+        held_usd: formatUsd(holdRequest.amounts.usd),
         max_output_tokens: body.max_output_tokens ?? null,
         limits: [],
-        // Which of them the org has cannot be asked either.
+        // Which of them apply to the org cannot be read either.
         not_checked: [...runOnlyChecks],
         degraded: true,
       };
       const text = JSON.stringify(verdict);
       const holdKey = key === undefined ? null : holdKeyOf(key, text);
-      pending.set(id, { body, asker, id, atMs, key: holdKey });
+      pending.set(id, { body, caller, id, atMs, key: holdKey });
       if (holdKey !== null) {
-        keys.set(orgKeyId(asker.orgId, holdKey.digest), holdKey);
+        keys.set(orgKeyId(caller.orgId, holdKey.digest), holdKey);
       }
       return text;
     },
     async importIntoLedger(decisionId) {
       const one = pending.get(decisionId);
       if (one !== undefined) {
-        await land(one);
+        await importPending(one);
       }
     },
     job: {
       id: 'import-fail-open-decisions',
       everyMs: 1_000,
       async runOnce() {
-        const waiting = [...pending.values()];
-        for (const one of waiting) {
-          await land(one);
+        const batch = [...pending.values()];
+        for (const one of batch) {
+          await importPending(one);
         }
-        if (waiting.length > 0) {
-          log.info({ decisions: waiting.length }, 'decisions that were given without the books are in them');
+        if (batch.length > 0) {
+          log.info({ decisions: batch.length }, 'imported fail-open decisions');
         }
         return false;
       },

@@ -1,4 +1,4 @@
-/** `POST /v1/edge/decision`: may this call to a model go ahead, and who pays? */
+/** `POST /v1/edge/decision`: decides whether a model call is allowed, and holds its cost. */
 import { invalidFields } from '../contract/api-error.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { HoldResult } from '../ledger/holds/hold-request.ts';
@@ -22,10 +22,10 @@ export interface EdgeDependencies {
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
   readonly limitEvents: LimitEvents;
-  /** What to do while the books cannot be asked; undefined: refuse. */
+  /** Used while the ledger is unavailable; undefined: such requests fail. */
   readonly failOpen?: FailOpenDecisions | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
-  /** Whether the org has policies. They are not asked here, only named. */
+  /** Returns true if the org has policies. They are not checked here, only listed in `not_checked`. */
   hasPolicies(orgId: string): boolean | Promise<boolean>;
   readonly customerDigest: CustomerDigest;
 }
@@ -36,11 +36,11 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       id: 'edge.decide',
       method: 'POST',
       path: '/v1/edge/decision',
-      summary: 'Ask whether a call to a model may go ahead',
+      summary: 'Decide whether a model call is allowed',
       description:
-        'Holds what it may cost of every limit that applies, or of none. Settle by posting the run with its `decision_id`; ' +
-        'what nobody settles is given back when it expires. An `Idempotency-Key` answers for 72 hours, also after the hold has ' +
-        'ended: a late retry gets the same decision, and no second hold.',
+        'Holds the maximum cost in every applicable limit, or returns an error and holds nothing. To settle the hold, post the ' +
+        'run with its `decision_id`; an unsettled hold is released when it expires. An `Idempotency-Key` is valid for 72 hours, ' +
+        'even after the hold has ended: a late retry returns the same decision and takes no second hold.',
       access: { kind: 'org', scope: 'edge:decide', role: 'member' },
       body: DecisionBody,
       success: 200,
@@ -48,14 +48,14 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
       async handler({ body, caller, now, outcome }, idempotencyKey) {
         const { customerDigest, failOpen } = deps;
-        const asker = { orgId: caller.tenantId, keyId: caller.keyId };
+        const decisionCaller = { orgId: caller.tenantId, keyId: caller.keyId };
         const key =
           idempotencyKey === undefined
             ? undefined
-            : requestKeyOf({ route: 'edge', ...asker, idempotencyKey, body }, customerDigest);
-        const earlier = key && failOpen?.replay(asker.orgId, key);
-        if (earlier !== undefined) {
-          return replayedResponse(earlier);
+            : requestKeyOf({ route: 'edge', ...decisionCaller, idempotencyKey, body }, customerDigest);
+        const replay = key && failOpen?.replay(decisionCaller.orgId, key);
+        if (replay !== undefined) {
+          return replayedResponse(replay);
         }
         try {
           return await decide(deps, { body, caller, now, key, outcome: outcome as PendingHold });
@@ -63,13 +63,13 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
           if (failOpen === undefined || !(error instanceof DatabaseUnavailable)) {
             throw error;
           }
-          // Another request with the same key may have been allowed meanwhile.
-          const given = key && failOpen.replay(asker.orgId, key);
-          if (given !== undefined) {
-            return replayedResponse(given);
+          // A concurrent request with the same key may have been allowed meanwhile.
+          const concurrentReplay = key && failOpen.replay(decisionCaller.orgId, key);
+          if (concurrentReplay !== undefined) {
+            return replayedResponse(concurrentReplay);
           }
           decisionCounts.count('edge', 'allow', '');
-          return { text: failOpen.allow(body, asker, now, key), replayed: false };
+          return { text: failOpen.allow(body, decisionCaller, now, key), replayed: false };
         }
       },
     }),
@@ -96,10 +96,10 @@ async function decide(
   const price = await findPrice(orgId, body.model, now.getTime());
   const request = decisionRequestOf(body, { orgId, keyId: caller.keyId }, price);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
-  // A retry is answered before a rate, or a price that is gone since, could refuse it.
-  const earlier = key && ('code' in request || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
-  if (earlier !== undefined) {
-    return replayedResponse(earlier);
+  // A retry is replayed before a rate limit, or a price that was removed since, could deny it.
+  const replay = key && ('code' in request || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
+  if (replay !== undefined) {
+    return replayedResponse(replay);
   }
   if ('code' in request) {
     throw invalidFields([request]);
@@ -107,11 +107,11 @@ async function decide(
   const hasPolicies = await deps.hasPolicies(orgId);
   const reservation = takeAdmissionRates(rates, limits, [request.request], now.getTime());
   if (reservation !== undefined) {
-    const refused = rateDenial(reservation, await reservation.verdict, 'edge');
-    if (refused !== undefined) {
-      decisionCounts.count('edge', 'deny', refused.error.code);
-      refused.enqueueEvent(limitEvents, orgId, request.request.scope);
-      throw refused.error;
+    const denial = rateDenial(reservation, await reservation.verdict, 'edge');
+    if (denial !== undefined) {
+      decisionCounts.count('edge', 'deny', denial.error.code);
+      denial.enqueueEvent(limitEvents, orgId, request.request.scope);
+      throw denial.error;
     }
   }
   const giveBack = () => reservation && rates.giveBack(reservation.debits, now.getTime());

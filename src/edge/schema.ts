@@ -11,18 +11,18 @@ export const DecisionBody = closed({
 });
 export type DecisionBody = Static<typeof DecisionBody>;
 
-/** What a decision on the edge does not ask. */
+/** Checks that an edge decision does not perform. */
 export const runOnlyChecks = ['policies', 'safety', 'plan', 'chain', 'credits'] as const;
 
 export const Verdict = closed({
   decision: choice(['allow']),
   decision_id: id,
   expires_at: timestamp,
-  held_usd: Type.String({ description: 'What is held until the decision is settled.' }),
+  held_usd: Type.String({ description: 'Amount held until the decision is settled.' }),
   max_output_tokens: nullable(
     Type.Integer({
       description:
-        'Pass this on to the model: with at most so many the real cost cannot exceed the hold. Null without a price.',
+        'Pass this limit to the model: with at most this many output tokens, the actual cost cannot exceed the hold. Null if the model has no price.',
     }),
   ),
   limits: Type.Array(
@@ -33,16 +33,17 @@ export const Verdict = closed({
       remaining: Type.Unsafe<string | number>({ type: ['string', 'integer'] }),
       resets_at: nullable(Type.String({ format: 'date-time' })),
     }),
-    { description: 'What remains of each limit that applies, with this decision held.' },
+    { description: 'Remaining amount of each applicable limit after this hold.' },
   ),
   not_checked: Type.Array(choice(runOnlyChecks), {
     description:
-      'Gates of the org that apply to this request and were not asked. `POST /v1/runs` asks them all. With `degraded` every ' +
-      'one that there may be.',
+      'Checks of the org that apply to this request and were not performed. `POST /v1/runs` performs all of them. A ' +
+      '`degraded` decision lists all possible checks.',
   }),
   degraded: Type.Optional(
     Type.Boolean({
-      description: 'Given while the books could not be asked: no limit was checked. It is counted later.',
+      description:
+        'The ledger was unavailable and no limit was checked. The decision is added to the ledger later.',
     }),
   ),
 });

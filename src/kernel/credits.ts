@@ -1,7 +1,7 @@
-/** Burning credit packs down: the one that expires soonest first, then the oldest. */
+/** Burns credit packs: those that expire first, then the oldest. */
 import type { Limit } from './limits.ts';
 
-/** What is taken of one counter. */
+/** An amount taken from one counter. */
 export interface Debit {
   readonly key: string;
   readonly amount: bigint;
@@ -10,22 +10,22 @@ export interface Debit {
 export interface Pack {
   readonly limit: Limit;
   readonly key: string;
-  /** What is neither burned nor held. */
+  /** The amount that is neither burned nor held. */
   readonly left: bigint;
 }
 
-/** Live until it expires, even when it is empty. (A voided pack is no longer among the limits.) */
+/** A pack is live until it expires, even if it is empty. (A voided pack is no longer a limit.) */
 export function isLive({ expiresAtMs }: Limit, atMs: number): boolean {
   return expiresAtMs === null || atMs < expiresAtMs;
 }
 
 export function inBurnOrder(a: Limit, b: Limit): number {
   const expiry = (a.expiresAtMs ?? Number.POSITIVE_INFINITY) - (b.expiresAtMs ?? Number.POSITIVE_INFINITY);
-  // Two that never expire differ by NaN.
+  // NaN if both never expire.
   return (Number.isNaN(expiry) ? 0 : expiry) || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1);
 }
 
-/** Takes `amount` from packs in burn order; `rest` is what they could not cover. */
+/** Debits `amount` from packs in burn order; `rest` is the uncovered amount. */
 export function burn(
   packs: readonly Pack[],
   amount: bigint,
@@ -33,25 +33,25 @@ export function burn(
   const debits: Debit[] = [];
   let rest = amount;
   for (const { key, left } of packs) {
-    const taken = left < rest ? left : rest;
-    if (taken > 0n) {
-      debits.push({ key, amount: taken });
-      rest -= taken;
+    const debited = left < rest ? left : rest;
+    if (debited > 0n) {
+      debits.push({ key, amount: debited });
+      rest -= debited;
     }
   }
   return { debits, rest };
 }
 
-/** Takes `amount` back out of takes, the last one first; what is left of them. */
+/** Gives `amount` back, the last debit first; returns the remaining debits. */
 export function unburn(debits: readonly Debit[], amount: bigint): Debit[] {
-  let back = amount;
-  const kept: Debit[] = [];
+  let toReturn = amount;
+  const remaining: Debit[] = [];
   for (const debit of [...debits].reverse()) {
-    const returned = debit.amount < back ? debit.amount : back;
-    back -= returned;
+    const returned = debit.amount < toReturn ? debit.amount : toReturn;
+    toReturn -= returned;
     if (debit.amount > returned) {
-      kept.unshift({ key: debit.key, amount: debit.amount - returned });
+      remaining.unshift({ key: debit.key, amount: debit.amount - returned });
     }
   }
-  return kept;
+  return remaining;
 }

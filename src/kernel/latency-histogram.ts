@@ -1,23 +1,23 @@
 /**
- * How long runs took, as counts of steps that grow by a tenth each. Histograms of parts add up to that of the whole, so
- * percentiles of any group come from sums. A percentile is told as the middle of its step, which is off by at most 4.8 %
- * of what it stands for, whatever its size.
+ * Latency histogram with exponential buckets ("steps") that grow by 10 % each. Histograms can be merged by adding
+ * their counts, so percentiles of any group can be computed from sums. A percentile is the middle of its step,
+ * which is off by at most 4.8 %.
  *
- * Written down, a histogram is a list of pairs of four bytes, the step and how often, in any order; the same step may
- * come more than once. So two of them are added by writing one behind the other, which any database can do.
+ * Serialized, a histogram is a list of 4-byte pairs of step and count in any order; the same step may occur more
+ * than once. So two histograms are merged by concatenation, which every database can do.
  */
 
-/** Each step reaches a tenth further than the one before. 255 of them reach beyond a year. */
+/** Growth factor of a step. 255 steps reach beyond a year. */
 const growth = 1.1;
 const logGrowth = Math.log(growth);
 const stepMax = 255;
 const pairBytes = 4;
 const pairCountMax = 0xff_ffff;
 
-/** How far a percentile may be off, as a part of it. */
+/** Maximum relative error of a percentile. */
 export const relativeError = (growth - 1) / (growth + 1);
 
-/** How often each step occurred. Below zero while what was taken away waits for what it is part of. */
+/** Counts by step. May be negative while a histogram was subtracted before the one that includes it was added. */
 export type Histogram = Map<number, number>;
 
 export function stepOf(latencyMs: number): number {
@@ -28,7 +28,7 @@ export function count(histogram: Histogram, step: number, times: number): void {
   histogram.set(step, (histogram.get(step) ?? 0) + times);
 }
 
-/** As hexadecimal digits. */
+/** Serializes a histogram as hexadecimal digits. */
 export function writeHistogram(histogram: Histogram): string {
   let text = '';
   for (const [step, times] of histogram) {
@@ -39,9 +39,9 @@ export function writeHistogram(histogram: Histogram): string {
   return text;
 }
 
-/** Adds what was written, or takes it away. */
+/** Adds or subtracts a serialized histogram. */
 export function readInto(histogram: Histogram, bytes: Uint8Array, sign: 1 | -1): void {
-  // A year of a busy organization is millions of pairs: those go into a list first, which is many times as quick.
+  // A year of a busy org has millions of pairs: summing them in an array first is many times faster.
   const times = new Float64Array(stepMax + 1);
   for (let at = 0; at + pairBytes <= bytes.length; at += pairBytes) {
     const step = bytes[at] as number;
@@ -51,9 +51,9 @@ export function readInto(histogram: Histogram, bytes: Uint8Array, sign: 1 | -1):
       (bytes[at + 2] as number) * 256 +
       (bytes[at + 3] as number);
   }
-  for (const [step, often] of times.entries()) {
-    if (often > 0) {
-      count(histogram, step, sign * often);
+  for (const [step, total] of times.entries()) {
+    if (total > 0) {
+      count(histogram, step, sign * total);
     }
   }
 }
@@ -64,7 +64,7 @@ export function mergeInto(histogram: Histogram, other: Histogram): void {
   }
 }
 
-/** The values below which these parts of the runs lie, in milliseconds; undefined where no run said how long it took. */
+/** Returns the percentiles in milliseconds; undefined if no run has a latency. */
 export function percentiles(histogram: Histogram, parts: readonly number[]): number[] | undefined {
   const steps = [...histogram].filter(([, times]) => times > 0).sort(([a], [b]) => a - b);
   const runs = steps.reduce((sum, [, times]) => sum + times, 0);
@@ -82,7 +82,10 @@ export function percentiles(histogram: Histogram, parts: readonly number[]): num
   });
 }
 
-/** Within the relative error of everything in the step; a millisecond and less are not told apart. */
+/**
+ * Returns the value that is within the relative error of all values of the step. Latencies up to one millisecond
+ * are not distinguished.
+ */
 function middleOf(step: number): number {
   return step === 0 ? 1 : Math.round((2 * growth ** step) / (growth + 1));
 }

@@ -1,4 +1,4 @@
-/** What clock and calendar show in a time zone at an instant, as far as rules ask for it. */
+/** Local time in a time zone, as far as policy conditions use it. */
 import { Temporal } from 'temporal-polyfill';
 
 export interface LocalTime {
@@ -9,24 +9,24 @@ export interface LocalTime {
   readonly date: string;
 }
 
-/** Every zone's offset is a multiple of a quarter of an hour, so within one of these nothing here changes. */
+/** Offsets of time zones are multiples of 15 minutes, so the local hour and date are constant within a slot. */
 const slotMs = 15 * 60_000;
 
-/** Computing one is dear, and nearly always it is the one that was just asked for. */
-const recent = new Map<string, { readonly slot: number; readonly time: LocalTime }>();
-const recentMax = 10_000;
+/** Cache: the computation is expensive, and nearly always the last result is needed again. */
+const cache = new Map<string, { readonly slot: number; readonly time: LocalTime }>();
+const cacheMax = 10_000;
 
 export function localTime(timeZone: string, atMs: number): LocalTime {
   const slot = Math.floor(atMs / slotMs);
-  const known = recent.get(timeZone);
-  if (known?.slot === slot) {
-    return known.time;
+  const cached = cache.get(timeZone);
+  if (cached?.slot === slot) {
+    return cached.time;
   }
-  const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
-  const time = { hour: there.hour, weekday: there.dayOfWeek, date: there.toPlainDate().toString() };
-  if (recent.size >= recentMax) {
-    recent.clear();
+  const zoned = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
+  const time = { hour: zoned.hour, weekday: zoned.dayOfWeek, date: zoned.toPlainDate().toString() };
+  if (cache.size >= cacheMax) {
+    cache.clear();
   }
-  recent.set(timeZone, { slot, time });
+  cache.set(timeZone, { slot, time });
   return time;
 }

@@ -1,13 +1,13 @@
-/** Exact money: whole nanodollars inside, decimal strings outside. No float is ever in between. */
+/** Exact money: integer nanodollars internally, decimal strings externally, never floating point. */
 
 export const nanosPerUsd = 1_000_000_000n;
 
-/** Amounts stay below nine billion dollars, so that they and their sums with a counter fit a 64-bit integer. */
+/** Amounts are below nine billion dollars, so that they and their sums with a counter fit into a 64-bit integer. */
 export const maxNanos = 9_000_000_000n * nanosPerUsd - 1n;
 
 const decimal = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
 
-/** Undefined for whatever is not a plain, non-negative decimal of at most nine places below nine billion. */
+/** Parses a plain, non-negative decimal below nine billion with at most nine decimals; undefined otherwise. */
 export function parseUsd(text: string): bigint | undefined {
   const match = decimal.exec(text);
   if (match === null) {
@@ -18,7 +18,7 @@ export function parseUsd(text: string): bigint | undefined {
   return nanos <= maxNanos ? nanos : undefined;
 }
 
-/** The same for an amount that may be below zero, as corrections are. */
+/** Like `parseUsd`, but also accepts negative amounts, for corrections. */
 export function parseSignedUsd(text: string): bigint | undefined {
   if (!text.startsWith('-')) {
     return parseUsd(text);
@@ -27,7 +27,7 @@ export function parseSignedUsd(text: string): bigint | undefined {
   return nanos === undefined ? undefined : -nanos;
 }
 
-/** The shortest decimal that says exactly this. One conversion and cuts of its text: it is asked for at every decision. */
+/** Returns the shortest exact decimal. Uses one conversion and slices its text, because it runs for every decision. */
 export function formatUsd(nanos: bigint): string {
   if (nanos < 0n) {
     return `-${formatUsd(-nanos)}`;

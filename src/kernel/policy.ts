@@ -1,39 +1,42 @@
 /**
- * Policies: an org's rules on models and actions, and which of them decides about a request. The first that matches, by
- * priority, does; where none matches the request is allowed. What a rule's condition is made of is not known here.
+ * Policies: an org's rules on models and actions. The first matching rule by priority decides; if none matches, the
+ * request is allowed. The conditions of rules are opaque here.
  */
 export const effects = ['allow', 'block', 'require_approval'] as const;
 export type Effect = (typeof effects)[number];
 
-/** True, false, or why it could not be told. */
+/** The result of a condition, or the error of its evaluation. */
 export type ConditionResult = boolean | ConditionError;
 export interface ConditionError {
   readonly fault: string;
 }
 
-export interface Rule<Facts> {
+export interface Rule<Input> {
   readonly id: string;
   readonly effect: Effect;
-  /** Patterns, of which one has to match; null: any will do. */
+  /** At least one pattern must match; null: no restriction. */
   readonly models: readonly Pattern[] | null;
   readonly actions: readonly Pattern[] | null;
   /** Null: no condition beyond the patterns. */
-  readonly condition: ((facts: Facts) => ConditionResult) | null;
-  /** The lowest number first; among equals the one that was made first. */
+  readonly condition: ((input: Input) => ConditionResult) | null;
+  /** Lowest number first; equal priorities in the order of creation. */
   readonly priority: bigint;
   readonly reason: string;
 }
 
-/** What a rule's patterns are held against. A request without an action has an empty one. */
+/** The values that patterns are matched against. The action is empty if the request has none. */
 export interface Subject {
   readonly model: string;
   readonly action: string;
 }
 
-/** Text in which each `*` stands for any characters, also none. Split once, since it is matched for every request. */
+/**
+ * A pattern in which each `*` matches any number of characters. Split once, because it is matched for every
+ * request.
+ */
 export interface Pattern {
   readonly source: string;
-  /** What stands before, between and after the wildcards; a single one: no wildcard. */
+  /** The text before, between and after the wildcards; a single part: no wildcard. */
   readonly parts: readonly string[];
 }
 
@@ -41,7 +44,7 @@ export function patternOf(source: string): Pattern {
   return { source, parts: source.split(/\*+/) };
 }
 
-/** Looks at each part once and never goes back, so no pattern is slow. */
+/** Matches each part once without backtracking, so no pattern is slow. */
 export function matchesPattern({ parts }: Pattern, value: string): boolean {
   const first = parts[0] as string;
   const last = parts[parts.length - 1] as string;
@@ -76,15 +79,15 @@ function matchesAny(patterns: readonly Pattern[] | null, value: string): boolean
   return false;
 }
 
-/** Given in the order in which they were made, which is kept among equals. */
-export function inOrder<Facts, Kind extends Rule<Facts>>(rules: readonly Kind[]): Kind[] {
+/** Sorts rules by priority. The sort is stable: rules with equal priority keep their order of creation. */
+export function inOrder<Input, Kind extends Rule<Input>>(rules: readonly Kind[]): Kind[] {
   return [...rules].sort((a, b) => (a.priority === b.priority ? 0 : a.priority < b.priority ? -1 : 1));
 }
 
-/** What a rule says about a request: it decides, or why it does not. */
+/** The result of a rule: `decided`, or the reason why it did not match. */
 export type RuleOutcome = 'decided' | 'model' | 'action' | 'expression' | ConditionError;
 
-export function evaluateRule<Facts>(rule: Rule<Facts>, subject: Subject, facts: () => Facts): RuleOutcome {
+export function evaluateRule<Input>(rule: Rule<Input>, subject: Subject, input: () => Input): RuleOutcome {
   if (!matchesAny(rule.models, subject.model)) {
     return 'model';
   }
@@ -94,24 +97,27 @@ export function evaluateRule<Facts>(rule: Rule<Facts>, subject: Subject, facts: 
   if (rule.condition === null) {
     return 'decided';
   }
-  const result = rule.condition(facts());
+  const result = rule.condition(input());
   return typeof result === 'boolean' ? (result ? 'decided' : 'expression') : result;
 }
 
 export type Verdict<Kind> =
   | { readonly kind: 'allow'; readonly rule: Kind | null }
   | { readonly kind: 'block' | 'require_approval'; readonly rule: Kind }
-  /** Nobody can tell whether this rule would have decided, so the request must not pass. */
+  /** The condition of this rule failed, so it is unknown whether the rule matches, and the request must not pass. */
   | { readonly kind: 'error'; readonly rule: Kind; readonly fault: string };
 
-/** `rules` are in order. `facts` is asked for once, and only if a condition needs it. */
-export function verdictOf<Facts, Kind extends Rule<Facts>>(
+/**
+ * Returns the verdict of the first matching rule. `rules` must be sorted; `input` is only called if a condition
+ * needs it.
+ */
+export function verdictOf<Input, Kind extends Rule<Input>>(
   rules: readonly Kind[],
   subject: Subject,
-  facts: () => Facts,
+  input: () => Input,
 ): Verdict<Kind> {
   for (const rule of rules) {
-    const outcome = evaluateRule(rule, subject, facts);
+    const outcome = evaluateRule(rule, subject, input);
     if (outcome === 'decided') {
       return { kind: rule.effect, rule };
     }
@@ -122,7 +128,10 @@ export function verdictOf<Facts, Kind extends Rule<Facts>>(
   return { kind: 'allow', rule: null };
 }
 
-/** What was attempted, as a rule sees it: the action where it is only about actions, the model otherwise. */
-export function attemptedOf<Facts>(rule: Rule<Facts>, { model, action }: Subject): string {
+/**
+ * Returns the attempted value that a rule is about: the action if the rule only restricts actions, the model
+ * otherwise.
+ */
+export function attemptedOf<Input>(rule: Rule<Input>, { model, action }: Subject): string {
   return rule.models === null && rule.actions !== null && action !== '' ? action : model;
 }

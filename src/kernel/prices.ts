@@ -1,16 +1,16 @@
 /**
- * What a run costs: token counts times the rates of its model, exactly. A cost is rounded once, at its end, up to a
- * whole nanodollar, so that a sum of costs is never below what the tokens are worth.
+ * The cost of a run: token counts times the rates of its model, exact. A cost is rounded once, at the end, up to a
+ * whole nanodollar, so that a sum of costs is never below the value of the tokens.
  *
- * Counts follow the usage reports of OpenAI: `inputTokens` is the total, and cached, cache-write and audio input tokens
- * are parts of it that do not overlap; audio output tokens are a part of `outputTokens`. Where parts exceed their total,
- * the parts are charged.
+ * Counts follow the usage reports of OpenAI: `inputTokens` is the total, of which cached, cache-write and audio
+ * input tokens are parts that do not overlap; audio output tokens are a part of `outputTokens`. If the parts exceed
+ * their total, the parts are charged.
  */
 
 /**
- * Null where a model has no such unit. Tokens without a rate of their own are charged as what they are a part of:
- * cached, cache-write and audio input, audio output. Images, output and requests without a rate cost
- * nothing.
+ * Rates of a model; null if it has no such rate. Cached, cache-write and audio input tokens without a rate are
+ * charged as input, audio output tokens without a rate as output. Images, output and requests without a rate are
+ * free.
  */
 export interface Rates {
   readonly inputNanosPerMillion: bigint;
@@ -20,11 +20,11 @@ export interface Rates {
   readonly audioInputNanosPerMillion: bigint | null;
   readonly audioOutputNanosPerMillion: bigint | null;
   readonly imageNanosEach: bigint | null;
-  /** Once for every run, however many tokens it has. */
+  /** Charged once per run. */
   readonly requestNanosEach: bigint | null;
 }
 
-/** None is below zero. */
+/** Not negative. */
 export interface TokenCounts {
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;
@@ -35,7 +35,7 @@ export interface TokenCounts {
   readonly images?: bigint;
 }
 
-/** Stands for "as many as you like" where tokens cost nothing; JSON can hold it. */
+/** Used as "unlimited" if tokens are free; fits into a JSON number. */
 export const maxTokens = BigInt(Number.MAX_SAFE_INTEGER);
 
 export const basisPointsMax = 10_000n;
@@ -55,12 +55,12 @@ export function costOf(rates: Rates, counts: TokenCounts): bigint {
     audioInputTokens * (rates.audioInputNanosPerMillion ?? input) +
     rest(outputTokens, audioOutputTokens) * output +
     audioOutputTokens * (rates.audioOutputNanosPerMillion ?? output);
-  return divideUp(millionths, million) + apartFromTokens(rates, counts.images ?? 0n);
+  return divideUp(millionths, million) + nonTokenCost(rates, counts.images ?? 0n);
 }
 
 /**
- * The most that a run of so many tokens and images can cost, whatever the tokens turn out to be: cached, written to a
- * cache, spoken.
+ * Returns the maximum cost of a run with this number of tokens and images, for any mix of cached, cache-write and
+ * audio tokens.
  */
 export function worstCaseCost(
   rates: Rates,
@@ -68,17 +68,17 @@ export function worstCaseCost(
   maxOutputTokens: bigint,
   images = 0n,
 ): bigint {
-  const millionths = inputTokens * dearestInput(rates) + maxOutputTokens * dearestOutput(rates);
-  return divideUp(millionths, million) + apartFromTokens(rates, images);
+  const millionths = inputTokens * highestInputRate(rates) + maxOutputTokens * highestOutputRate(rates);
+  return divideUp(millionths, million) + nonTokenCost(rates, images);
 }
 
-function apartFromTokens({ imageNanosEach, requestNanosEach }: Rates, images: bigint): bigint {
+function nonTokenCost({ imageNanosEach, requestNanosEach }: Rates, images: bigint): bigint {
   return images * (imageNanosEach ?? 0n) + (requestNanosEach ?? 0n);
 }
 
 /**
- * The largest number of output tokens whose worst case stays within the budget, at most `maxTokens`. Zero too where the
- * budget does not even cover the input: `worstCaseCost` with no output tells these apart.
+ * Returns the largest number of output tokens whose worst case stays within the budget, at most `maxTokens`. Also
+ * zero if the budget does not cover the input: `worstCaseCost` without output distinguishes the two.
  */
 export function affordableOutputTokens(
   rates: Rates,
@@ -86,43 +86,43 @@ export function affordableOutputTokens(
   budgetNanos: bigint,
   images = 0n,
 ): bigint {
-  // A sum of millionths rounds up to at most the budget exactly when it is at most the budget's millionths.
-  const left = (budgetNanos - apartFromTokens(rates, images)) * million - inputTokens * dearestInput(rates);
+  // A sum of millionths rounds up to at most the budget if and only if it is at most the budget in millionths.
+  const left = (budgetNanos - nonTokenCost(rates, images)) * million - inputTokens * highestInputRate(rates);
   if (left < 0n) {
     return 0n;
   }
-  const each = dearestOutput(rates);
+  const each = highestOutputRate(rates);
   return each === 0n ? maxTokens : smaller(left / each, maxTokens);
 }
 
 /**
- * The rates less a discount in hundredths of a percent. Each is rounded up to a whole nanodollar, which is what a price
- * on the wire can say: so the price that is shown is the price that is charged.
+ * Returns the rates after a discount in basis points. Each rate is rounded up to a whole nanodollar, the precision
+ * of prices on the wire, so that the displayed price is the charged price.
  */
 export function discounted(rates: Rates, basisPoints: bigint): Rates {
-  const kept = basisPointsMax - basisPoints;
-  const reduce = (rate: bigint) => divideUp(rate * kept, basisPointsMax);
-  const reduceIfAny = (rate: bigint | null) => (rate === null ? null : reduce(rate));
+  const remainingBasisPoints = basisPointsMax - basisPoints;
+  const reduce = (rate: bigint) => divideUp(rate * remainingBasisPoints, basisPointsMax);
+  const reduceOptional = (rate: bigint | null) => (rate === null ? null : reduce(rate));
   return {
     inputNanosPerMillion: reduce(rates.inputNanosPerMillion),
-    cachedInputNanosPerMillion: reduceIfAny(rates.cachedInputNanosPerMillion),
-    cacheWriteNanosPerMillion: reduceIfAny(rates.cacheWriteNanosPerMillion),
-    outputNanosPerMillion: reduceIfAny(rates.outputNanosPerMillion),
-    audioInputNanosPerMillion: reduceIfAny(rates.audioInputNanosPerMillion),
-    audioOutputNanosPerMillion: reduceIfAny(rates.audioOutputNanosPerMillion),
-    imageNanosEach: reduceIfAny(rates.imageNanosEach),
-    requestNanosEach: reduceIfAny(rates.requestNanosEach),
+    cachedInputNanosPerMillion: reduceOptional(rates.cachedInputNanosPerMillion),
+    cacheWriteNanosPerMillion: reduceOptional(rates.cacheWriteNanosPerMillion),
+    outputNanosPerMillion: reduceOptional(rates.outputNanosPerMillion),
+    audioInputNanosPerMillion: reduceOptional(rates.audioInputNanosPerMillion),
+    audioOutputNanosPerMillion: reduceOptional(rates.audioOutputNanosPerMillion),
+    imageNanosEach: reduceOptional(rates.imageNanosEach),
+    requestNanosEach: reduceOptional(rates.requestNanosEach),
   };
 }
 
-function dearestInput(rates: Rates): bigint {
+function highestInputRate(rates: Rates): bigint {
   const cached = rates.cachedInputNanosPerMillion ?? 0n;
   const written = rates.cacheWriteNanosPerMillion ?? 0n;
   const spoken = rates.audioInputNanosPerMillion ?? 0n;
   return larger(larger(rates.inputNanosPerMillion, cached), larger(written, spoken));
 }
 
-function dearestOutput(rates: Rates): bigint {
+function highestOutputRate(rates: Rates): bigint {
   return larger(rates.outputNanosPerMillion ?? 0n, rates.audioOutputNanosPerMillion ?? 0n);
 }
 
@@ -130,7 +130,7 @@ function rest(total: bigint, parts: bigint): bigint {
   return total > parts ? total - parts : 0n;
 }
 
-/** For what is not below zero. */
+/** Division rounded up, for non-negative numbers. */
 function divideUp(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator;
 }

@@ -1,27 +1,27 @@
 /**
- * Rates as pure functions of time, exact to the last unit.
+ * Rate limiting as pure functions of time, exact to the last unit.
  *
- * A token bucket holds up to `burst` units and fills by `limit` units per window, evenly. What fills in one millisecond
- * is seldom a whole unit, so levels are counted in steps of which a whole number comes in each millisecond: nothing is
- * rounded, and nothing drifts.
+ * A token bucket holds up to `burst` units and is refilled evenly by `limit` units per window. The refill per
+ * millisecond is seldom a whole unit, so levels are counted in steps, of which a whole number is added per
+ * millisecond: nothing is rounded, and nothing drifts.
  *
- * A rolling window lets at most `limit` units pass in any window's length. It remembers what passed and when. Exact to
- * the millisecond that would be an entry for each call; so calls that come closely together, within a sixtieth of the
- * window, share an entry that counts until the last of them is old enough. The limit is never exceeded; under load a
- * unit may come back a sixtieth of the window late; and sixty-two entries are the most there can be. (The usual two
- * counters with a weighted sum need less room, and let half as much again pass when the calls come at the right time.)
+ * A rolling window allows at most `limit` units in any period of the window's length. It stores the amounts and
+ * their times. To bound the number of entries, calls within a sixtieth of the window share an entry, which counts
+ * until its last call is old enough. So the limit is never exceeded, under load a unit may become available a
+ * sixtieth of the window late, and there are at most 62 entries. (The usual weighted sum of two counters needs less
+ * memory, but lets half as much again pass if the calls are timed right.)
  *
- * Time that goes backwards gives nothing away: until it has caught up, it stands still.
+ * Time that runs backwards is treated as standing still until it has caught up.
  */
 
 export interface Rate {
   readonly limit: bigint;
   readonly windowSeconds: number;
-  /** How much may pass at once. A rolling window has no use for it. */
+  /** Maximum amount at once. Not used by rolling windows. */
   readonly burst: bigint;
   /**
-   * Among how many the rate is divided evenly; each has a meter of its own. What is more than a share, and not more than
-   * the whole, passes when the share is untouched, and is paid back from what comes in later.
+   * Number of equal shares that the rate is divided into, each with its own meter. An amount larger than a share,
+   * up to the whole, is allowed if the share is untouched, and is repaid from later refills.
    */
   readonly shares: number;
 }
@@ -30,38 +30,38 @@ export type TakeResult<State> =
   | { readonly allowed: true; readonly state: State }
   | {
       readonly allowed: false;
-      /** More than ever passes at once. The wait is then the one for an untouched meter. */
+      /** True if the amount can never be allowed. `retryAfterSeconds` is then the time until the meter is untouched. */
       readonly never: boolean;
       readonly retryAfterSeconds: number;
     };
 
-/** Times are whole milliseconds. Undefined stands for the state of a meter that nothing was taken from. */
+/** Times are whole milliseconds. An undefined state is that of an untouched meter. */
 export interface RateMeter<State> {
   take(rate: Rate, state: State | undefined, amount: bigint, nowMs: number): TakeResult<State>;
-  /** Undoes a take that was allowed a moment ago. */
+  /** Reverts a take that was just allowed. */
   giveBack(rate: Rate, state: State, amount: bigint, nowMs: number): State;
-  /** From when on the state is that of an untouched meter, and can be forgotten. */
+  /** Returns the time from which the state equals that of an untouched meter and can be deleted. */
   untouchedAtMs(rate: Rate, state: State): number;
 }
 
 export interface Bucket {
-  /** In steps. Below zero when more than a share was taken at once. */
+  /** In steps. Negative if more than a share was taken at once. */
   readonly level: bigint;
   readonly stepsPerUnit: bigint;
   readonly atMs: number;
 }
 
-/** Each millisecond brings `limit` steps. */
+/** `limit` steps are added per millisecond. */
 function stepsPerUnit({ windowSeconds, shares }: Rate): bigint {
   return BigInt(windowSeconds) * 1_000n * BigInt(shares);
 }
 
-/** A share of the burst, in steps. */
+/** Size of a share of the burst, in steps. */
 function bucketSize({ burst, windowSeconds }: Rate): bigint {
   return burst * BigInt(windowSeconds) * 1_000n;
 }
 
-/** What a bucket holds now, also when the rate has changed since. */
+/** Returns the bucket at this time, also if the rate has changed since. */
 export function bucketAt(rate: Rate, bucket: Bucket | undefined, nowMs: number): Bucket {
   const size = bucketSize(rate);
   const steps = stepsPerUnit(rate);
@@ -74,7 +74,7 @@ export function bucketAt(rate: Rate, bucket: Bucket | undefined, nowMs: number):
   return { level: least(size, before + rate.limit * BigInt(atMs - bucket.atMs)), stepsPerUnit: steps, atMs };
 }
 
-/** The wait until a bucket lets an amount pass, if nobody else takes from it; the amount is at most the burst. */
+/** Returns the wait until an amount, at most the burst, is allowed if nothing else is taken. */
 export function bucketWaitSeconds(rate: Rate, bucket: Bucket, amount: bigint, nowMs: number): number {
   const wanted = least(amount * bucket.stepsPerUnit, bucketSize(rate));
   const fullMs = rate.limit === 0n ? rate.windowSeconds * 1_000 : fillMs(rate, wanted - bucket.level);
@@ -109,7 +109,7 @@ export const tokenBucket: RateMeter<Bucket> = {
   },
 };
 
-/** Calls that passed closely together, oldest first. */
+/** Entries of calls that came close together, oldest first. */
 export type Rolling = readonly RollingEntry[];
 
 interface RollingEntry {
@@ -118,10 +118,10 @@ interface RollingEntry {
   readonly amount: bigint;
 }
 
-/** The parts of a window within which calls share an entry. */
+/** Number of parts of a window; calls within the length of a part share an entry. */
 export const rollingParts = 60;
 
-/** Of a rolling window; at least one unit, since one that lets nothing pass would shut out whoever meets it. */
+/** Share of a rolling window; at least one unit, because a share of zero would never allow anything. */
 function shareOf({ limit, shares }: Rate): bigint {
   const share = limit / BigInt(shares);
   return share > 0n ? share : 1n;
@@ -139,10 +139,12 @@ export const rollingWindow: RateMeter<Rolling> = {
       return { allowed: true, state: withEntry(live, amount, atMs, windowMs / rollingParts) };
     }
     const waitMs =
-      rate.limit === 0n ? windowMs : whenGone(live, never ? total(live) : excess, windowMs, nowMs) - nowMs;
+      rate.limit === 0n
+        ? windowMs
+        : expiryOfExcess(live, never ? total(live) : excess, windowMs, nowMs) - nowMs;
     return { allowed: false, never, retryAfterSeconds: wholeSeconds(waitMs) };
   },
-  /** From the newest entries: a take is given back within the same request. */
+  /** Takes from the newest entries: an amount is given back within the same request. */
   giveBack(_rate, state, amount) {
     const kept = [...state];
     for (let left = amount; left > 0n; ) {
@@ -169,8 +171,8 @@ function withEntry(live: Rolling, amount: bigint, atMs: number, partMs: number):
     : [...live, { firstAtMs: atMs, lastAtMs: atMs, amount }];
 }
 
-/** When so many of the oldest entries have left the window that they make up the excess. */
-function whenGone(entries: Rolling, excess: bigint, windowMs: number, nowMs: number): number {
+/** Returns the time when enough of the oldest entries have left the window to make up for the excess. */
+function expiryOfExcess(entries: Rolling, excess: bigint, windowMs: number, nowMs: number): number {
   let left = excess;
   let goneAtMs = nowMs;
   for (const { lastAtMs, amount } of entries) {
@@ -187,7 +189,7 @@ function total(entries: Rolling): bigint {
   return entries.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** Whoever waits that long finds the time passed; never zero, which clients would take for "at once". */
+/** Rounds a wait up to whole seconds; at least 1, because clients interpret 0 as an immediate retry. */
 export function wholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
 }

@@ -17,20 +17,20 @@ test('whole days need no quarters', () => {
 test('what is asked up to now is today’s day, less what lies ahead', () => {
   expect(rollupParts({ fromMs: at('01T00:00'), toMs: at('15T11:15') }, nowMs)).toEqual([
     { unit: 'day', sign: 1, fromMs: at('01T00:00'), toMs: at('16T00:00') },
-    { unit: 'quarter', sign: -1, fromMs: at('15T11:15'), toMs: at('16T00:00') },
+    { unit: 'bucket', sign: -1, fromMs: at('15T11:15'), toMs: at('16T00:00') },
   ]);
 });
 
 test('an end takes the shorter side of its day', () => {
   expect(brief(rollupParts({ fromMs: at('01T02:00'), toMs: at('08T20:00') }, nowMs))).toEqual([
     ['day', 1, 8 * 24],
-    ['quarter', -1, 2],
-    ['quarter', -1, 4],
+    ['bucket', -1, 2],
+    ['bucket', -1, 4],
   ]);
   expect(brief(rollupParts({ fromMs: at('01T22:00'), toMs: at('08T03:00') }, nowMs))).toEqual([
     ['day', 1, 6 * 24],
-    ['quarter', 1, 2],
-    ['quarter', 1, 3],
+    ['bucket', 1, 2],
+    ['bucket', 1, 3],
   ]);
 });
 
@@ -39,7 +39,7 @@ test.each([
   ['a day that begins nine hours before midnight', at('01T15:00'), at('02T15:00')],
   ['a quarter around midnight', at('01T23:45'), at('02T00:15')],
 ])('quarters alone are less to read for %s', (_, fromMs, toMs) => {
-  expect(rollupParts({ fromMs, toMs }, nowMs)).toEqual([{ unit: 'quarter', sign: 1, fromMs, toMs }]);
+  expect(rollupParts({ fromMs, toMs }, nowMs)).toEqual([{ unit: 'bucket', sign: 1, fromMs, toMs }]);
 });
 
 /** How often each quarter from a day before to a day after is counted; it has to be once inside and never outside. */
@@ -58,12 +58,12 @@ function faultsOf(range: TimeRange, parts: readonly RollupPart[]): string[] {
     toMs - bucketMs,
     toMs,
   ]);
-  for (const quarterMs of edges) {
+  for (const bucketStartMs of edges) {
     const times = parts
-      .filter(({ fromMs, toMs }) => fromMs <= quarterMs && quarterMs < toMs)
+      .filter(({ fromMs, toMs }) => fromMs <= bucketStartMs && bucketStartMs < toMs)
       .reduce((sum, { sign }) => sum + sign, 0);
-    if (times !== (range.fromMs <= quarterMs && quarterMs < range.toMs ? 1 : 0)) {
-      faults.push(`${new Date(quarterMs).toISOString()}: ${times} times in ${JSON.stringify(range)}`);
+    if (times !== (range.fromMs <= bucketStartMs && bucketStartMs < range.toMs ? 1 : 0)) {
+      faults.push(`${new Date(bucketStartMs).toISOString()}: ${times} times in ${JSON.stringify(range)}`);
     }
   }
   return faults;
@@ -99,11 +99,11 @@ test('so it is for the windows of every time zone, and long ones read few quarte
     const range = { fromMs: startMs, toMs: endMs };
     const parts = rollupParts(range);
     faults.push(...faultsOf(range, parts).map((fault) => `${zone}: ${fault}`));
-    const quartersMs = parts
-      .filter(({ unit }) => unit === 'quarter')
+    const bucketsMs = parts
+      .filter(({ unit }) => unit === 'bucket')
       .reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
-    if (period !== 'day' && quartersMs > dayMs) {
-      faults.push(`${zone}: a ${period} reads ${quartersMs / hourMs} hours of quarters`);
+    if (period !== 'day' && bucketsMs > dayMs) {
+      faults.push(`${zone}: a ${period} reads ${bucketsMs / hourMs} hours of quarters`);
     }
   }
   expect(faults).toEqual([]);

@@ -1,10 +1,10 @@
 /**
- * Which rollups add up to a range of time: days in UTC for most of it, and quarters of an hour for what sticks out. An end
- * that is no midnight in UTC is moved to one, and the quarters in between are added or taken away. These are sums of
- * integers, so what comes out is exact in every time zone.
+ * Splits a time range into rollups: days in UTC for most of it, and 15-minute buckets for the rest. An end that is
+ * not midnight in UTC is moved to midnight, and the buckets in between are added or subtracted. The sums are
+ * integers, so the result is exact in every time zone.
  */
 
-/** The rollups' bucket. Every time zone's days begin and end on one. */
+/** Size of a rollup bucket. Days start and end on a bucket in every time zone. */
 export const bucketMs = 15 * 60_000;
 export const dayMs = 86_400_000;
 
@@ -15,35 +15,38 @@ export interface TimeRange {
 }
 
 export interface RollupPart extends TimeRange {
-  readonly unit: 'day' | 'quarter';
-  /** -1: it is taken away. */
+  readonly unit: 'day' | 'bucket';
+  /** -1: subtracted. */
   readonly sign: 1 | -1;
 }
 
-/** The range has to begin and end on a bucket. Next to nothing was used after `nowMs`, so what lies there costs nothing to read. */
+/**
+ * The range must start and end on a bucket. Almost nothing was used after `nowMs`, so reading buckets after it is
+ * assumed to be free.
+ */
 export function rollupParts(range: TimeRange, nowMs = Number.POSITIVE_INFINITY): RollupPart[] {
   const days = { fromMs: midnightFor(range.fromMs, nowMs), toMs: midnightFor(range.toMs, nowMs) };
   const ends = [...between(range.fromMs, days.fromMs), ...between(days.toMs, range.toMs)];
   const read = ({ fromMs, toMs }: TimeRange) => Math.max(0, Math.min(toMs, nowMs) - fromMs);
   const endsMs = ends.reduce((sum, end) => sum + read(end), 0);
   return endsMs * 2 > read(range) || days.fromMs >= days.toMs
-    ? [{ unit: 'quarter', sign: 1, ...range }]
+    ? [{ unit: 'bucket', sign: 1, ...range }]
     : [{ unit: 'day', sign: 1, ...days }, ...ends];
 }
 
-/** The nearest one; of an end that lies ahead the next one, since hardly anything was used in between. */
+/** Returns the nearest midnight; for a time in the future the next one, because there is almost no usage in between. */
 function midnightFor(endMs: number, nowMs: number): number {
   return (endMs < nowMs ? Math.round(endMs / dayMs) : Math.ceil(endMs / dayMs)) * dayMs;
 }
 
-/** What lies between two instants, taken away where the first one is the later. */
+/** Returns the range between two times, subtracted if the first one is later. */
 function between(aMs: number, bMs: number): RollupPart[] {
   if (aMs === bMs) {
     return [];
   }
   return [
     aMs < bMs
-      ? { unit: 'quarter', sign: 1, fromMs: aMs, toMs: bMs }
-      : { unit: 'quarter', sign: -1, fromMs: bMs, toMs: aMs },
+      ? { unit: 'bucket', sign: 1, fromMs: aMs, toMs: bMs }
+      : { unit: 'bucket', sign: -1, fromMs: bMs, toMs: aMs },
   ];
 }

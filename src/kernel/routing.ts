@@ -1,13 +1,15 @@
 /**
- * Which model a request goes to. Candidates pass one filter after the other; those that are left are put in the order of the
- * objective, and the first is taken. Of every other one it is told why not. Where none is left, the filter that took the last
- * of them away is named, since its refusal is the one to answer with. The same input gives the same choice: what is equal in
- * everything else goes by its name.
+ * Model routing. Candidates pass one filter after the other; the remaining ones are sorted by the objective, and
+ * the first one is selected. Every other candidate gets a reason. If none remains, the filter that excluded the
+ * last candidates is reported, because its error is returned. The result is deterministic: ties are broken by name.
  */
 export const objectives = ['cost', 'latency', 'quality'] as const;
 export type Objective = (typeof objectives)[number];
 
-/** The filters, in the order in which they are passed. The eval bar is the last: it is asked of what could be taken. */
+/**
+ * The filters in the order in which they are applied. Evaluation is last: it only applies to models that could be
+ * used.
+ */
 export const stages = [
   'price',
   'policies',
@@ -25,35 +27,35 @@ export interface Evaluated {
   readonly ranAtMs: number;
 }
 
-/** A model as it stands at the moment of the decision. Null: not known, unless said otherwise. */
+/** A model at the time of the decision. Null: unknown, unless stated otherwise. */
 export interface Candidate {
   readonly model: string;
-  /** What the request is expected to cost. Null: the model has no price. */
+  /** Expected cost of the request. Null: the model has no price. */
   readonly costNanos: bigint | null;
   readonly contextTokens: bigint | null;
   readonly maxOutputTokens: bigint | null;
   readonly regions: readonly string[] | null;
   readonly capabilities: readonly string[] | null;
   readonly latencyMs: bigint | null;
-  /** The newest result of the suite that counts. */
+  /** The newest result of the relevant evaluation suite. */
   readonly evaluated: Evaluated | null;
-  /** Why policies refuse it. Null: they do not. */
+  /** Reason why policies deny the model. Null: allowed. */
   readonly policyRefusal: string | null;
-  /** Why a limit refuses it. Null: none does. */
+  /** Reason why a limit denies the model. Null: allowed. */
   readonly moneyRefusal: string | null;
 }
 
 export interface RoutedRequest {
   readonly inputTokens: bigint;
   readonly maxOutputTokens: bigint;
-  /** All of them are needed. */
+  /** All of them are required. */
   readonly capabilities: readonly string[];
-  /** The model has to be served in every one of them. */
+  /** The model must be available in all of these regions. */
   readonly regions: readonly string[];
   readonly atMs: number;
 }
 
-/** How much each counts against the others. */
+/** Relative weights. */
 export interface Weights {
   readonly cost: bigint;
   readonly latency: bigint;
@@ -83,7 +85,7 @@ export interface ExcludedCandidate extends Exclusion {
 
 export interface RoutingRequest {
   readonly candidates: readonly Candidate[];
-  /** In order of preference, for when no candidate is left. They are not held to the eval bar. */
+  /** In order of preference, used if no candidate remains. The eval bar does not apply to them. */
   readonly fallbacks: readonly Candidate[];
   readonly request: RoutedRequest;
   readonly bar: EvalBar;
@@ -91,37 +93,37 @@ export interface RoutingRequest {
 }
 
 export interface Routed {
-  /** What may be taken, the best first; the first is the choice. */
+  /** Usable models, best first; the first one is selected. */
   readonly ranking: readonly Candidate[];
   readonly isFallback: boolean;
-  /** Whoever may not, in the order of the objective. */
+  /** Excluded candidates, in the order of the objective. */
   readonly passedOver: readonly ExcludedCandidate[];
-  /** Which filter took the last candidates; null where some are left, or a fallback is. */
+  /** The filter that excluded the last candidates; null if a candidate or fallback remains. */
   readonly emptiedBy: Stage | null;
 }
 
 export function route({ candidates, fallbacks, request, bar, preference }: RoutingRequest): Routed {
-  const first = sift(candidates, (one) => exclusionOf(one, request) ?? evalExclusion(one, request, bar));
-  const passedOver = inOrder(first.refused, preference, ({ candidate }) => candidate);
+  const first = partition(candidates, (one) => exclusionOf(one, request) ?? evalExclusion(one, request, bar));
+  const passedOver = inOrder(first.excluded, preference, ({ candidate }) => candidate);
   if (first.passed.length > 0) {
     const ranking = inOrder(first.passed, preference, (candidate) => candidate);
     return { ranking, isFallback: false, passedOver, emptiedBy: null };
   }
   const names = new Set(candidates.map(({ model }) => model));
-  const second = sift(fallbacks, (one) => exclusionOf(one, request));
-  const taken = new Set(second.passed.map(({ model }) => model));
+  const second = partition(fallbacks, (one) => exclusionOf(one, request));
+  const usable = new Set(second.passed.map(({ model }) => model));
   return {
     ranking: second.passed,
     isFallback: second.passed.length > 0,
     passedOver: [
-      ...passedOver.filter(({ candidate }) => !taken.has(candidate.model)),
-      ...second.refused.filter(({ candidate }) => !names.has(candidate.model)),
+      ...passedOver.filter(({ candidate }) => !usable.has(candidate.model)),
+      ...second.excluded.filter(({ candidate }) => !names.has(candidate.model)),
     ],
-    emptiedBy: second.passed.length > 0 ? null : latestStage(first.refused),
+    emptiedBy: second.passed.length > 0 ? null : latestStage(first.excluded),
   };
 }
 
-/** Why a candidate cannot be taken, whatever its results are. */
+/** Returns why a candidate cannot be used, apart from its evaluation. */
 export function exclusionOf(one: Candidate, request: RoutedRequest): Exclusion | undefined {
   if (one.costNanos === null) {
     return { stage: 'price', reason: 'no_price' };
@@ -129,7 +131,7 @@ export function exclusionOf(one: Candidate, request: RoutedRequest): Exclusion |
   if (one.policyRefusal !== null) {
     return { stage: 'policies', reason: one.policyRefusal };
   }
-  // Where a model is served has to be known to be relied on.
+  // An unknown region counts as not available.
   if (!request.regions.every((region) => one.regions?.includes(region) === true)) {
     return { stage: 'residency', reason: 'not_in_region' };
   }
@@ -151,36 +153,36 @@ function evalExclusion(
   { atMs }: RoutedRequest,
   bar: EvalBar,
 ): Exclusion | undefined {
-  const because = (reason: string): Exclusion => ({ stage: 'evaluation', reason });
+  const excludeFor = (reason: string): Exclusion => ({ stage: 'evaluation', reason });
   if (evaluated === null) {
-    return because('not_evaluated');
+    return excludeFor('not_evaluated');
   }
   if (atMs - evaluated.ranAtMs > bar.maxAgeMs) {
-    return because('evaluation_too_old');
+    return excludeFor('evaluation_too_old');
   }
   if (evaluated.samples < bar.minSamples) {
-    return because('too_few_samples');
+    return excludeFor('too_few_samples');
   }
-  return evaluated.scoreMillionths < bar.minScoreMillionths ? because('score_too_low') : undefined;
+  return evaluated.scoreMillionths < bar.minScoreMillionths ? excludeFor('score_too_low') : undefined;
 }
 
-function sift(candidates: readonly Candidate[], obstacle: (one: Candidate) => Exclusion | undefined) {
+function partition(candidates: readonly Candidate[], exclude: (one: Candidate) => Exclusion | undefined) {
   const passed: Candidate[] = [];
-  const refused: ExcludedCandidate[] = [];
+  const excluded: ExcludedCandidate[] = [];
   for (const candidate of candidates) {
-    const found = obstacle(candidate);
+    const found = exclude(candidate);
     if (found === undefined) {
       passed.push(candidate);
     } else {
-      refused.push({ candidate, ...found });
+      excluded.push({ candidate, ...found });
     }
   }
-  return { passed, refused };
+  return { passed, excluded };
 }
 
-/** Where there was no candidate at all, none had a price. */
-function latestStage(refused: readonly ExcludedCandidate[]): Stage {
-  return stages.findLast((stage) => refused.some((one) => one.stage === stage)) ?? 'price';
+/** Without any candidate, no model had a price. */
+function latestStage(excluded: readonly ExcludedCandidate[]): Stage {
+  return stages.findLast((stage) => excluded.some((one) => one.stage === stage)) ?? 'price';
 }
 
 type Order = (a: Candidate, b: Candidate) => number;
@@ -204,7 +206,7 @@ const byLatency: Order = (a, b) => lowestFirst(a.latencyMs, b.latencyMs);
 const byScore: Order = (a, b) => lowestFirst(missedMillionths(a), missedMillionths(b));
 const byName: Order = (a, b) => compare(a.model, b.model);
 
-/** Equals in the objective go by what is cheaper, better, quicker, and in the end by their names. */
+/** Ties in the objective are broken by cost, score and latency, and finally by name. */
 const orders: Record<Objective, Order> = {
   cost: (a, b) => byCost(a, b) || byScore(a, b) || byLatency(a, b) || byName(a, b),
   latency: (a, b) => byLatency(a, b) || byCost(a, b) || byScore(a, b) || byName(a, b),
@@ -214,14 +216,15 @@ const orders: Record<Objective, Order> = {
 const million = 1_000_000n;
 
 /**
- * The fewer the better. Each of the three is a share of the worst among those compared, in millionths, times its weight; what
- * is not known counts as the worst. Whole numbers throughout, so that no rounding depends on the order of sums.
+ * Lower is better. Each of the three values is a fraction of the worst among the compared candidates, in
+ * millionths, times its weight; unknown values count as the worst. Integers throughout, so that no rounding depends
+ * on the order of sums.
  */
 function pointsOf(compared: readonly Candidate[], weights: Weights): (one: Candidate) => bigint {
-  const dearest = largest(compared.map(({ costNanos }) => costNanos));
+  const highestCost = largest(compared.map(({ costNanos }) => costNanos));
   const slowest = largest(compared.map(({ latencyMs }) => latencyMs));
   return (one) =>
-    weights.cost * shareOf(one.costNanos, dearest) +
+    weights.cost * shareOf(one.costNanos, highestCost) +
     weights.latency * shareOf(one.latencyMs, slowest) +
     weights.quality * (missedMillionths(one) ?? million);
 }
@@ -233,7 +236,7 @@ function shareOf(value: bigint | null, worst: bigint): bigint {
   return worst === 0n ? 0n : (value * million) / worst;
 }
 
-/** How much is missing to a perfect score. */
+/** Distance to a perfect score. */
 function missedMillionths({ evaluated }: Candidate): bigint | null {
   return evaluated === null ? null : million - evaluated.scoreMillionths;
 }
@@ -242,7 +245,7 @@ function largest(values: readonly (bigint | null)[]): bigint {
   return values.reduce<bigint>((most, value) => (value !== null && value > most ? value : most), 0n);
 }
 
-/** What is not known comes last. */
+/** Unknown values come last. */
 function lowestFirst(a: bigint | null, b: bigint | null): number {
   if (a === null || b === null) {
     return a === b ? 0 : a === null ? 1 : -1;

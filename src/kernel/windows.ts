@@ -1,6 +1,7 @@
 /**
- * Windows as pure functions of time. A window's start is part of its counter's key, so that a new window needs no reset:
- * it simply has a counter of its own. Calendar windows follow the wall clock of a time zone, across daylight saving.
+ * Windows as pure functions of time. The start of a window is part of its counter key, so a new window needs no
+ * reset: it has its own counter. Calendar windows follow the wall clock of a time zone, across daylight saving
+ * changes.
  */
 import { Temporal } from 'temporal-polyfill';
 
@@ -13,7 +14,7 @@ export interface Window {
   readonly endMs: number;
 }
 
-/** Everything, ever. The bounds are those of the instants that the service can name. */
+/** The window of limits without a window. Its bounds are the earliest and latest time that the service accepts. */
 export const lifetime: Window = { startMs: 0, endMs: Date.UTC(2200, 0, 1) };
 
 /** Windows of equal length, counted from the epoch. */
@@ -23,21 +24,21 @@ export function fixedWindow(seconds: number, atMs: number): Window {
   return { startMs, endMs: startMs + lengthMs };
 }
 
-/** Computing a window takes a tenth of a millisecond, and nearly always it is one that was just asked for. */
-const recent = new Map<string, Window>();
-const recentMax = 10_000;
+/** Cache: computing a window takes 0.1 ms, and nearly always the last one is needed again. */
+const windowCache = new Map<string, Window>();
+const windowCacheMax = 10_000;
 
 export function calendarWindow(period: Period, timeZone: string, atMs: number): Window {
   const key = `${period} ${timeZone}`;
-  const known = recent.get(key);
-  if (known !== undefined && known.startMs <= atMs && atMs < known.endMs) {
-    return known;
+  const cached = windowCache.get(key);
+  if (cached !== undefined && cached.startMs <= atMs && atMs < cached.endMs) {
+    return cached;
   }
   const window = computeCalendarWindow(period, timeZone, atMs);
-  if (recent.size >= recentMax) {
-    recent.clear();
+  if (windowCache.size >= windowCacheMax) {
+    windowCache.clear();
   }
-  recent.set(key, window);
+  windowCache.set(key, window);
   return window;
 }
 
@@ -71,12 +72,12 @@ function firstDay(period: Period, day: Temporal.PlainDate): Temporal.PlainDate {
   }
 }
 
-/** Where the clock skips midnight, the day begins at the first instant after it. */
+/** If the clock skips midnight, the day starts at the first instant after it. */
 function startOfDay(day: Temporal.PlainDate, timeZone: string): number {
   return day.toZonedDateTime({ timeZone }).epochMilliseconds;
 }
 
-/** An instant with the offset of its time zone, as people there would write it. */
+/** Formats a time with the offset of its time zone. */
 export function formatInstant(atMs: number, timeZone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(atMs).toString({ timeZone, smallestUnit: 'millisecond' });
 }

@@ -1,29 +1,29 @@
 /**
- * Rolling-origin backtest: stand at days gone by, forecast the days after them from what was known then, and see how far
- * it was off. It chooses the model, and its errors are what the bands are made of.
+ * Rolling-origin backtest: forecasts the days after past origins from what was known then, and measures the errors.
+ * The errors select the model and determine the bands.
  */
 import { type Method, type Model, models, seasonalNaiveMethod } from './models.ts';
 import { daysOfWeek, mean, median, type Series } from './series.ts';
 
 export interface Backtest {
   readonly method: Method;
-  /** Mean absolute error of the method, and of repeating the week before. */
+  /** Mean absolute error of the method, and of repeating the previous week. */
   readonly meanAbsoluteError: number;
   readonly seasonalNaiveError: number | null;
   readonly origins: number;
   readonly stepsAhead: number;
-  /** From the first origin on. */
+  /** Number of days since the first origin. */
   readonly daysTested: number;
-  /** By origin: what came less what was forecast, for each day that is known by now. */
+  /** By origin: actual minus forecast value, for each day that is known by now. */
   readonly errors: readonly (readonly number[])[];
 }
 
 const originsMax = 24;
 const lookBackDays = 84;
 const stepsAheadMax = 28;
-/** An error of so many origins ago counts half. What told the last weeks best matters most. */
+/** Half-life of the weight of an error, in origins: recent errors matter most. */
 const halfLifeOrigins = 12;
-/** Several models together are seldom far off; a single one has to be better than that by as much. */
+/** A combination of models is robust, so a single model must beat its score by this factor. */
 const preferenceForCombined = 0.98;
 
 interface Candidate {
@@ -31,7 +31,7 @@ interface Candidate {
   readonly predictions: readonly (readonly number[])[];
 }
 
-/** Undefined where there are too few days to stand back from the last one. */
+/** Returns undefined if there are too few days for a backtest. */
 export function backtest(series: Series, stepsWanted: number): Backtest | undefined {
   const daysKnownMin = series.length < 4 * daysOfWeek ? daysOfWeek : 3 * daysOfWeek;
   const first = Math.max(daysKnownMin, series.length - lookBackDays);
@@ -46,16 +46,16 @@ export function backtest(series: Series, stepsWanted: number): Backtest | undefi
       predictions: predict(series, origins, stepsAhead).map(notBelowZero),
     })),
   );
-  const judged = candidates.map(({ method, predictions }) => {
+  const scored = candidates.map(({ method, predictions }) => {
     const errors = predictions.map((days, index) => errorsOf(series, origins[index] ?? 0, days));
     return { method, errors, score: scoreOf(errors) };
   });
-  const best = judged.reduce((a, b) => (preferred(b) < preferred(a) ? b : a));
-  const naive = judged.find(({ method }) => method === seasonalNaiveMethod);
+  const best = scored.reduce((a, b) => (preferred(b) < preferred(a) ? b : a));
+  const naive = scored.find(({ method }) => method === seasonalNaiveMethod);
   return {
     method: best.method,
-    meanAbsoluteError: plainError(best.errors),
-    seasonalNaiveError: naive === undefined ? null : plainError(naive.errors),
+    meanAbsoluteError: meanAbsoluteErrorOf(best.errors),
+    seasonalNaiveError: naive === undefined ? null : meanAbsoluteErrorOf(naive.errors),
     origins: origins.length,
     stepsAhead,
     daysTested: series.length - (origins[0] ?? 0),
@@ -63,7 +63,7 @@ export function backtest(series: Series, stepsWanted: number): Backtest | undefi
   };
 }
 
-/** What the method makes of all days known. */
+/** Forecasts with a method from all known days. */
 export function predictWith(method: Method, series: Series, steps: number): number[] {
   const chosen =
     method === 'combined' ? usableModels(series.length) : models.filter((one) => one.method === method);
@@ -96,14 +96,14 @@ function middleOf(predictions: readonly (readonly number[])[]): number[] {
   return (predictions[0] ?? []).map((_, step) => median(predictions.map((days) => days[step] ?? 0)));
 }
 
-/** At distances that fall on every weekday, the last one a day before the end. */
+/** Returns origins at a distance that covers all weekdays, the last one a day before the end. */
 function originsOf(first: number, end: number): number[] {
-  let apart = Math.ceil((end - first) / originsMax);
-  if (apart % daysOfWeek === 0) {
-    apart += 1;
+  let distance = Math.ceil((end - first) / originsMax);
+  if (distance % daysOfWeek === 0) {
+    distance += 1;
   }
   const origins: number[] = [];
-  for (let origin = end - 1; origin >= first; origin -= apart) {
+  for (let origin = end - 1; origin >= first; origin -= distance) {
     origins.unshift(origin);
   }
   return origins;
@@ -113,7 +113,10 @@ function errorsOf(series: Series, origin: number, days: readonly number[]): numb
   return days.slice(0, series.length - origin).map((day, index) => (series[origin + index] ?? 0) - day);
 }
 
-/** Squares, since sums are what matters: a model of absolute errors tells a rare cost to be none at all. */
+/**
+ * Root mean square error, because sums matter: by absolute errors a model that predicts zero for rare costs would
+ * win.
+ */
 function scoreOf(errors: readonly (readonly number[])[]): number {
   let weights = 0;
   let total = 0;
@@ -127,7 +130,7 @@ function scoreOf(errors: readonly (readonly number[])[]): number {
   return Math.sqrt(total / weights);
 }
 
-function plainError(errors: readonly (readonly number[])[]): number {
+function meanAbsoluteErrorOf(errors: readonly (readonly number[])[]): number {
   return mean(errors.flat().map(Math.abs));
 }
 

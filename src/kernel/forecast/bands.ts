@@ -1,38 +1,41 @@
 /**
- * How far the days to come may lie from what is expected, from how far backtests were off. The scatter grows with the
- * distance as a power of it; its shape is that of the errors themselves, so a band need not be as wide above as below.
+ * Prediction intervals ("bands") from the errors of backtests. The spread grows with the horizon by a power law;
+ * its shape is that of the errors, so a band may be wider above than below.
  */
 import { mean, quantile, type Series } from './series.ts';
 
-/** Four days in five lie within a band: a tenth above, a tenth below. */
+/** 80 % of the days lie within a band: 10 % above, 10 % below. */
 export const coverage = 0.8;
 
-/** What is to be added to the expectation at a distance in days. */
+/** Offsets from the expected value at a horizon in days. */
 export interface Band {
   lowAt(step: number): number;
   highAt(step: number): number;
 }
 
-/** Between these the growth of the scatter is fitted. */
+/** Bounds for the fitted growth exponent. */
 interface GrowthBounds {
   readonly least: number;
   readonly most: number;
 }
 
-/** A day's error grows at most as that of a slope does; that of a sum at least as those of independent days do. */
+/**
+ * The error of a day grows at most as that of a slope; the error of a sum grows at least as that of independent
+ * days.
+ */
 const growthOfDays: GrowthBounds = { least: 0, most: 1 };
 const growthOfSums: GrowthBounds = { least: 0.5, most: 1.6 };
-/** The errors are those of the model that did best, so they flatter. */
+/** Widening factor: the errors are those of the best model, so they are optimistic. */
 const widening = 1.1;
 
-/** `independent`: how many of the errors are not of the same days, or of days that go together. */
+/** `independent`: the number of independent errors, not counting errors of the same or of correlated days. */
 export function bandOfDays(errors: readonly Series[], independent: number): Band {
-  return bandOf(errors, growthOfDays, fewness(independent));
+  return bandOf(errors, growthOfDays, smallSampleFactor(independent));
 }
 
-/** Of the sum of all days up to a distance: daily errors go together, so daily ends must not be added. */
+/** Band of the cumulative sum. Daily errors are correlated, so the bounds of daily bands must not be added. */
 export function bandOfSums(errors: readonly Series[], independent: number): Band {
-  return bandOf(errors.map(sums), growthOfSums, fewness(independent));
+  return bandOf(errors.map(sums), growthOfSums, smallSampleFactor(independent));
 }
 
 function sums(errors: Series): number[] {
@@ -43,17 +46,17 @@ function sums(errors: Series): number[] {
   });
 }
 
-/** The wider, the fewer: as Student's distribution is wider than the normal one, nearly. */
-function fewness(independent: number): number {
+/** Widens the band for small samples, approximately like Student's t compared to the normal distribution. */
+function smallSampleFactor(independent: number): number {
   return 1 + 1.4 * Math.max(1, independent) ** -1.4;
 }
 
-function bandOf(errors: readonly Series[], bounds: GrowthBounds, wider: number): Band {
+function bandOf(errors: readonly Series[], bounds: GrowthBounds, sampleFactor: number): Band {
   const scatter = scatterOf(errors, bounds);
   const standardized = errors.flatMap((days) =>
     days.map((error, index) => error / (scatter.at(index + 1) || 1)),
   );
-  const factor = widening * wider;
+  const factor = widening * sampleFactor;
   const tail = (1 - coverage) / 2;
   const [low, high] = [quantile(standardized, tail), quantile(standardized, 1 - tail)];
   return {

@@ -1,13 +1,13 @@
-/** A daily series goes on: which model, what is expected of each day to come, and how sure that is. */
+/** Forecast of a daily series: the model, the expected value of each day, and its uncertainty. */
 import { type Backtest, backtest, predictWith } from './backtest.ts';
 import { type Band, bandOfDays, bandOfSums } from './bands.ts';
-import { levelled } from './level-shift.ts';
+import { withoutLevelShift } from './level-shift.ts';
 import type { Method } from './models.ts';
 import { daysOfWeek, mean, type Series } from './series.ts';
 
 export interface Estimate {
   readonly expected: number;
-  /** Null where there is too little history to tell how far off it may be. */
+  /** Null if there is too little history to estimate the uncertainty. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -15,9 +15,9 @@ export interface Estimate {
 export interface Forecast {
   readonly method: Method;
   readonly days: readonly Estimate[];
-  /** Of the first day, of the first two, … The last one is the total. */
+  /** Cumulative sums; the last one is the total. */
   readonly sums: readonly Estimate[];
-  /** Undefined where there were too few days for one. */
+  /** Undefined if there were too few days. */
   readonly backtest: Backtest | undefined;
 }
 
@@ -27,7 +27,7 @@ export type Quality = (typeof qualities)[number];
 const daysForFair = 3 * daysOfWeek;
 const daysForGood = 8 * daysOfWeek;
 
-/** Told by what there was to learn from alone; how well it fits shows in the bands and the backtest. */
+/** Quality by the amount of history only; the goodness of fit is visible in the bands and the backtest. */
 export function qualityFor(days: number, steps: number): Quality {
   if (days === 0) {
     return 'none';
@@ -39,21 +39,21 @@ export function qualityFor(days: number, steps: number): Quality {
 }
 
 export function forecast(history: Series, steps: number): Forecast {
-  const series = levelled(history);
-  const tried = series.length === 0 ? undefined : backtest(series, steps);
-  const method = tried?.method ?? (series.length === 0 ? 'none' : 'mean');
+  const series = withoutLevelShift(history);
+  const backtested = series.length === 0 ? undefined : backtest(series, steps);
+  const method = backtested?.method ?? (series.length === 0 ? 'none' : 'mean');
   const expected = method === 'none' ? Array<number>(steps).fill(0) : predictWith(method, series, steps);
   const sums: number[] = [];
   for (const day of expected) {
     sums.push((sums.at(-1) ?? 0) + day);
   }
-  const [ofDays, ofSums] = bandsFor(series, tried);
-  return { method, days: within(expected, ofDays), sums: within(sums, ofSums), backtest: tried };
+  const [ofDays, ofSums] = bandsFor(series, backtested);
+  return { method, days: within(expected, ofDays), sums: within(sums, ofSums), backtest: backtested };
 }
 
-function bandsFor(series: Series, tried: Backtest | undefined): [Band?, Band?] {
-  if (tried !== undefined) {
-    const { errors, daysTested, stepsAhead } = tried;
+function bandsFor(series: Series, backtested: Backtest | undefined): [Band?, Band?] {
+  if (backtested !== undefined) {
+    const { errors, daysTested, stepsAhead } = backtested;
     return [bandOfDays(errors, daysTested / daysOfWeek), bandOfSums(errors, daysTested / stepsAhead)];
   }
   if (series.length < 2) {
@@ -63,7 +63,7 @@ function bandsFor(series: Series, tried: Backtest | undefined): [Band?, Band?] {
   return [bandOfDays(errors, series.length - 1), bandOfSums(errors, series.length - 1)];
 }
 
-/** With a handful of days there is nothing to stand back from: each is held against the mean of the others. */
+/** Leave-one-out errors, for too few days for a backtest: each day is compared with the mean of the others. */
 function scatterAroundMean(series: Series): number[][] {
   return series.map((value, index) => [value - mean(series.filter((_, other) => other !== index))]);
 }

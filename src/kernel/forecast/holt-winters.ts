@@ -1,33 +1,33 @@
 /**
- * Holt and Winters' exponential smoothing: a level, a damped trend and a season of seven days that is added. The paces at
- * which the three follow are those of a small grid that would have told each next day best.
+ * Holt-Winters exponential smoothing: a level, a damped trend and an additive season of seven days. The smoothing
+ * parameters are selected from a small grid by the error of one-day-ahead forecasts.
  */
 import { daysOfWeek, mean, type Series } from './series.ts';
 
-interface Paces {
+interface Smoothing {
   readonly level: number;
   readonly trend: number;
   readonly season: number;
   readonly damping: number;
 }
 
-const grid: readonly Paces[] = [0.05, 0.15, 0.35, 0.7].flatMap((level) =>
+const grid: readonly Smoothing[] = [0.05, 0.15, 0.35, 0.7].flatMap((level) =>
   [0, 0.05, 0.2].flatMap((trend) =>
     [0.05, 0.15, 0.35].flatMap((season) => [0.9, 0.98].map((damping) => ({ level, trend, season, damping }))),
   ),
 );
-/** The paces of a year are those of now. It bounds what the fit costs. */
+/** Maximum number of days used for the fit. A year is enough, and it bounds the cost. */
 const fittedDaysMax = 364;
-/** The first days tell how the smoothing was begun, not how good it is. */
+/** Errors of the first days reflect the initial values, not the quality of the fit. */
 const warmUpDays = 2 * daysOfWeek;
 
 class State {
   level: number;
   trend: number;
   readonly season: number[];
-  readonly #paces: Paces;
+  readonly #smoothing: Smoothing;
 
-  constructor(firstDays: Series, paces: Paces) {
+  constructor(firstDays: Series, smoothing: Smoothing) {
     const [first, second] = [mean(firstDays.slice(0, 7)), mean(firstDays.slice(7, 14))];
     this.level = first;
     this.trend = (second - first) / daysOfWeek;
@@ -35,12 +35,12 @@ class State {
       { length: daysOfWeek },
       (_, day) => ((firstDays[day] ?? 0) - first + (firstDays[day + daysOfWeek] ?? 0) - second) / 2,
     );
-    this.#paces = paces;
+    this.#smoothing = smoothing;
   }
 
-  /** Takes in the next day; returns how far it was from what was expected. */
+  /** Updates the state with the next day; returns the forecast error. */
   take(day: number, value: number): number {
-    const { level, trend, season, damping } = this.#paces;
+    const { level, trend, season, damping } = this.#smoothing;
     const weekday = day % daysOfWeek;
     const before = this.level + damping * this.trend;
     const error = value - before - (this.season[weekday] ?? 0);
@@ -51,7 +51,7 @@ class State {
   }
 
   ahead(origin: number, steps: number): number[] {
-    const { damping } = this.#paces;
+    const { damping } = this.#smoothing;
     let growth = 0;
     let factor = 1;
     return Array.from({ length: steps }, (_, index) => {
@@ -63,8 +63,8 @@ class State {
 }
 
 export function holtWinters(series: Series, origins: readonly number[], steps: number): number[][] {
-  const paces = fitPaces(series.slice(Math.max(0, (origins[0] ?? 0) - fittedDaysMax), origins[0]));
-  const state = new State(series, paces);
+  const smoothing = fitSmoothing(series.slice(Math.max(0, (origins[0] ?? 0) - fittedDaysMax), origins[0]));
+  const state = new State(series, smoothing);
   let known = 0;
   return origins.map((origin) => {
     for (; known < origin; known += 1) {
@@ -74,18 +74,18 @@ export function holtWinters(series: Series, origins: readonly number[], steps: n
   });
 }
 
-function fitPaces(known: Series): Paces {
-  let best = grid[0] as Paces;
+function fitSmoothing(known: Series): Smoothing {
+  let best = grid[0] as Smoothing;
   let least = Number.POSITIVE_INFINITY;
-  for (const paces of grid) {
-    const state = new State(known, paces);
+  for (const smoothing of grid) {
+    const state = new State(known, smoothing);
     let error = 0;
     for (let day = 0; day < known.length && error < least; day += 1) {
       const off = state.take(day, known[day] ?? 0);
       error += day < warmUpDays ? 0 : off * off;
     }
     if (error < least) {
-      [best, least] = [paces, error];
+      [best, least] = [smoothing, error];
     }
   }
   return best;

@@ -1,32 +1,33 @@
 /**
- * A step in the level: a product was launched, a customer came or went. What lies before it would mislead every model, so
- * it is brought to the level after it; its weekdays and its relative scatter are still worth knowing.
+ * Detects a level shift, for example because a product was launched, or a customer joined or left. The days before
+ * it would mislead every model, so they are scaled to the level after it; their weekday pattern and relative
+ * scatter stay useful.
  */
 import { daysOfWeek, mean, type Series } from './series.ts';
 
-/** A step that is further back is outvoted by the days since. */
+/** An older shift is outweighed by the days since. */
 const lookBackDays = 84;
-/** Days on each side, at least. */
+/** Minimum number of days on each side of a shift. */
 const sideDaysMin = daysOfWeek;
 const daysMin = 3 * daysOfWeek;
-/** A step has to explain the days so much better than a line through them. */
+/** Maximum residual scatter around a shift, relative to that around a line. */
 const explainedMin = 0.5;
 
-/** The series with what lies before its last large step scaled to the level after it. */
-export function levelled(series: Series): Series {
+/** Returns the series with the days before its last large shift scaled to the level after it. */
+export function withoutLevelShift(series: Series): Series {
   const at = findShift(series);
   if (at === undefined) {
     return series;
   }
   const before = mean(series.slice(Math.max(0, at - 4 * daysOfWeek), at));
   const after = mean(series.slice(at, at + 4 * daysOfWeek));
-  // Nothing cannot be scaled up to something: then history begins with the step.
+  // Zero cannot be scaled, so the history starts with the shift.
   return before === 0
     ? series.slice(at)
     : series.map((value, day) => (day < at ? (value * after) / before : value));
 }
 
-/** The first day of the new level. Undefined where there is no step to speak of. */
+/** Returns the first day of the new level; undefined if there is no significant shift. */
 export function findShift(series: Series): number | undefined {
   const first = Math.max(0, series.length - lookBackDays);
   if (series.length - first < daysMin) {
@@ -52,7 +53,7 @@ export function findShift(series: Series): number | undefined {
 
 const halfWeek = 3;
 
-/** The mean of the week around each day that has one: weekends are not to be taken for steps. */
+/** Returns the mean of the week around each day, so that weekends are not mistaken for shifts. */
 function weeksAround(days: Series): number[] {
   const sums = prefixSums(days);
   return Array.from(

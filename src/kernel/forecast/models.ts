@@ -1,6 +1,6 @@
 /**
- * The models that a forecast chooses from. Each says, for any number of days known (an origin), what the days after it
- * will be. None looks past its origin: what has to be fitted is fitted to the days before the first origin asked for.
+ * The forecast models. Each model predicts the days after an origin, which is a number of known days. No model uses
+ * days after its origin: parameters are fitted to the days before the first origin.
  */
 import { holtWinters } from './holt-winters.ts';
 import { daysOfWeek, mean, median, type Series } from './series.ts';
@@ -20,9 +20,9 @@ export type Method = (typeof methods)[number];
 
 export interface Model {
   readonly method: Method;
-  /** How many days have to be known before it can say anything. */
+  /** Minimum number of known days. */
   readonly daysMin: number;
-  /** For each origin, in ascending order, so many days from it on. */
+  /** For each origin, in ascending order, predicts `steps` days. */
   predict(series: Series, origins: readonly number[], steps: number): number[][];
 }
 
@@ -30,7 +30,7 @@ const meanDaysMax = 28;
 const weekdayMeanWeeks = 4;
 const trendDaysMax = 28;
 const trendWeeksMax = 10;
-/** A trend fades: nothing grows by as much a day for a year. */
+/** A trend is damped, because nothing grows linearly for a year. */
 const trendDamping = 0.98;
 
 /** The mean of the last four weeks, for every day. */
@@ -44,7 +44,7 @@ const meanModel: Model = {
     }),
 };
 
-/** Each day as a week before. */
+/** Repeats the last week. */
 const seasonalNaive: Model = {
   method: 'seasonal_naive',
   daysMin: daysOfWeek,
@@ -54,7 +54,7 @@ const seasonalNaive: Model = {
     ),
 };
 
-/** Each day as the mean of its weekday over the last four weeks. */
+/** The mean of the same weekday over the last four weeks. */
 const weekdayMean: Model = {
   method: 'weekday_mean',
   daysMin: 2 * daysOfWeek,
@@ -65,7 +65,7 @@ const weekdayMean: Model = {
     }),
 };
 
-/** A line through the last four weeks, by the median of the slopes between any two days (Theil and Sen). */
+/** A line through the last four weeks with the Theil-Sen slope: the median of the slopes between any two days. */
 const trend: Model = {
   method: 'trend',
   daysMin: daysOfWeek,
@@ -79,7 +79,7 @@ const trend: Model = {
     }),
 };
 
-/** The same slope between equal weekdays of the last ten weeks, and a level for each weekday from the last four. */
+/** The Theil-Sen slope between equal weekdays of the last ten weeks, and a level per weekday from the last four. */
 const trendAndWeekday: Model = {
   method: 'trend_and_weekday',
   daysMin: 3 * daysOfWeek,
@@ -91,7 +91,7 @@ const trendAndWeekday: Model = {
       );
       const levels = ahead(daysOfWeek, (step) => {
         const days = sameWeekday(series, origin, step, weekdayMeanWeeks);
-        // Brought forward to the last day known; the most recent comes first and lies `daysOfWeek - step` days back.
+        // Projected to the last known day. The most recent value comes first and is `daysOfWeek - step` days old.
         return median(days.map((value, week) => value + slope * (week * daysOfWeek + daysOfWeek - step)));
       });
       return ahead(steps, (step) => (levels[(step - 1) % daysOfWeek] ?? 0) + slope * damped(step));
@@ -100,16 +100,16 @@ const trendAndWeekday: Model = {
 
 const smoothings = [0.05, 0.1, 0.2, 0.35, 0.5, 0.8];
 
-/** A level that follows the days at the pace that would have told the next day best. */
+/** Exponential smoothing of the level, with the smoothing factor that had the least one-day-ahead error. */
 const smoothedLevel: Model = {
   method: 'smoothed_level',
   daysMin: daysOfWeek,
   predict(series, origins, steps) {
     const known = series.slice(0, origins[0]);
-    const errors = smoothings.map((pace) => smoothingError(known, pace));
-    const pace = smoothings[errors.indexOf(Math.min(...errors))] ?? 0.2;
+    const errors = smoothings.map((alpha) => smoothingError(known, alpha));
+    const alpha = smoothings[errors.indexOf(Math.min(...errors))] ?? 0.2;
     return origins.map((origin) => {
-      const level = levelAt(series, origin, pace);
+      const level = levelAt(series, origin, alpha);
       return ahead(steps, () => level);
     });
   },
@@ -123,7 +123,7 @@ const holtWintersModel: Model = {
 
 export const seasonalNaiveMethod: Method = 'seasonal_naive';
 
-/** The simplest first: of equals the first is chosen. */
+/** The simplest first: ties are won by the first. */
 export const models: readonly Model[] = [
   meanModel,
   seasonalNaive,
@@ -142,7 +142,7 @@ function damped(step: number): number {
   return (trendDamping * (1 - trendDamping ** step)) / (1 - trendDamping);
 }
 
-/** The days known that fall on the weekday of the step ahead, the most recent first. */
+/** Returns the known days with the weekday of this step, most recent first. */
 function sameWeekday(series: Series, origin: number, step: number, weeksMax: number): number[] {
   const days: number[] = [];
   for (let day = origin - daysOfWeek + step - 1; day >= 0 && days.length < weeksMax; day -= daysOfWeek) {
@@ -151,7 +151,7 @@ function sameWeekday(series: Series, origin: number, step: number, weeksMax: num
   return days;
 }
 
-/** The median over all pairs of days whose distance is a multiple of `lag`. */
+/** The median slope over all pairs of days whose distance is a multiple of `lag`. */
 function medianSlope(days: Series, lag: number): number {
   const slopes: number[] = [];
   for (let late = lag; late < days.length; late += 1) {
@@ -162,20 +162,20 @@ function medianSlope(days: Series, lag: number): number {
   return slopes.length === 0 ? 0 : median(slopes);
 }
 
-function smoothingError(known: Series, pace: number): number {
+function smoothingError(known: Series, alpha: number): number {
   let level = mean(known.slice(0, daysOfWeek));
   let error = 0;
   for (const value of known) {
     error += (value - level) ** 2;
-    level += pace * (value - level);
+    level += alpha * (value - level);
   }
   return error;
 }
 
-function levelAt(series: Series, origin: number, pace: number): number {
+function levelAt(series: Series, origin: number, alpha: number): number {
   let level = mean(series.slice(0, Math.min(origin, daysOfWeek)));
   for (let day = 0; day < origin; day += 1) {
-    level += pace * ((series[day] ?? 0) - level);
+    level += alpha * ((series[day] ?? 0) - level);
   }
   return level;
 }

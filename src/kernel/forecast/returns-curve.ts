@@ -1,10 +1,10 @@
 /**
- * What more teams are worth: a curve of diminishing returns through weeks with different numbers of teams.
+ * Value of additional teams: fits a curve of diminishing returns to weeks with different numbers of teams.
  *
- * Two families of curves are tried, a power of the team count and one that saturates. Both are told by their elasticity
- * at the team count that there was: by how many percent the value grows with one percent more teams. Before any week is
- * looked at, an elasticity near 0.8 is believed in; each week moves that belief (Bayes, on a grid). So a single team count,
- * which can say nothing about the curve, leaves the belief as it was, and many different ones overrule it.
+ * Two families of curves are fitted, a power of the team count and a saturating one. Both are parametrized by their
+ * elasticity at the mean team count: the growth of the value in percent for one percent more teams. The prior of
+ * the elasticity is centered at 0.8; the weeks update it (Bayesian inference on a grid). So a single team count,
+ * which has no information about the curve, leaves the prior unchanged, and many different ones override it.
  */
 import { mean, type Series } from './series.ts';
 
@@ -13,16 +13,16 @@ export type CurveFamily = (typeof curveFamilies)[number];
 
 export interface WeekOfTeams {
   readonly teams: number;
-  /** What its runs were worth; above zero. */
+  /** Value of the runs of the week; positive. */
   readonly value: number;
 }
 
-/** Twice the teams are worth 2^0.8, which is 1.74 times as much; most likely between 1.5 and 2 times. */
+/** Prior: doubling the teams multiplies the value by 2^0.8 = 1.74, most likely by 1.5 to 2. */
 export const priorElasticity = { mean: 0.8, deviation: 0.2 };
 
-/** Beyond it nobody plans; a curve that still pays there is said to have no end. */
+/** Upper bound of the search; a curve that still pays here is reported as unbounded. */
 export const teamsSearchedMax = 10_000;
-/** The interval holds four in five of what is believed. */
+/** Tail probability on each side: the interval covers 80 % of the posterior. */
 const intervalTail = 0.1;
 
 export interface ReturnsCurve {
@@ -31,14 +31,14 @@ export interface ReturnsCurve {
   readonly weeks: number;
   readonly teamCounts: number;
   readonly teamsMean: number;
-  /** Of the logarithms; null where the team count never differed, so that there is nothing to explain. */
+  /** R squared of the logarithms; null if the team count never varied. */
   readonly rSquared: number | null;
-  /** From 1, nothing but the prior, to 0, nothing but the weeks. */
+  /** From 1 (prior only) to 0 (data only). */
   readonly priorWeight: number;
-  /** Of a week with so many teams. */
+  /** Expected value of a week with this number of teams. */
   valueAt(teams: number): number;
   rangeAt(teams: number): { readonly low: number; readonly high: number };
-  /** The largest team count whose last team is worth at least what a team costs. */
+  /** Largest team count whose last team is worth at least its cost. */
   paysUpTo(costPerTeam: number): TeamCount;
 }
 
@@ -51,21 +51,21 @@ export interface TeamCount {
 interface Shape {
   readonly family: CurveFamily;
   readonly elasticity: number;
-  /** Up to a factor. */
+  /** Value up to a constant factor. */
   at(teams: number): number;
 }
 
-interface Believed extends Shape {
+interface PosteriorCurve extends Shape {
   readonly scale: number;
   readonly weight: number;
 }
 
 const elasticities = Array.from({ length: 29 }, (_, index) => 0.04 + index * 0.04);
-/** Where the weeks cannot tell the two apart, it is the power. */
+/** Evidence ratio that is required to prefer the saturating family over the power. */
 const evidenceMargin = 1.01;
-/** Weeks scatter by a quarter, until enough of them say otherwise. */
+/** Prior of the scatter: 25 %, with the weight of this number of weeks. */
 const priorScatter = { deviation: 0.25, weeks: 3 };
-/** The scale is not known exactly either: it is tried at these distances, in its own deviations. */
+/** Quadrature nodes for the uncertainty of the scale, in standard deviations. */
 const scaleNodes = [
   { z: -1.22, weight: 0.3 },
   { z: 0, weight: 0.4 },
@@ -84,47 +84,49 @@ export function fitReturns(weeks: readonly WeekOfTeams[]): ReturnsCurve | undefi
   const variance =
     (least + priorScatter.weeks * priorScatter.deviation ** 2) /
     (Math.max(0, usable.length - 2) + priorScatter.weeks);
-  const weighed = fits.map((fit) => ({
+  const weighted = fits.map((fit) => ({
     ...fit,
     weight: Math.exp((least - fit.misfit) / (2 * variance)) * priorOf(fit.shape.elasticity),
   }));
-  const saturates = evidence(weighed, 'saturating') > evidenceMargin * evidence(weighed, 'power');
+  const saturates = evidence(weighted, 'saturating') > evidenceMargin * evidence(weighted, 'power');
   const family: CurveFamily = saturates ? 'saturating' : 'power';
-  const ofFamily = weighed.filter(({ shape }) => shape.family === family);
-  const belief = momentsOf(ofFamily.map(({ shape, weight }) => ({ value: shape.elasticity, weight })));
-  const before = momentsOf(
+  const ofFamily = weighted.filter(({ shape }) => shape.family === family);
+  const posteriorMoments = momentsOf(
+    ofFamily.map(({ shape, weight }) => ({ value: shape.elasticity, weight })),
+  );
+  const priorMoments = momentsOf(
     ofFamily.map(({ shape }) => ({ value: shape.elasticity, weight: priorOf(shape.elasticity) })),
   );
-  const chosen = fitShape(shapeOf(family, belief.mean, teamsMean), usable, logs);
+  const chosen = fitShape(shapeOf(family, posteriorMoments.mean, teamsMean), usable, logs);
   const deviation = Math.sqrt(variance / usable.length);
-  const believed = weighed.flatMap(({ shape, logScale, weight }) =>
+  const posterior = weighted.flatMap(({ shape, logScale, weight }) =>
     scaleNodes.map(
-      (node): Believed => ({
+      (node): PosteriorCurve => ({
         ...shape,
         scale: Math.exp(logScale + node.z * deviation),
         weight: weight * node.weight,
       }),
     ),
   );
-  const curve: Believed = { ...chosen.shape, scale: Math.exp(chosen.logScale), weight: 1 };
+  const curve: PosteriorCurve = { ...chosen.shape, scale: Math.exp(chosen.logScale), weight: 1 };
   const spread = logs.reduce((total, log) => total + (log - mean(logs)) ** 2, 0);
   const teamCounts = new Set(usable.map(({ teams }) => teams)).size;
   return {
     family,
-    elasticity: belief.mean,
+    elasticity: posteriorMoments.mean,
     weeks: usable.length,
     teamCounts,
     teamsMean,
     rSquared: teamCounts < 2 || spread === 0 ? null : Math.max(0, 1 - chosen.misfit / spread),
-    priorWeight: Math.min(1, belief.variance / before.variance),
-    valueAt: (teams) => worth(curve, teams),
+    priorWeight: Math.min(1, posteriorMoments.variance / priorMoments.variance),
+    valueAt: (teams) => valueOf(curve, teams),
     rangeAt(teams) {
-      const expected = worth(curve, teams);
-      return rangeAround(expected, believed, (one) => worth(one, teams));
+      const expected = valueOf(curve, teams);
+      return rangeAround(expected, posterior, (one) => valueOf(one, teams));
     },
     paysUpTo(costPerTeam) {
       const expected = lastThatPays(curve, costPerTeam);
-      return { expected, ...rangeAround(expected, believed, (one) => lastThatPays(one, costPerTeam)) };
+      return { expected, ...rangeAround(expected, posterior, (one) => lastThatPays(one, costPerTeam)) };
     },
   };
 }
@@ -132,7 +134,7 @@ export function fitReturns(weeks: readonly WeekOfTeams[]): ReturnsCurve | undefi
 function shapesFor(teamsMean: number): Shape[] {
   return curveFamilies.flatMap((family) =>
     elasticities
-      // What saturates grows more slowly than its teams, always.
+      // A saturating curve always has an elasticity below 1.
       .filter((elasticity) => family === 'power' || elasticity < 1)
       .map((elasticity) => shapeOf(family, elasticity, teamsMean)),
   );
@@ -146,7 +148,7 @@ function shapeOf(family: CurveFamily, elasticity: number, teamsMean: number): Sh
   return { family, elasticity, at: (teams) => 1 - Math.exp(-teams * perTeam) };
 }
 
-/** The x for which x / (e^x - 1) is the elasticity, by halving: it falls from 1 towards 0. */
+/** Solves x / (e^x - 1) = elasticity by bisection: the left side falls from 1 towards 0. */
 function saturationFor(elasticity: number): number {
   let [low, high] = [1e-9, 20];
   for (let round = 0; round < 40; round += 1) {
@@ -161,9 +163,9 @@ function saturationFor(elasticity: number): number {
 }
 
 function fitShape(shape: Shape, weeks: readonly WeekOfTeams[], logs: Series) {
-  const rests = weeks.map(({ teams }, index) => (logs[index] ?? 0) - Math.log(shape.at(teams)));
-  const logScale = mean(rests);
-  return { shape, logScale, misfit: rests.reduce((total, rest) => total + (rest - logScale) ** 2, 0) };
+  const residuals = weeks.map(({ teams }, index) => (logs[index] ?? 0) - Math.log(shape.at(teams)));
+  const logScale = mean(residuals);
+  return { shape, logScale, misfit: residuals.reduce((total, rest) => total + (rest - logScale) ** 2, 0) };
 }
 
 function priorOf(elasticity: number): number {
@@ -179,12 +181,12 @@ function evidence(
   return ofFamily.reduce((total, { weight }) => total + weight, 0) / prior;
 }
 
-interface Weighed {
+interface WeightedValue {
   readonly value: number;
   readonly weight: number;
 }
 
-function momentsOf(values: readonly Weighed[]) {
+function momentsOf(values: readonly WeightedValue[]) {
   const weights = values.reduce((total, { weight }) => total + weight, 0);
   const average = values.reduce((total, { value, weight }) => total + weight * value, 0) / weights;
   const variance =
@@ -192,15 +194,19 @@ function momentsOf(values: readonly Weighed[]) {
   return { mean: average, variance };
 }
 
-function rangeAround(expected: number, believed: readonly Believed[], of: (one: Believed) => number) {
-  const values = believed.map((one) => ({ value: of(one), weight: one.weight }));
+function rangeAround(
+  expected: number,
+  posterior: readonly PosteriorCurve[],
+  of: (one: PosteriorCurve) => number,
+) {
+  const values = posterior.map((one) => ({ value: of(one), weight: one.weight }));
   values.sort((a, b) => a.value - b.value);
   const total = values.reduce((sum, { weight }) => sum + weight, 0);
   const at = (share: number) => {
-    let passed = 0;
+    let cumulative = 0;
     for (const { value, weight } of values) {
-      passed += weight;
-      if (passed >= share * total) {
+      cumulative += weight;
+      if (cumulative >= share * total) {
         return value;
       }
     }
@@ -209,15 +215,15 @@ function rangeAround(expected: number, believed: readonly Believed[], of: (one: 
   return { low: Math.min(expected, at(intervalTail)), high: Math.max(expected, at(1 - intervalTail)) };
 }
 
-function worth({ scale, at }: Believed, teams: number): number {
+function valueOf({ scale, at }: PosteriorCurve, teams: number): number {
   return scale * at(teams);
 }
 
-function lastThatPays(curve: Believed, costPerTeam: number): number {
-  const pays = (teams: number) => worth(curve, teams) - worth(curve, teams - 1) >= costPerTeam;
+function lastThatPays(curve: PosteriorCurve, costPerTeam: number): number {
+  const pays = (teams: number) => valueOf(curve, teams) - valueOf(curve, teams - 1) >= costPerTeam;
   if (curve.elasticity >= 1) {
-    // Each further team is worth as much as the one before, or more.
-    return worth(curve, teamsSearchedMax) >= costPerTeam * teamsSearchedMax ? teamsSearchedMax : 0;
+    // Each additional team is worth at least as much as the previous one.
+    return valueOf(curve, teamsSearchedMax) >= costPerTeam * teamsSearchedMax ? teamsSearchedMax : 0;
   }
   let [low, high] = [0, teamsSearchedMax];
   while (low < high) {

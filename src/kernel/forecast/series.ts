@@ -1,7 +1,7 @@
 /**
- * A daily series: one value a day, oldest first, without gaps; the same weekday comes again after seven. Values are
- * floating point, also where they stand for money: a forecast is an estimate, and this folder and its callers are the one
- * place where that is allowed. What was really spent stays exact elsewhere.
+ * A daily series: one value per day, oldest first, without gaps. Values are floating point even for money: a
+ * forecast is an estimate, and this folder and its callers are the only place where that is allowed. Actual costs
+ * stay exact elsewhere.
  */
 export type Series = readonly number[];
 
@@ -19,11 +19,11 @@ export function median(values: Series): number {
   return quantile(values, 0.5);
 }
 
-/** Between the two nearest by rank. `share` is from 0 to 1. */
+/** Interpolates linearly between the two nearest ranks. `share` is from 0 to 1. */
 export function quantile(values: Series, share: number): number {
   const sorted = Float64Array.from(values).sort();
-  const place = Math.min(1, Math.max(0, share)) * (sorted.length - 1);
-  const below = sorted[Math.floor(place)] ?? 0;
-  const above = sorted[Math.ceil(place)] ?? 0;
-  return below + (above - below) * (place - Math.floor(place));
+  const rank = Math.min(1, Math.max(0, share)) * (sorted.length - 1);
+  const below = sorted[Math.floor(rank)] ?? 0;
+  const above = sorted[Math.ceil(rank)] ?? 0;
+  return below + (above - below) * (rank - Math.floor(rank));
 }

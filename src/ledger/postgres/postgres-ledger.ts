@@ -195,7 +195,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   stats() {
-    return { openHolds: 0, oldestHoldMs: 0, waiting: this.#waiting };
+    return { openHolds: 0, oldestOverdueMs: 0, waiting: this.#waiting };
   }
 
   async close(): Promise<void> {

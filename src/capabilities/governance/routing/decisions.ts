@@ -162,7 +162,7 @@ async function takeHold(
   }
   let isHeld = false;
   try {
-    const answerOf = ({ hold }: Held) =>
+    const responseOf = ({ hold }: Held) =>
       JSON.stringify({
         ...view,
         decision_id: hold.id,
@@ -174,12 +174,12 @@ async function takeHold(
       ...preview,
       holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
       priceVersion: price?.versionId ?? null,
-      ...(key !== undefined && { key: { ...key, answerOf } }),
+      ...(key !== undefined && { key: { ...key, responseOf } }),
     });
     isHeld = result.kind === 'held';
     switch (result.kind) {
       case 'held':
-        return { text: result.response ?? answerOf(result), replayed: false };
+        return { text: result.response ?? responseOf(result), replayed: false };
       case 'denied':
         return {
           error: denialError(result.denial, 'run'),

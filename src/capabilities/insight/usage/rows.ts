@@ -40,7 +40,7 @@ interface Source {
 const failedRuns = `CASE WHEN status = 'failed' THEN requests ELSE 0 END`;
 const sources = {
   day: { table: 'usage_days', column: 'day', failedRuns },
-  quarter: { table: 'usage_rollups', column: 'bucket', failedRuns },
+  bucket: { table: 'usage_rollups', column: 'bucket', failedRuns },
 } as const;
 /** Where everything is summed together, failures have a column of their own. */
 const totals: Source = { table: 'usage_totals', column: 'bucket', failedRuns: 'failed' };
@@ -83,12 +83,12 @@ export function selectRows(wanted: RowsWanted, params: Params): string {
   if (isAboutTimeAlone(wanted)) {
     return select(
       totals,
-      placedParts(wanted, (range) => [{ unit: 'quarter', sign: 1, ...range }]),
+      placedParts(wanted, (range) => [{ unit: 'bucket', sign: 1, ...range }]),
     );
   }
   const nowMs = wanted.now.getTime();
   const parts = placedParts(wanted, (range) => rollupParts(range, nowMs));
-  return (['day', 'quarter'] as const)
+  return (['day', 'bucket'] as const)
     .map((unit) => [sources[unit], parts.filter((part) => part.unit === unit)] as const)
     .filter(([, ofUnit]) => ofUnit.length > 0)
     .map(([source, ofUnit]) => select(source, ofUnit))
