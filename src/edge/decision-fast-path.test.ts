@@ -67,9 +67,9 @@ async function decide(answer: () => Promise<HoldResult>) {
 }
 
 test.each([
-  ['refuse', async () => ({ kind: 'denied', denial }) as unknown as HoldResult],
-  ['fail, perhaps after the hold is there', () => Promise.reject(new DatabaseUnavailable('lost'))],
-])('books that %s are not asked again: the common way gets their answer', async (_title, answer) => {
+  ['denies', async () => ({ kind: 'denied', denial }) as unknown as HoldResult],
+  ['fails, possibly after taking the hold', () => Promise.reject(new DatabaseUnavailable('lost'))],
+])('a ledger that %s is not called again: the pipeline gets its result', async (_title, answer) => {
   const { asked, went, outcome } = await decide(answer);
   outcome?.catch(() => undefined);
   expect([asked, went]).toEqual([1, 'common']);

@@ -22,7 +22,7 @@ async function capped(capUsd: string): Promise<TestOrg> {
 }
 
 describe('an edge decision', () => {
-  test('holds what it may cost, up to the limit and not a nanodollar further', async () => {
+  test('holds its maximum cost, up to the limit and not a nanodollar more', async () => {
     const org = await capped('1');
     const first = await ask(org, { model: 'm', estimated_cost_usd: '0.999999999' });
     expect(first.status).toBe(200);
@@ -41,7 +41,7 @@ describe('an edge decision', () => {
     expect((await ask(org, { model: 'm', estimated_cost_usd: '0.000000001' })).status).toBe(200);
   });
 
-  test('is settled by the run that names it, for what that really cost', async () => {
+  test('is settled by the run that names it, for its actual cost', async () => {
     const org = await capped('1');
     const { json } = await ask(org, { model: 'm', estimated_cost_usd: '0.6' });
     const run = await world.request('POST', '/v1/runs', {
@@ -54,7 +54,7 @@ describe('an edge decision', () => {
     expect(next.json.limits[0].remaining).toBe('0');
   });
 
-  test('holds what images cost, and clamps the output to what is left beside them', async () => {
+  test('holds the cost of images, and limits the output tokens to the rest', async () => {
     const org = await capped('1');
     await world.request('PUT', '/v1/admin/models/draws', {
       key: world.operatorKey,
@@ -67,7 +67,7 @@ describe('an edge decision', () => {
     expect(given.json).toMatchObject({ held_usd: '0.0801', max_output_tokens: 100 });
   });
 
-  test('of tokens that cost more than the books can hold is refused, as a run of them is', async () => {
+  test('whose cost exceeds the maximum amount is rejected, like such a run', async () => {
     const org = await capped('1');
     await world.request('PUT', '/v1/admin/models/dearest', {
       key: world.operatorKey,
@@ -94,7 +94,7 @@ describe('an edge decision', () => {
     }
   });
 
-  test('is not brought down by a body that nests, and says what is wrong with it', async () => {
+  test('rejects a deeply nested body with a validation error', async () => {
     const org = await capped('1');
     await ask(org, { model: 'm', estimated_cost_usd: '0.1' });
     for (const depth of [60, 4_000, 8_000]) {
@@ -112,7 +112,7 @@ describe('an edge decision with an Idempotency-Key', () => {
   const holdsOf = async (org: TestOrg) =>
     (await world.request('GET', `/v1/orgs/${org.id}/holds`, { key: org.ownerKey })).json.data;
 
-  test('is the same decision after its run, for 72 hours, and takes no second hold', async () => {
+  test('is replayed after its run for 72 hours, and takes no second hold', async () => {
     const org = await capped('1');
     const headers = { 'idempotency-key': 'late' };
     const first = await ask(org, body, headers);
@@ -133,7 +133,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(fresh.json.decision_id).not.toBe(first.json.decision_id);
   });
 
-  test('that was refused is judged again', async () => {
+  test('is decided again after a denial', async () => {
     const org = await capped('0.5');
     const headers = { 'idempotency-key': 'denied' };
     expect((await ask(org, body, headers)).status).toBe(402);
@@ -145,7 +145,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(replayOf(allowed)).toEqual([200, allowed.text, undefined]);
   });
 
-  test('is replayed where a rate, or a price that is gone, would refuse it now', async () => {
+  test('is replayed even if a rate limit or a removed price would deny it now', async () => {
     const org = await capped('10');
     const headers = { 'idempotency-key': 'rated' };
     await world.request('PUT', '/v1/admin/orgs/{org}/rate-limits'.replace('{org}', org.id), {
@@ -185,7 +185,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     ]);
   });
 
-  test('is kept nowhere in the clear', async () => {
+  test('is not stored in plain text', async () => {
     const org = await capped('1');
     const headers = { 'idempotency-key': 'chosen-by-the-client-91b0' };
     const { json } = await ask(org, body, headers);
@@ -203,7 +203,7 @@ describe('an edge decision with an Idempotency-Key', () => {
 });
 
 describe('the fast path', () => {
-  test('keeps to the limit of bodies', async () => {
+  test('enforces the body size limit', async () => {
     const small = await createWorld({ SVC_BODY_LIMIT_BYTES: '1024' });
     try {
       const org = await small.createOrg();

@@ -59,8 +59,8 @@ function denialOf(admission: Admission) {
   return { code, details };
 }
 
-describe('a limit', () => {
-  test('lets through what makes it full, and not one nanodollar more', () => {
+describe('admission check', () => {
+  test('allows a charge that exactly reaches the limit, and denies one nanodollar more', () => {
     const spent = { cap_1: { settled: usd('6'), held: usd('3') } };
     expect(new Desk([cap('10')], spent).ask()).toEqual({ kind: 'allowed', packs: [] });
     const more = new Desk([cap('10')], spent).ask({ amounts: amountsOf('1.000000001') });
@@ -69,23 +69,23 @@ describe('a limit', () => {
     expect(denialOf(less)?.code).toBe('spend_cap_exceeded');
   });
 
-  test('of nothing refuses everything but a charge of nothing', () => {
+  test('denies everything but a charge of zero under a limit of zero', () => {
     expect(new Desk([cap('0')]).ask({ amounts: amountsOf('0.000000001') }).kind).toBe('denied');
     expect(new Desk([cap('0')]).ask({ amounts: amountsOf('0') })).toEqual({ kind: 'allowed', packs: [] });
   });
 
-  test('that was lowered below what is spent still lets a charge of nothing through', () => {
+  test('allows a charge of zero under a limit that was reduced below the spend', () => {
     const desk = new Desk([cap('1')], { cap_1: { settled: usd('5') } });
     expect(desk.ask({ amounts: amountsOf('0') }).kind).toBe('allowed');
     expect(desk.ask({ amounts: amountsOf('0.000000001') }).kind).toBe('denied');
   });
 
-  test('that only alerts is counted and refuses nothing', () => {
+  test('does not deny for a limit that only alerts', () => {
     const desk = new Desk([cap('1', { enforcement: 'alert' })], { cap_1: { settled: usd('5') } });
     expect(desk.ask()).toEqual({ kind: 'allowed', packs: [] });
   });
 
-  test('counts in its own unit', () => {
+  test('checks each limit in its own unit', () => {
     const quota = (unit: Limit['unit'], capacity: bigint) =>
       limitOf({ id: 'q', kind: 'quota', unit, capacity, span: { kind: 'fixed', seconds: 60 } });
     const amounts = amountsOf('1', 500n, 1n);
@@ -95,7 +95,7 @@ describe('a limit', () => {
     expect(new Desk([quota('requests', 0n)]).ask({ amounts }).kind).toBe('denied');
   });
 
-  test('is not touched by a decision: only what is taken is taken', () => {
+  test('does not change counters; only `reserve` does', () => {
     const desk = new Desk([cap('10')]);
     desk.ask();
     const key = `cap_1@${dayStart}`;
@@ -107,7 +107,7 @@ describe('a limit', () => {
     expect(desk.counters.get(key)?.held).toBe(0n);
   });
 
-  test('gives back what was taken as a whole, also where a counter is gone', () => {
+  test('releases a whole reservation, also if a counter was deleted', () => {
     const desk = new Desk([cap('10')]);
     desk.ask();
     const key = `cap_1@${dayStart}`;
@@ -126,7 +126,7 @@ describe('a limit', () => {
     expect(() => reserve(new Map(), reservation)).toThrow(key);
   });
 
-  test('takes its unit of a charge, where that is anything, and of credits nothing by itself', () => {
+  test('debits each counter in its unit, skips zero amounts, and takes credits only from the listed packs', () => {
     const span = { kind: 'fixed', seconds: 60 } as const;
     const limits = limitsOf([
       cap('10'),
@@ -142,7 +142,7 @@ describe('a limit', () => {
     ]);
   });
 
-  test('whose counter nobody made is a fault, not an allow', () => {
+  test('throws if a counter does not exist, instead of allowing the charge', () => {
     const limits = limitsOf([cap('10')]);
     const charge = { scope: scopeOf(), amounts: amountsOf('1'), depth: null, atMs };
     const { counters: windows } = applicableCounters(limits, charge.scope, atMs, 'run');
@@ -151,11 +151,11 @@ describe('a limit', () => {
   });
 });
 
-describe('the details of a refusal', () => {
+describe('denial details', () => {
   const spent = { settled: usd('7.5'), held: usd('2') };
   const amounts = amountsOf('1', 50n, 1n);
 
-  test('by a spend cap, before and after the fact', () => {
+  test('of a spend cap, with and without `pre_flight`', () => {
     const details = {
       cap_usd: '10',
       spent_usd: '9.5',
@@ -171,7 +171,7 @@ describe('the details of a refusal', () => {
     });
   });
 
-  test('show instants in the zone that the window follows', () => {
+  test('contain times in the time zone of the window', () => {
     const inOrgZone = new Desk([cap('1')], { cap_1: spent }, 'Asia/Kolkata').ask();
     expect(denialOf(inOrgZone)?.details).toMatchObject({ resets_at: '2026-11-16T00:00:00.000+05:30' });
     const own = cap('1', { span: { kind: 'calendar', period: 'day', timezone: 'America/New_York' } });
@@ -209,7 +209,7 @@ describe('the details of a refusal', () => {
     });
   });
 
-  test('by a customer’s limit', () => {
+  test('of a customer limit', () => {
     const limit = limitOf({
       id: 'clm_1',
       kind: 'customer',
@@ -225,7 +225,7 @@ describe('the details of a refusal', () => {
     });
   });
 
-  test('by a plan', () => {
+  test('of a plan', () => {
     const runs = limitOf({ id: 'plm_1', kind: 'plan_runs', unit: 'requests', capacity: 9n });
     expect(denialOf(new Desk([runs], { plm_1: { settled: 7n, held: 2n } }).ask())).toEqual({
       code: 'plan_limit_exceeded',
@@ -238,7 +238,7 @@ describe('the details of a refusal', () => {
     });
   });
 
-  test('by a prepaid balance', () => {
+  test('of a prepaid balance', () => {
     const prepaid = limitOf({
       id: 'ppd_1',
       kind: 'prepaid',
@@ -295,7 +295,7 @@ describe('the details of a refusal', () => {
     });
   const scope = scopeOf({ chain_id: 'ch' });
 
-  test('by a chain’s cost and tokens', () => {
+  test('of the cost and tokens of a chain', () => {
     const cost = new Desk([chain('chain_cost', usd('10'))], { chain_cost: spent });
     expect(denialOf(cost.ask({ scope }))).toEqual({
       code: 'chain_budget_exceeded',
@@ -308,7 +308,7 @@ describe('the details of a refusal', () => {
     });
   });
 
-  test('by a chain’s depth, where equality passes too', () => {
+  test('of the depth of a chain, which may reach the limit exactly', () => {
     const desk = new Desk([chain('chain_depth', 3n)]);
     expect(desk.ask({ scope, depth: 3 }).kind).toBe('allowed');
     expect(desk.ask({ scope, depth: null }).kind).toBe('allowed');
@@ -319,7 +319,7 @@ describe('the details of a refusal', () => {
     });
   });
 
-  test('by credits', () => {
+  test('of credits', () => {
     const pack = (id: string, capacity: bigint, fields: Partial<Limit> = {}) =>
       limitOf({
         id,
@@ -350,7 +350,7 @@ describe('the details of a refusal', () => {
     expect(desk.ask({ scope: scopeOf({ customer_id: 'd' }) })).toMatchObject({ kind: 'allowed', packs: [] });
   });
 
-  test('by packs that are empty but live; expired ones are as none', () => {
+  test('of live packs that are empty; expired packs are ignored', () => {
     const empty = limitOf({
       id: 'crp_1',
       kind: 'credits',
@@ -368,7 +368,7 @@ describe('the details of a refusal', () => {
   });
 });
 
-test('gates are asked in order: as each is opened, the next one refuses', () => {
+test('limits are checked in order: when one is raised, the next one denies', () => {
   const scope = scopeOf({
     department: 'd',
     workflow: 'w',
@@ -453,7 +453,7 @@ test('gates are asked in order: as each is opened, the next one refuses', () => 
 });
 
 describe('a surface', () => {
-  test('has its gates', () => {
+  test('determines the kinds of limits that are checked', () => {
     const of = (surface: Surface) => limitKinds.filter((kind) => countsIn(surface, kind));
     expect(of('edge')).toEqual(['prepaid', 'quota', 'spend_cap', 'budget', 'customer']);
     expect(of('run')).toEqual(limitKinds.filter((kind) => kind !== 'rate' && kind !== 'chain_depth'));
@@ -462,7 +462,7 @@ describe('a surface', () => {
     );
   });
 
-  test('tells which kinds it left out, once each', () => {
+  test('reports each kind that was not checked once', () => {
     const limits = limitsOf([
       cap('1'),
       limitOf({ id: 'r', kind: 'rate', capacity: 1n }),
@@ -482,7 +482,7 @@ describe('a surface', () => {
   });
 });
 
-test('live packs come in burn order with what is left, never below nothing', () => {
+test('live packs are returned in burn order with their remaining amount, at least zero', () => {
   const pack = (id: string, expiresAtMs: number | null) =>
     limitOf({
       id,

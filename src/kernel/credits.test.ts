@@ -9,13 +9,13 @@ const left = (id: string, amount: bigint): Pack => ({ limit: pack(id), key: `${i
 const take = (id: string, amount: bigint) => ({ key: `${id}@0`, amount });
 
 describe('a pack', () => {
-  test('is live up to its expiry and not at it', () => {
+  test('is live before its expiry and not at it', () => {
     expect(isLive(pack('p', { expiresAtMs: 1_000 }), 999)).toBe(true);
     expect(isLive(pack('p', { expiresAtMs: 1_000 }), 1_000)).toBe(false);
     expect(isLive(pack('p'), Number.MAX_SAFE_INTEGER)).toBe(true);
   });
 
-  test('burns before those that expire later, then before those that are younger, then by id', () => {
+  test('burns in the order of expiry, then creation, then id', () => {
     const inOrder = [
       pack('z', { expiresAtMs: 100, createdAtMs: 9 }),
       pack('y', { expiresAtMs: 200, createdAtMs: 1 }),
@@ -37,19 +37,19 @@ describe('a pack', () => {
 });
 
 describe('burning', () => {
-  test('empties one pack after the other', () => {
+  test('uses up one pack after the other', () => {
     const packs = [left('a', 3n), left('b', 0n), left('c', 5n), left('d', 9n)];
     expect(burn(packs, 7n)).toEqual({ debits: [take('a', 3n), take('c', 4n)], rest: 0n });
     expect(burn(packs, 3n)).toEqual({ debits: [take('a', 3n)], rest: 0n });
     expect(burn(packs, 17n)).toEqual({ debits: [take('a', 3n), take('c', 5n), take('d', 9n)], rest: 0n });
   });
 
-  test('tells what nobody covers', () => {
+  test('returns the uncovered rest', () => {
     expect(burn([left('a', 3n)], 4n)).toEqual({ debits: [take('a', 3n)], rest: 1n });
     expect(burn([], 4n)).toEqual({ debits: [], rest: 4n });
   });
 
-  test('of nothing takes nothing', () => {
+  test('takes nothing for an amount of zero', () => {
     expect(burn([left('a', 3n)], 0n)).toEqual({ debits: [], rest: 0n });
   });
 });
@@ -64,11 +64,11 @@ describe('giving back', () => {
     [8n, [take('a', 3n), take('b', 1n)]],
     [12n, []],
     [99n, []],
-  ])('%d starts with what was taken last', (amount, kept) => {
+  ])('%d starts with the last debit', (amount, kept) => {
     expect(unburn(takes, amount)).toEqual(kept);
   });
 
-  test('leaves what it was given as it was', () => {
+  test('does not change its input', () => {
     unburn(takes, 8n);
     expect(takes).toHaveLength(3);
   });

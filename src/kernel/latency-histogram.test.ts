@@ -25,7 +25,7 @@ const latencies = Array.from({ length: 5_000 }, (_, i) =>
   Math.ceil(10 ** (((i * 0.618_033_988_75) % 1) * 6)),
 );
 
-test('a percentile is within the stated error of the run that stands there', () => {
+test('a percentile is within the documented error of the actual value', () => {
   const sorted = [...latencies].sort((a, b) => a - b);
   const told = percentiles(histogramOf(latencies), parts) ?? [];
   const off = parts.map((part, i) => {
@@ -36,7 +36,7 @@ test('a percentile is within the stated error of the run that stands there', () 
   expect(relativeError).toBeLessThan(0.048);
 });
 
-test('parts written one behind the other are the whole, and can be taken away again', () => {
+test('concatenated histograms equal the whole, and can be subtracted again', () => {
   const first = histogramOf(latencies.slice(0, 2_000));
   const rest = histogramOf(latencies.slice(2_000));
   const read: Histogram = new Map();
@@ -50,7 +50,7 @@ test('parts written one behind the other are the whole, and can be taken away ag
   expect(percentiles(read, parts)).toEqual(percentiles(rest, parts));
 });
 
-test('more than a pair can hold takes several', () => {
+test('a count that exceeds a pair is split into several', () => {
   const many: Histogram = new Map([[stepOf(800), 40_000_000]]);
   const read: Histogram = new Map();
   readInto(read, bytesOf(many), 1);
@@ -61,11 +61,11 @@ test.each([
   [0, 1],
   [1, 1],
   [31_536_000_000, 31_536_000_000],
-])('%i ms has a step', (ms, expected) => {
+])('%i ms is in the expected step', (ms, expected) => {
   const [told = 0] = percentiles(histogramOf([ms]), [0.5]) ?? [];
   expect(Math.abs(told - expected)).toBeLessThanOrEqual(expected * relativeError);
 });
 
-test('nothing has no percentiles', () => {
+test('an empty histogram has no percentiles', () => {
   expect(percentiles(new Map(), parts)).toBeUndefined();
 });

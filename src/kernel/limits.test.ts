@@ -14,8 +14,8 @@ const idsFor = (all: readonly Limit[], scope = scopeOf()) =>
   applicable(limitsOf(all), scope).map(({ id }) => id);
 const one = (id: string, kind: LimitKind, match: Match = {}) => limitOf({ id, kind, match, capacity: 1n });
 
-describe('the limits that a charge falls under', () => {
-  test('are those whose fields all have the value that is named', () => {
+describe('the limits that apply to a charge', () => {
+  test('are those whose match fields all equal the scope', () => {
     const all = [
       one('org', 'budget'),
       one('sales', 'budget', { department: 'sales' }),
@@ -31,11 +31,11 @@ describe('the limits that a charge falls under', () => {
     expect(idsFor(all, scopeOf({ model: null }))).toEqual(['key', 'org']);
   });
 
-  test('are none where there are none', () => {
+  test('are empty if the org has no limits', () => {
     expect(idsFor([])).toEqual([]);
   });
 
-  test('come in the order in which their refusals are reported, whatever the order of the rows', () => {
+  test('are in the order in which denials are reported, independent of the order of rows', () => {
     const all = [
       one('z-rate', 'rate'),
       one('y-plan-runs', 'plan_runs'),
@@ -65,11 +65,11 @@ describe('the limits that a charge falls under', () => {
     expect(idsFor([...all].reverse(), scope)).toEqual(expected);
   });
 
-  test('of the same rank come by id, which is by age', () => {
+  test('are ordered by id, and so by age, within the same rank', () => {
     expect(idsFor([one('b', 'budget'), one('c', 'budget'), one('a', 'budget')])).toEqual(['a', 'b', 'c']);
   });
 
-  test('are, for a customer without a row, the one for every other', () => {
+  test('include the wildcard limit for a customer without a limit of its own', () => {
     const all = [
       one('each', 'customer', { customer_id: WILDCARD }),
       one('own', 'customer', { customer_id: 'big' }),
@@ -82,7 +82,7 @@ describe('the limits that a charge falls under', () => {
     expect(idsFor(all)).toEqual([]);
   });
 
-  test('are each met once, also by a customer or chain that is called like the wildcard', () => {
+  test('contain each limit once, also for a customer or chain that is named like the wildcard', () => {
     const all = [
       one('each', 'customer', { customer_id: WILDCARD }),
       one('cost', 'chain_cost', { chain_id: WILDCARD }),
@@ -91,11 +91,11 @@ describe('the limits that a charge falls under', () => {
     expect(idsFor(all, scopeOf({ customer_id: '*', chain_id: '*' }))).toEqual(['each', 'cost', 'depth']);
   });
 
-  test('of a request’s route class are none of its', () => {
+  test('do not include limits on a route class', () => {
     expect(idsFor([one('reads', 'rate', { route_class: 'read' })])).toEqual([]);
   });
 
-  test('are found without a look at the 10,000 of others', () => {
+  test('are found without scanning 10,000 limits of other customers', () => {
     let looks = 0;
     const watched = (limit: Limit): Limit => ({
       ...limit,
@@ -126,7 +126,7 @@ describe('a counter', () => {
   const keyOf = (limit: Limit, scope = scopeOf(), timezone = 'UTC') =>
     counterKey(limit, windowOf(limit, timezone, atMs), scope);
 
-  test('is named by its limit and the start of its window', () => {
+  test('has a key of its limit and the start of its window', () => {
     expect(keyOf(one('bud', 'budget'))).toBe(`bud@${Date.parse('2026-11-15T00:00:00Z')}`);
     expect(keyOf({ ...one('bud', 'budget'), span: { kind: 'fixed', seconds: 60 } })).toBe(`bud@${atMs}`);
     expect(keyOf({ ...one('crp', 'credits', { customer_id: 'c' }), span: { kind: 'lifetime' } })).toBe(
@@ -134,7 +134,7 @@ describe('a counter', () => {
     );
   });
 
-  test('follows the limit’s own time zone before the org’s', () => {
+  test('uses the time zone of the limit before that of the org', () => {
     const day = Date.parse('2026-11-15T00:00:00Z');
     const inTokyo = one('bud', 'budget');
     expect(keyOf(inTokyo, scopeOf(), 'Asia/Tokyo')).toBe(`bud@${day - 9 * 3_600_000}`);
@@ -145,7 +145,7 @@ describe('a counter', () => {
     expect(keyOf(own, scopeOf(), 'Asia/Tokyo')).toBe(`bud@${day + 5 * 3_600_000}`);
   });
 
-  test('is one for each customer and chain where the limit says so', () => {
+  test('is separate for each customer and chain under a wildcard limit', () => {
     const start = Date.parse('2026-11-15T00:00:00Z');
     const customer = one('clm', 'customer', { customer_id: WILDCARD });
     expect(keyOf(customer, scopeOf({ customer_id: 'a' }))).toBe(`clm@${start}:a`);

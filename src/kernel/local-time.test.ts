@@ -11,7 +11,7 @@ test.each([
   ['Europe/Berlin', '2026-03-29T01:00:00Z', { hour: 3, weekday: 7, date: '2026-03-29' }],
   ['Europe/Berlin', '2026-10-25T00:30:00Z', { hour: 2, weekday: 7, date: '2026-10-25' }],
   ['Europe/Berlin', '2026-10-25T01:30:00Z', { hour: 2, weekday: 7, date: '2026-10-25' }],
-])('%s at %s', (timeZone, at, expected) => {
+])('local time in %s at %s', (timeZone, at, expected) => {
   expect(localTime(timeZone, Date.parse(at))).toEqual(expected);
   // Asked again it is the same, remembered.
   expect(localTime(timeZone, Date.parse(at))).toEqual(expected);

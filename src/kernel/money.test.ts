@@ -60,7 +60,7 @@ describe('an amount of money', () => {
     '−1', // a minus sign that is not a hyphen
     '$1',
     '½',
-  ])('%j is none', (text) => {
+  ])('%j is rejected', (text) => {
     expect(parseUsd(text)).toBeUndefined();
     if (text !== '-1') {
       expect(parseSignedUsd(text)).toBeUndefined();
@@ -72,14 +72,17 @@ describe('an amount of money', () => {
     ['-0.000000001', -1n],
     ['-8999999999.999999999', -maxNanos],
     ['-0', 0n],
-  ])('a correction may be %s', (text, nanos) => {
+  ])('a signed amount may be %s', (text, nanos) => {
     expect(parseSignedUsd(text)).toBe(nanos);
     expect(parseUsd(text)).toBeUndefined();
   });
 
-  test.each(['--1', '-+1', '+-1', '- 1', '-', '-9000000000', '-1e3'])('but not %s', (text) => {
-    expect(parseSignedUsd(text)).toBeUndefined();
-  });
+  test.each(['--1', '-+1', '+-1', '- 1', '-', '-9000000000', '-1e3'])(
+    'a signed amount must not be %s',
+    (text) => {
+      expect(parseSignedUsd(text)).toBeUndefined();
+    },
+  );
 
   test.each([
     [0n, '0'],
@@ -94,11 +97,11 @@ describe('an amount of money', () => {
     [-1_500_000_000n, '-1.5'],
     // Sums may be larger than any single amount.
     [2n * maxNanos, '17999999999.999999998'],
-  ])('%d nanodollars are written %s', (nanos, text) => {
+  ])('%d nanodollars are formatted as %s', (nanos, text) => {
     expect(formatUsd(nanos)).toBe(text);
   });
 
-  test('comes back from its text exactly, and the text is the shortest one', () => {
+  test('survives formatting and parsing exactly, with the shortest text', () => {
     forAll(
       fc.property(fc.bigInt({ min: -maxNanos, max: maxNanos }), (nanos) => {
         const text = formatUsd(nanos);

@@ -24,11 +24,11 @@ describe('wildcards', () => {
     ['a*bc*c', 'abc', false],
     ['a.c', 'abc', false],
     ['GPT-*', 'gpt-4', false],
-  ])('%s on %s', (pattern, value, expected) => {
+  ])('match pattern %s against %s', (pattern, value, expected) => {
     expect(matches(pattern, value)).toBe(expected);
   });
 
-  test('match what the same pattern as a regular expression matches', () => {
+  test('match the same values as the equivalent regular expression', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
     const value = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 });
     forAll(
@@ -40,7 +40,7 @@ describe('wildcards', () => {
     );
   });
 
-  test('never take long, whatever the pattern', () => {
+  test('take linear time for every pattern', () => {
     const pattern = `${'a*'.repeat(99)}b`;
     expect(matches(pattern, 'a'.repeat(200_000))).toBe(false);
   });
@@ -59,7 +59,7 @@ const rule = (id: string, more: Partial<Rule<number>> = {}): Rule<number> => ({
 const subject = { model: 'm', action: '' };
 
 describe('the verdict', () => {
-  test('is that of the first that matches, and allow where none does', () => {
+  test('is that of the first matching rule, and allow if none matches', () => {
     const rules = inOrder<number, Rule<number>>([
       rule('c', { priority: 5n }),
       rule('b', { priority: 1n, effect: 'allow', condition: (facts) => facts > 3 }),
@@ -71,7 +71,7 @@ describe('the verdict', () => {
     expect(verdictOf([], subject, () => 3)).toEqual({ kind: 'allow', rule: null });
   });
 
-  test('is an error as soon as a condition that is reached fails, and only then', () => {
+  test('is an error if and only if a condition that is evaluated fails', () => {
     const failing = rule('f', { effect: 'allow', condition: () => ({ fault: 'why' }) });
     expect(verdictOf([failing, rule('b')], subject, () => 0)).toEqual({
       kind: 'error',
@@ -85,7 +85,7 @@ describe('the verdict', () => {
     });
   });
 
-  test('asks for the facts only if a condition needs them', () => {
+  test('computes the input only if a condition needs it', () => {
     const facts = () => {
       throw new Error('not needed');
     };
@@ -98,7 +98,7 @@ describe('the verdict', () => {
   });
 });
 
-test('what was attempted is the action where the rule is only about actions', () => {
+test('the attempted value is the action if the rule only restricts actions', () => {
   const actions = [patternOf('a*')];
   expect(attemptedOf(rule('r', { actions }), { model: 'm', action: 'act' })).toBe('act');
   expect(attemptedOf(rule('r', { actions, models: [patternOf('m')] }), { model: 'm', action: 'act' })).toBe(

@@ -40,7 +40,7 @@ const none: TokenCounts = {
 };
 
 describe('the cost of a run', () => {
-  test('charges each part of the input at its own rate, and the rest as input', () => {
+  test('charges each part of the input at its own rate, and the remainder as input', () => {
     const counts = {
       inputTokens: 1_000n,
       cachedInputTokens: 600n,
@@ -51,7 +51,7 @@ describe('the cost of a run', () => {
     expect(costOf(sonnet, counts)).toBe(2_205_000n);
   });
 
-  test('charges parts without a rate as what they are a part of', () => {
+  test('charges parts without a rate at the rate of their total', () => {
     const plain = { ...nothing, inputNanosPerMillion: 2n * usd, outputNanosPerMillion: 8n * usd };
     const parts = {
       inputTokens: 1_000n,
@@ -86,15 +86,15 @@ describe('the cost of a run', () => {
     expect(costOf(rates, none)).toBe(5_000_000n);
   });
 
-  test('has no charge for units that the model does not have', () => {
+  test('is zero for units that the model has no rate for', () => {
     expect(costOf(nothing, { ...none, outputTokens: 5n, images: 3n })).toBe(0n);
   });
 
-  test('charges the parts where they exceed their total', () => {
+  test('charges the parts if they exceed their total', () => {
     expect(costOf(sonnet, { ...none, inputTokens: 1n, cachedInputTokens: 1_000n })).toBe(300_000n);
   });
 
-  test('is rounded once, up', () => {
+  test('is rounded up once', () => {
     const rates = { ...nothing, inputNanosPerMillion: 1n, outputNanosPerMillion: 1n };
     expect(costOf(rates, { ...none, inputTokens: 1n })).toBe(1n);
     expect(costOf(rates, { ...none, inputTokens: 1n, outputTokens: 1n })).toBe(1n);
@@ -102,14 +102,14 @@ describe('the cost of a run', () => {
     expect(costOf(rates, { ...none, inputTokens: 1_000_001n })).toBe(2n);
   });
 
-  test('is exact far beyond what a float can hold', () => {
+  test('is exact beyond the precision of a float', () => {
     const rates = { ...nothing, inputNanosPerMillion: 1_000_000n };
     expect(costOf(rates, { ...none, inputTokens: 9_007_199_254_740_993n })).toBe(9_007_199_254_740_993n);
   });
 });
 
 describe('the worst case', () => {
-  test('takes the dearest rate of each direction', () => {
+  test('uses the highest rate of input and output', () => {
     // 1000 × 3750 + 100 × 15000
     expect(worstCaseCost(sonnet, 1_000n, 100n)).toBe(5_250_000n);
     const spoken = {
@@ -121,7 +121,7 @@ describe('the worst case', () => {
     expect(worstCaseCost(spoken, 1_000n, 100n)).toBe(32_000_000n + 6_400_000n + 1n);
   });
 
-  test('has the images in it, and leaves no tokens what they cost', () => {
+  test('includes images, and reduces the affordable tokens by their cost', () => {
     const drawn = { ...sonnet, imageNanosEach: 40_000_000n };
     const budget = worstCaseCost(drawn, 1_000n, 100n, 2n);
     expect(budget).toBe(5_250_000n + 80_000_000n);
@@ -130,21 +130,21 @@ describe('the worst case', () => {
   });
 });
 
-describe('the clamp', () => {
-  test('is the last number of tokens that fits', () => {
+describe('the affordable output tokens', () => {
+  test('are the largest number that fits into the budget', () => {
     const budget = worstCaseCost(sonnet, 1_000n, 100n);
     expect(affordableOutputTokens(sonnet, 1_000n, budget)).toBe(100n);
     expect(affordableOutputTokens(sonnet, 1_000n, budget - 1n)).toBe(99n);
   });
 
-  test('is zero where the budget covers the input alone, or not even that', () => {
+  test('are zero if the budget covers only the input, or less', () => {
     const input = worstCaseCost(sonnet, 1_000n, 0n);
     expect(affordableOutputTokens(sonnet, 1_000n, input)).toBe(0n);
     expect(affordableOutputTokens(sonnet, 1_000n, input - 1n)).toBe(0n);
     expect(affordableOutputTokens({ ...sonnet, requestNanosEach: 1n }, 1_000n, input)).toBe(0n);
   });
 
-  test('has no end where output is free', () => {
+  test('are unlimited if output is free', () => {
     for (const outputNanosPerMillion of [0n, null]) {
       const rates = { ...sonnet, outputNanosPerMillion };
       expect(affordableOutputTokens(rates, 1_000n, worstCaseCost(rates, 1_000n, 0n))).toBe(maxTokens);
@@ -154,7 +154,7 @@ describe('the clamp', () => {
 });
 
 describe('a discount', () => {
-  test('reduces every rate there is, rounding up to what can be shown', () => {
+  test('reduces every rate, rounded up to the precision of prices', () => {
     const rates = { ...sonnet, imageNanosEach: 3n, requestNanosEach: 1n };
     expect(discounted(rates, 1_250n)).toEqual({
       ...nothing,
@@ -167,7 +167,7 @@ describe('a discount', () => {
     });
   });
 
-  test('of nothing changes nothing, and of all leaves nothing', () => {
+  test('of 0 % changes nothing, and of 100 % leaves zero', () => {
     expect(discounted(sonnet, 0n)).toEqual(sonnet);
     expect(costOf(discounted(sonnet, 10_000n), { ...none, inputTokens: 5n, outputTokens: 5n })).toBe(0n);
   });
@@ -206,7 +206,7 @@ const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
 const basisPoints = fc.bigInt(0n, 10_000n);
 
 describe('for any rates and counts', () => {
-  test('the cost is the exact sum, less than one nanodollar above it and never below', () => {
+  test('the cost is never below the exact sum, and less than one nanodollar above it', () => {
     forAll(
       fc.property(anyRates, anyCounts, fc.bigInt(0n, 9n), (rates, counts, images) => {
         // Token by token, in millionths of a nanodollar: the definition, written another way.
@@ -248,7 +248,7 @@ describe('for any rates and counts', () => {
     );
   });
 
-  test('the real cost never exceeds the worst case of its tokens', () => {
+  test('the actual cost never exceeds the worst case', () => {
     forAll(
       fc.property(anyRates, anyCounts, tokens, (rates, counts, spare) => {
         const worst = worstCaseCost(rates, counts.inputTokens, counts.outputTokens + spare);
@@ -257,7 +257,7 @@ describe('for any rates and counts', () => {
     );
   });
 
-  test('the clamp is tight: it fits, and one token more would not', () => {
+  test('the affordable output fits, and one more token does not', () => {
     forAll(
       fc.property(anyRates, tokens, fc.bigInt(0n, 10n ** 13n), (rates, inputTokens, spare) => {
         const budget = worstCaseCost(rates, inputTokens, 0n) + spare;
@@ -270,7 +270,7 @@ describe('for any rates and counts', () => {
     );
   });
 
-  test('what was asked for is affordable with what it was held for', () => {
+  test('the requested output is affordable with its worst-case cost', () => {
     forAll(
       fc.property(anyRates, tokens, tokens, (rates, inputTokens, outputTokens) => {
         const held = worstCaseCost(rates, inputTokens, outputTokens);
@@ -279,7 +279,7 @@ describe('for any rates and counts', () => {
     );
   });
 
-  test('a discount never raises a cost, and takes no more than it says', () => {
+  test('a discount never increases a cost, and never exceeds its percentage', () => {
     forAll(
       fc.property(anyRates, anyCounts, basisPoints, (rates, counts, points) => {
         const full = costOf(rates, counts);

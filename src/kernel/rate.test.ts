@@ -82,7 +82,7 @@ describe('a token bucket', () => {
     );
   }
 
-  test('lets pass exactly what its rate and burst allow, to the millisecond', () => {
+  test('allows exactly its rate and burst, to the millisecond', () => {
     forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, passed } of play(tokenBucket, rate, made)) {
@@ -93,7 +93,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('names the shortest wait in whole seconds after which the call passes', () => {
+  test('returns the shortest wait in whole seconds after which the call is allowed', () => {
     forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(tokenBucket, rate, made)) {
@@ -106,7 +106,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('divided among several, lets no more pass together than it would alone', () => {
+  test('divided into shares, allows no more in total than undivided', () => {
     forAll(
       fc.property(rates, calls, fc.integer({ min: 2, max: 5 }), (rate, made, shares) => {
         // A burst that each share has room for, so that none has to be paid back.
@@ -127,7 +127,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('says when an amount can never pass, with the wait for a full bucket', () => {
+  test('reports an amount that can never be allowed, with the wait for a full bucket', () => {
     const rate = { limit: 10n, windowSeconds: 10, burst: 4n, shares: 1 };
     const emptied = tokenBucket.take(rate, undefined, 4n, 0);
     const state = emptied.allowed ? emptied.state : undefined;
@@ -149,7 +149,7 @@ describe('a token bucket', () => {
     });
   });
 
-  test('lets a share borrow what is within the whole, and has it pay that back', () => {
+  test('lets a share borrow up to the whole, and repay it from later refills', () => {
     const rate = { limit: 6n, windowSeconds: 60, burst: 6n, shares: 3 };
     const taking = tokenBucket.take(rate, undefined, 6n, 0);
     // Four were borrowed: at a share of two a minute they come back in two minutes, and another one in half a minute.
@@ -160,7 +160,7 @@ describe('a token bucket', () => {
     });
   });
 
-  test('does not fill while the clock stands behind an earlier time', () => {
+  test('does not refill while the clock is behind', () => {
     const rate = { limit: 60n, windowSeconds: 60, burst: 2n, shares: 1 };
     let state = bucketAt(rate, undefined, 100_000);
     const take = (nowMs: number) => {
@@ -178,7 +178,7 @@ describe('a token bucket', () => {
     expect(take(101_000)).toBe('passed');
   });
 
-  test('keeps what it holds when its rate, its window or the number of shares changes', () => {
+  test('keeps its level when its rate, window or number of shares changes', () => {
     const rate = { limit: 12n, windowSeconds: 60, burst: 12n, shares: 1 };
     const taking = tokenBucket.take(rate, undefined, 9n, 0);
     const state = taking.allowed ? taking.state : undefined;
@@ -194,7 +194,7 @@ describe('a token bucket', () => {
     expect(units({ burst: 100n, limit: 100n })).toBe(3n);
   });
 
-  test('is as it was after a take is given back', () => {
+  test('has its previous level after an amount is given back', () => {
     forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(tokenBucket, rate, made)) {
@@ -212,7 +212,7 @@ describe('a token bucket', () => {
 describe('a rolling window', () => {
   const within = (all: readonly Call[], afterMs: number) => sum(all.filter(({ atMs }) => atMs > afterMs));
 
-  test('never lets more pass in any length of its window, and refuses for what passed in little more than one', () => {
+  test('never exceeds its limit in any window, and only counts what passed in little more than one window', () => {
     forAll(
       fc.property(rates, calls, (rate, made) => {
         const windowMs = rate.windowSeconds * 1_000;
@@ -229,7 +229,7 @@ describe('a rolling window', () => {
     );
   });
 
-  test('names the shortest wait in whole seconds after which the call passes', () => {
+  test('returns the shortest wait in whole seconds after which the call is allowed', () => {
     forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(rollingWindow, rate, made)) {
@@ -242,7 +242,7 @@ describe('a rolling window', () => {
     );
   });
 
-  test('holds a bounded number of entries, however many calls come', () => {
+  test('stores a bounded number of entries for any number of calls', () => {
     const rate = { limit: 1_000_000n, windowSeconds: 60, burst: 0n, shares: 1 };
     let most = 0;
     const made = Array.from({ length: 20_000 }, (_, index) => ({ atMs: index * 7, amount: 1n }));
@@ -253,7 +253,7 @@ describe('a rolling window', () => {
     expect(most).toBeLessThanOrEqual(rollingParts + 2);
   });
 
-  test('is exact for calls that came at once: nothing until the window has passed, then everything', () => {
+  test('is exact for simultaneous calls: nothing until the window has passed, then everything', () => {
     const rate = { limit: 5n, windowSeconds: 60, burst: 0n, shares: 1 };
     const taking = rollingWindow.take(rate, undefined, 5n, 1_234);
     const state = taking.allowed ? taking.state : [];
@@ -266,7 +266,7 @@ describe('a rolling window', () => {
     });
   });
 
-  test('divided among several, lets each pass its part, and at least one', () => {
+  test('divided into shares, allows each its part, and at least one', () => {
     const passes = (limit: bigint, shares: number, amount: bigint, before: bigint) => {
       const rate = { limit, windowSeconds: 60, burst: 0n, shares };
       const taking = rollingWindow.take(rate, undefined, before, 0);
@@ -277,7 +277,7 @@ describe('a rolling window', () => {
     expect([passes(7n, 2, 7n, 0n), passes(7n, 2, 7n, 1n)]).toEqual([true, false]);
   });
 
-  test('forgets nothing while the clock stands behind an earlier time', () => {
+  test('keeps its entries while the clock is behind', () => {
     const rate = { limit: 1n, windowSeconds: 60, burst: 0n, shares: 1 };
     const taking = rollingWindow.take(rate, undefined, 1n, 100_000);
     const state = taking.allowed ? taking.state : [];
@@ -285,7 +285,7 @@ describe('a rolling window', () => {
     expect(rollingWindow.take(rate, state, 1n, 160_000).allowed).toBe(true);
   });
 
-  test('has room again for what was given back', () => {
+  test('allows again what was given back', () => {
     const rate = { limit: 5n, windowSeconds: 60, burst: 0n, shares: 1 };
     const made = [0, 10_000, 20_000].map((atMs) => ({ atMs, amount: 1n }));
     const [last] = [...play(rollingWindow, rate, made)].slice(-1);
@@ -296,7 +296,7 @@ describe('a rolling window', () => {
   });
 });
 
-test('a meter can be forgotten exactly when it is as if untouched', () => {
+test('a meter can be deleted exactly when it equals an untouched one', () => {
   forAll(
     fc.property(rates, calls, (rate, made) => {
       const whole = { ...rate, limit: rate.limit + 20n, burst: rate.burst + 20n };

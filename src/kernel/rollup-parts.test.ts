@@ -9,19 +9,19 @@ const nowMs = at('15T11:00');
 const brief = (parts: readonly RollupPart[]) =>
   parts.map(({ unit, sign, fromMs, toMs }) => [unit, sign, (toMs - fromMs) / hourMs]);
 
-test('whole days need no quarters', () => {
+test('whole days need no buckets', () => {
   const range = { fromMs: at('01T00:00'), toMs: at('08T00:00') };
   expect(rollupParts(range, nowMs)).toEqual([{ unit: 'day', sign: 1, ...range }]);
 });
 
-test('what is asked up to now is today’s day, less what lies ahead', () => {
+test('a range up to now uses the rollup of today minus the buckets ahead', () => {
   expect(rollupParts({ fromMs: at('01T00:00'), toMs: at('15T11:15') }, nowMs)).toEqual([
     { unit: 'day', sign: 1, fromMs: at('01T00:00'), toMs: at('16T00:00') },
     { unit: 'bucket', sign: -1, fromMs: at('15T11:15'), toMs: at('16T00:00') },
   ]);
 });
 
-test('an end takes the shorter side of its day', () => {
+test('an end uses the shorter side of its day', () => {
   expect(brief(rollupParts({ fromMs: at('01T02:00'), toMs: at('08T20:00') }, nowMs))).toEqual([
     ['day', 1, 8 * 24],
     ['bucket', -1, 2],
@@ -37,12 +37,15 @@ test('an end takes the shorter side of its day', () => {
 test.each([
   ['an hour', at('01T05:00'), at('01T06:00')],
   ['a day that begins nine hours before midnight', at('01T15:00'), at('02T15:00')],
-  ['a quarter around midnight', at('01T23:45'), at('02T00:15')],
-])('quarters alone are less to read for %s', (_, fromMs, toMs) => {
+  ['half an hour around midnight', at('01T23:45'), at('02T00:15')],
+])('only buckets are read for %s', (_, fromMs, toMs) => {
   expect(rollupParts({ fromMs, toMs }, nowMs)).toEqual([{ unit: 'bucket', sign: 1, fromMs, toMs }]);
 });
 
-/** How often each quarter from a day before to a day after is counted; it has to be once inside and never outside. */
+/**
+ * Returns the buckets, from a day before to a day after the range, that are not counted exactly once inside or not
+ * at all outside.
+ */
 function faultsOf(range: TimeRange, parts: readonly RollupPart[]): string[] {
   const faults: string[] = [];
   for (const { unit, fromMs, toMs } of parts) {
@@ -69,7 +72,7 @@ function faultsOf(range: TimeRange, parts: readonly RollupPart[]): string[] {
   return faults;
 }
 
-test('every quarter of a range is counted once, and none beside it', () => {
+test('every bucket of a range is counted once, and none outside', () => {
   const random = new Random(11);
   const faults: string[] = [];
   let withDays = 0;
@@ -84,7 +87,7 @@ test('every quarter of a range is counted once, and none beside it', () => {
   expect(withDays).toBeGreaterThan(500);
 });
 
-test('so it is for the windows of every time zone, and long ones read few quarters', () => {
+test('windows of every time zone count each bucket once, and long windows read few buckets', () => {
   const random = new Random(12);
   const zones = Intl.supportedValuesOf('timeZone');
   const faults: string[] = [];
@@ -103,7 +106,7 @@ test('so it is for the windows of every time zone, and long ones read few quarte
       .filter(({ unit }) => unit === 'bucket')
       .reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
     if (period !== 'day' && bucketsMs > dayMs) {
-      faults.push(`${zone}: a ${period} reads ${bucketsMs / hourMs} hours of quarters`);
+      faults.push(`${zone}: a ${period} reads ${bucketsMs / hourMs} hours of buckets`);
     }
   }
   expect(faults).toEqual([]);

@@ -29,7 +29,7 @@ const candidate = (model: string, fields: Partial<Candidate> = {}): Candidate =>
   ...fields,
 });
 const bar: EvalBar = { minScoreMillionths: 800_000n, minSamples: 50n, maxAgeMs: 30 * dayMs };
-const question = (
+const requestFor = (
   candidates: readonly Candidate[],
   fields: Partial<RoutingRequest> & { readonly objective?: Objective } = {},
 ): RoutingRequest => {
@@ -43,36 +43,36 @@ const question = (
     ...rest,
   };
 };
-const rankingOf = (asked: RoutingRequest) => route(asked).ranking.map(({ model }) => model);
-const reasonsOf = (asked: RoutingRequest) =>
-  route(asked).passedOver.map(({ candidate: { model }, reason }) => [model, reason]);
+const rankingOf = (request: RoutingRequest) => route(request).ranking.map(({ model }) => model);
+const reasonsOf = (request: RoutingRequest) =>
+  route(request).passedOver.map(({ candidate: { model }, reason }) => [model, reason]);
 
-describe('the order', () => {
+describe('the ranking', () => {
   const cheap = candidate('cheap', { costNanos: 1n, latencyMs: 900n });
   const quick = candidate('quick', { costNanos: 9n, latencyMs: 10n });
   const best = candidate('best', { costNanos: 9n, evaluated: { ...good, scoreMillionths: 990_000n } });
 
-  test('is that of the objective', () => {
+  test('follows the objective', () => {
     const all = [best, quick, cheap];
-    expect(rankingOf(question(all))).toEqual(['cheap', 'best', 'quick']);
-    expect(rankingOf(question(all, { objective: 'latency' }))).toEqual(['quick', 'best', 'cheap']);
-    expect(rankingOf(question(all, { objective: 'quality' }))).toEqual(['best', 'cheap', 'quick']);
+    expect(rankingOf(requestFor(all))).toEqual(['cheap', 'best', 'quick']);
+    expect(rankingOf(requestFor(all, { objective: 'latency' }))).toEqual(['quick', 'best', 'cheap']);
+    expect(rankingOf(requestFor(all, { objective: 'quality' }))).toEqual(['best', 'cheap', 'quick']);
   });
 
-  test('of equals is that of their names, however they are given', () => {
+  test('breaks ties by name, independent of the input order', () => {
     const twins = [candidate('b'), candidate('a'), candidate('B')];
-    expect(rankingOf(question(twins))).toEqual(['B', 'a', 'b']);
-    expect(rankingOf(question(twins.toReversed()))).toEqual(['B', 'a', 'b']);
+    expect(rankingOf(requestFor(twins))).toEqual(['B', 'a', 'b']);
+    expect(rankingOf(requestFor(twins.toReversed()))).toEqual(['B', 'a', 'b']);
   });
 
-  test('puts what nobody has measured last', () => {
+  test('puts unmeasured models last', () => {
     const unknown = candidate('a', { latencyMs: null });
-    expect(rankingOf(question([unknown, quick], { objective: 'latency' }))).toEqual(['quick', 'a']);
+    expect(rankingOf(requestFor([unknown, quick], { objective: 'latency' }))).toEqual(['quick', 'a']);
   });
 
-  test('with weights is that of the weighted shares of the worst', () => {
+  test('with weights follows the weighted fractions of the worst value', () => {
     const weights = (cost: bigint, latency: bigint, quality: bigint) =>
-      question([cheap, quick], {
+      requestFor([cheap, quick], {
         preference: { objective: 'cost', weights: { cost, latency, quality } },
       });
     expect(rankingOf(weights(1n, 0n, 0n))).toEqual(['cheap', 'quick']);
@@ -111,25 +111,25 @@ describe('each filter', () => {
       'evaluation',
     ],
   ];
-  test.each(cases)('names %s', (_, fields, reason, stage) => {
-    const asked = question([candidate('a', fields)], { request });
-    expect(reasonsOf(asked)).toEqual([['a', reason]]);
-    expect(route(asked)).toMatchObject({ ranking: [], isFallback: false, emptiedBy: stage });
+  test.each(cases)('reports %s', (_, fields, reason, stage) => {
+    const routed = requestFor([candidate('a', fields)], { request });
+    expect(reasonsOf(routed)).toEqual([['a', reason]]);
+    expect(route(routed)).toMatchObject({ ranking: [], isFallback: false, emptiedBy: stage });
   });
 
-  test('lets pass what is just enough, and what nobody knows the size of', () => {
+  test('accepts an exact fit, and models of unknown size', () => {
     const just = candidate('just', {
       evaluated: { scoreMillionths: 800_000n, samples: 50n, ranAtMs: atMs - 30 * dayMs },
     });
     const unknown = candidate('unknown', { contextTokens: null, maxOutputTokens: null });
-    expect(rankingOf(question([just, unknown], { request }))).toEqual(['unknown', 'just']);
+    expect(rankingOf(requestFor([just, unknown], { request }))).toEqual(['unknown', 'just']);
   });
 
-  test('that takes the last one away is the one that is named', () => {
+  test('is reported if it excludes the last candidate', () => {
     const blocked = candidate('a', { policyRefusal: 'policy_blocked' });
     const dear = candidate('b', { moneyRefusal: 'budget_exceeded' });
     const poor = candidate('c', { evaluated: null });
-    const emptiedBy = (...candidates: Candidate[]) => route(question(candidates)).emptiedBy;
+    const emptiedBy = (...candidates: Candidate[]) => route(requestFor(candidates)).emptiedBy;
     expect(emptiedBy(blocked)).toBe('policies');
     expect(emptiedBy(blocked, dear)).toBe('money');
     expect(emptiedBy(dear, poor, blocked)).toBe('evaluation');
@@ -143,16 +143,16 @@ describe('fallbacks', () => {
   const spare = candidate('spare', { evaluated: null, costNanos: 999n });
   const blocked = candidate('blocked', { policyRefusal: 'policy_blocked' });
 
-  test('are taken in their own order, without the eval bar, where no candidate is left', () => {
-    const routed = route(question([poor], { fallbacks: [blocked, spare, poor] }));
+  test('are used in their own order, without the eval bar, if no candidate is left', () => {
+    const routed = route(requestFor([poor], { fallbacks: [blocked, spare, poor] }));
     expect(routed).toMatchObject({ isFallback: true, emptiedBy: null });
     expect(routed.ranking.map(({ model }) => model)).toEqual(['spare', 'poor']);
     expect(routed.passedOver.map(({ candidate: { model } }) => model)).toEqual(['blocked']);
   });
 
-  test('are not looked at while a candidate is left, and do not change why none is', () => {
-    expect(route(question([candidate('a')], { fallbacks: [spare] }))).toMatchObject({ isFallback: false });
-    expect(route(question([poor], { fallbacks: [blocked] })).emptiedBy).toBe('evaluation');
+  test('are ignored while a candidate is left, and do not change the reported filter', () => {
+    expect(route(requestFor([candidate('a')], { fallbacks: [spare] }))).toMatchObject({ isFallback: false });
+    expect(route(requestFor([poor], { fallbacks: [blocked] })).emptiedBy).toBe('evaluation');
   });
 });
 
@@ -185,7 +185,7 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
     ),
   }));
 
-  function drawQuestion(): RoutingRequest {
+  function drawRequest(): RoutingRequest {
     const suite = between(0, 4);
     // In some cases policies or money have no mercy.
     const harsh = between(0, 9);
@@ -228,12 +228,12 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
     };
   }
 
-  test('is routed as by whoever tries everything, in 10,000 cases', () => {
+  test('is routed like by brute force, in 10,000 cases', () => {
     const seen: Record<string, number> = {};
     for (let index = 0; index < 10_000; index += 1) {
-      const asked = drawQuestion();
-      const wanted = bruteForce(asked);
-      const got = route(asked);
+      const request = drawRequest();
+      const wanted = bruteForce(request);
+      const got = route(request);
       const choice = { model: got.ranking[0]?.model ?? null, emptiedBy: got.emptiedBy };
       expect(choice, `case ${index}`).toEqual(wanted);
       const outcome = got.isFallback ? 'fallback' : (got.emptiedBy ?? 'chosen');

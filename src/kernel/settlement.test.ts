@@ -100,14 +100,14 @@ class Desk {
 
 const at = (settled: string, held = '0') => `${usd(settled)}+${usd(held)}`;
 
-describe('a settle', () => {
+describe('a settlement', () => {
   test.each([
     ['below', '2', '4'],
     ['at', '4', '4'],
     ['above', '7', '7'],
     ['far above the limit', '50', '50'],
     ['of nothing', '0', '4'],
-  ])('%s its hold is posted whole; meanwhile the larger of both is held', (_, cost, meanwhile) => {
+  ])('%s its hold is posted in full; until then the larger of both is held', (_, cost, meanwhile) => {
     const desk = new Desk([cap, prepaid]);
     const hold = desk.hold('4');
     expect(desk.state()).toEqual({ cap_1: at('0', '4'), ppd_1: at('0', '4') });
@@ -118,7 +118,7 @@ describe('a settle', () => {
     expect(desk.state()).toEqual({ cap_1: at(cost), ppd_1: at(cost) });
   });
 
-  test('that comes to nothing leaves the hold as it was', () => {
+  test('that is rolled back leaves the hold unchanged', () => {
     const desk = new Desk([cap, pack('p1', '3'), pack('p2', '9')]);
     const hold = desk.hold('4');
     const before = desk.state();
@@ -128,7 +128,7 @@ describe('a settle', () => {
     expect(desk.state()).toEqual(before);
   });
 
-  test('without a hold leaves nothing behind when it comes to nothing', () => {
+  test('without a hold leaves nothing behind when it is rolled back', () => {
     const desk = new Desk([cap, pack('p1', '3')]);
     const settlement = desk.raise(nothing, '2');
     expect(desk.state()).toEqual({ cap_1: at('0', '2'), p1: at('0', '2') });
@@ -136,7 +136,7 @@ describe('a settle', () => {
     expect(desk.state()).toEqual({ cap_1: at('0'), p1: at('0') });
   });
 
-  test('counts each unit by itself', () => {
+  test('counts each unit separately', () => {
     const desk = new Desk([cap, quota]);
     const hold = desk.hold('4', 100n);
     const settlement = desk.raise(hold, '1', 250n);
@@ -145,7 +145,7 @@ describe('a settle', () => {
     expect(desk.state()).toEqual({ cap_1: at('1'), rlp_1: '250+0' });
   });
 
-  test('counts in limits that were made after its hold, and lets go of those that are gone', () => {
+  test('counts in limits created after its hold, and releases those that have ended', () => {
     const desk = new Desk([cap]);
     const hold = desk.hold('4');
     desk.change([quota, prepaid]);
@@ -155,7 +155,7 @@ describe('a settle', () => {
     expect(desk.state()).toEqual({ cap_1: at('0'), rlp_1: '7+0', ppd_1: at('3') });
   });
 
-  test('goes past counters that were forgotten', () => {
+  test('ignores evicted counters', () => {
     const desk = new Desk([cap]);
     const hold = desk.hold('4');
     const { met: windows } = desk.meet('5');
@@ -173,7 +173,7 @@ describe('a settle', () => {
 });
 
 describe('credits', () => {
-  test('that were held pay first, and what is not used goes back to the last', () => {
+  test('that were held pay first, and the unused part is returned to the last pack', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '9')]);
     const hold = desk.hold('5');
     expect(desk.state()).toEqual({ p1: at('0', '3'), p2: at('0', '2') });
@@ -189,7 +189,7 @@ describe('credits', () => {
     expect(desk.state()).toEqual({ p1: at('3'), p2: at('1') });
   });
 
-  test('that were held pay even if they expired since; their unused part lapses with them', () => {
+  test('that were held pay even if they expired since; their unused part expires with them', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10)]);
     const hold = desk.hold('3');
     const settlement = desk.raise(hold, '2', 0n, atMs + 20);
@@ -200,7 +200,7 @@ describe('credits', () => {
     expect(desk.raise(nothing, '1', 0n, atMs + 20)).toMatchObject({ burned: [], uncovered: 0n });
   });
 
-  test('beyond the hold come from other live packs, then from nobody', () => {
+  test('beyond the hold come from other live packs; the rest is uncovered', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '4')]);
     const hold = desk.hold('2');
     const settlement = desk.raise(hold, '9');
@@ -216,7 +216,7 @@ describe('credits', () => {
     expect(desk.state()).toEqual({ p1: at('3'), p2: at('4') });
   });
 
-  test('of others are left alone while a held pack expired: the rest is uncovered', () => {
+  test('of other customers are not used if a held pack expired: the rest is uncovered', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10)]);
     const hold = desk.hold('3');
     expect(desk.raise(hold, '5', 0n, atMs + 20)).toMatchObject({
@@ -225,7 +225,7 @@ describe('credits', () => {
     });
   });
 
-  test('that ended with a live hold still pay: the hold names them', () => {
+  test('that ended while held still pay', () => {
     const desk = new Desk([pack('p1', '3')]);
     const hold = desk.hold('3');
     desk.change([]);
@@ -233,7 +233,7 @@ describe('credits', () => {
     expect(settlement).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('3') }], uncovered: usd('1') });
   });
 
-  test('that are held by one are not free for another', () => {
+  test('that are held are not available to another charge', () => {
     const desk = new Desk([pack('p1', '3')]);
     desk.hold('2');
     expect(desk.raise(nothing, '2')).toMatchObject({
@@ -276,7 +276,7 @@ describe('a correction', () => {
     return { raised: settlement, meanwhile, after: desk.state() };
   }
 
-  test('up is burned like a cost beyond its hold', () => {
+  test('upwards is burned like a cost beyond its hold', () => {
     const { raised: settlement, after } = corrected('1.5');
     expect(settlement).toMatchObject({
       burned: [{ key: 'p2@0', amount: usd('1.5') }],
@@ -304,13 +304,13 @@ describe('a correction', () => {
     },
   );
 
-  test('of nothing changes nothing', () => {
+  test('of zero changes nothing', () => {
     const { raised: settlement, after } = corrected('0');
     expect(settlement).toMatchObject({ burned: [], uncovered: 0n, prepaid: 0n });
     expect(after).toEqual(posted().state());
   });
 
-  test('gives the prepaid balance back what that has paid, and no more', () => {
+  test('returns to the prepaid balance at most what it has paid', () => {
     const desk = posted();
     const { met: windows, charge } = desk.meet('-5');
     const settlement = correct(desk.counters, {
@@ -338,7 +338,7 @@ describe('alerts', () => {
     return alerts.map(({ percent }) => percent);
   };
 
-  test('are due once, when a threshold is reached exactly', () => {
+  test('are emitted once, when a threshold is reached exactly', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '4.999999999')).toEqual([]);
     expect(percents(desk, '0.000000001')).toEqual([50]);
@@ -347,12 +347,12 @@ describe('alerts', () => {
     expect(percents(desk, '20')).toEqual([]);
   });
 
-  test('of several postings at once are those of their sum', () => {
+  test('of concurrent postings are those of their sum', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '2', '2', '4')).toEqual([50, 80]);
   });
 
-  test('are not due again after a correction went below and back', () => {
+  test('are not emitted again after a correction below the threshold and back', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '6')).toEqual([50]);
     const { met: windows, charge } = desk.meet('-3');
@@ -363,13 +363,13 @@ describe('alerts', () => {
     expect(percents(desk, '3')).toEqual([]);
   });
 
-  test('do not count what is only held', () => {
+  test('do not count held amounts', () => {
     const desk = new Desk([alerting]);
     const hold = desk.hold('9');
     expect(alertsDue(desk.counters, [desk.raise(hold, '1')])).toEqual([]);
   });
 
-  test('of a pack are about what was burned of it', () => {
+  test('of a pack depend on its burned amount', () => {
     const desk = new Desk([
       { ...pack('p1', '3', atMs + 10), thresholds: [100] },
       { ...pack('p2', '10'), thresholds: [50] },
@@ -384,7 +384,7 @@ describe('alerts', () => {
     ).toEqual([['p1@0', 100, usd('3')]]);
   });
 
-  test('of a limit without room are due with the first cost, not with none', () => {
+  test('of a limit of zero are emitted with the first cost, not without any', () => {
     const desk = new Desk([{ ...cap, capacity: 0n, thresholds: [50] }]);
     expect(percents(desk, '0')).toEqual([]);
     expect(percents(desk, '0.000000001')).toEqual([50]);

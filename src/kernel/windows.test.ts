@@ -28,7 +28,7 @@ describe('a calendar window', () => {
     expect(windowAt(period, 'UTC', '2026-11-15T12:00:00Z')).toEqual({ start, end, hours });
   });
 
-  test('begins with its first millisecond and ends before the next one’s', () => {
+  test('starts with its first millisecond and ends before that of the next window', () => {
     const { startMs, endMs } = calendarWindow('day', 'UTC', Date.parse('2026-11-15T12:00:00Z'));
     expect(calendarWindow('day', 'UTC', startMs).startMs).toBe(startMs);
     expect(calendarWindow('day', 'UTC', endMs - 1).startMs).toBe(startMs);
@@ -46,7 +46,7 @@ describe('a calendar window', () => {
     expect(windowAt('week', 'UTC', at).start).toBe(`${monday}T00:00:00.000+00:00`);
   });
 
-  test('follows the calendar in leap years and at the ends of months', () => {
+  test('follows the calendar in leap years and at month ends', () => {
     expect(windowAt('month', 'UTC', '2028-02-29T23:59:59Z').hours).toBe(29 * 24);
     expect(windowAt('month', 'UTC', '2026-02-28T23:59:59Z').hours).toBe(28 * 24);
     expect(windowAt('year', 'UTC', '2028-12-31T23:59:59Z').hours).toBe(366 * 24);
@@ -72,14 +72,14 @@ describe('a calendar window', () => {
     expect(windowAt('day', timeZone, at)).toMatchObject({ start, hours });
   });
 
-  test('of an hour that comes twice is the same for both', () => {
+  test('is the same for both occurrences of a repeated hour', () => {
     // 02:30 in summer and an hour later in winter.
     const first = calendarWindow('day', 'Europe/Berlin', Date.parse('2026-10-25T00:30:00Z'));
     const second = calendarWindow('day', 'Europe/Berlin', Date.parse('2026-10-25T01:30:00Z'));
     expect(second).toEqual(first);
   });
 
-  test('begins at one where the clock skips midnight', () => {
+  test('starts at 01:00 if the clock skips midnight', () => {
     expect(windowAt('day', 'Africa/Cairo', '2024-04-26T12:00:00Z')).toEqual({
       start: '2024-04-26T01:00:00.000+03:00',
       end: '2024-04-27T00:00:00.000+03:00',
@@ -92,7 +92,7 @@ describe('a calendar window', () => {
     });
   });
 
-  test('begins with the first midnight where there are two', () => {
+  test('starts with the first midnight if there are two', () => {
     // Cuba sets its clocks back at one in the night.
     expect(windowAt('day', 'America/Havana', '2026-11-01T12:00:00Z')).toEqual({
       start: '2026-11-01T00:00:00.000-04:00',
@@ -110,7 +110,7 @@ describe('a calendar window', () => {
     ['Pacific/Chatham', '2026-11-14T10:15:00Z', '2026-11-15T00:00:00.000+13:45'],
     ['Pacific/Kiritimati', '2026-11-14T10:00:00Z', '2026-11-15T00:00:00.000+14:00'],
     ['Etc/GMT+12', '2026-11-15T11:59:59Z', '2026-11-14T00:00:00.000-12:00'],
-  ])('in %s at %s begins %s', (timeZone, at, start) => {
+  ])('in %s at %s starts %s', (timeZone, at, start) => {
     expect(windowAt('day', timeZone, at).start).toBe(start);
   });
 });
@@ -143,7 +143,7 @@ const zones = [
 describe('windows', () => {
   const instants = fc.integer({ min: Date.UTC(2015, 0, 1), max: Date.UTC(2040, 0, 1) });
 
-  test('contain their instant, tile time, and begin with a local day', () => {
+  test('contain their time, have no gaps or overlaps, and start with a local day', () => {
     forAll(
       fc.property(
         fc.constantFrom(...periods),
@@ -173,7 +173,7 @@ describe('windows', () => {
     );
   });
 
-  test('of every zone are made of quarters of an hour, which the usage rollups count by', () => {
+  test('of every time zone consist of whole 15-minute buckets', () => {
     forAll(
       fc.property(fc.constantFrom(...zones), instants, (timeZone, atMs) => {
         expect(calendarWindow('day', timeZone, atMs).startMs % (15 * 60_000)).toBe(0);
@@ -182,7 +182,7 @@ describe('windows', () => {
     );
   });
 
-  test('are the same whatever was asked before', () => {
+  test('do not depend on earlier calls', () => {
     const at = Date.parse('2026-11-15T12:00:00Z');
     const first = calendarWindow('month', 'Asia/Tokyo', at);
     calendarWindow('month', 'Asia/Tokyo', at + 90 * 24 * hourMs);
@@ -205,12 +205,12 @@ describe('a fixed window', () => {
   });
 });
 
-test('a lifetime holds every instant that the service can name', () => {
+test('the lifetime window contains every time that the service accepts', () => {
   expect(lifetime.startMs).toBe(0);
   expect(lifetime.endMs).toBeGreaterThan(Date.parse('2199-12-31T23:59:59.999Z'));
 });
 
-test('an instant is written with the offset that people have then and there', () => {
+test('a time is formatted with the offset of its time zone at that time', () => {
   expect(formatInstant(Date.parse('2026-07-01T00:00:00Z'), 'Europe/Berlin')).toBe(
     '2026-07-01T02:00:00.000+02:00',
   );

@@ -272,7 +272,7 @@ class Workload {
       const entry = this.model.entryFor('run', { runId, atMs: this.nowMs, scope, amounts }, []);
       this.#expectPaid(settlement, entry);
       commitSettlement(this.counters, settlement);
-      this.model.book([{ entry, surface: 'run' }], this.nowMs);
+      this.model.post([{ entry, surface: 'run' }], this.nowMs);
     }
     return `charge ${amounts.usd}: ${said}`;
   }
@@ -331,7 +331,7 @@ class Workload {
     this.#expectPaid(settlement, entry);
     commitSettlement(this.counters, settlement);
     hold.endedAs = 'settled';
-    this.model.book([{ entry, surface: 'run' }], this.nowMs);
+    this.model.post([{ entry, surface: 'run' }], this.nowMs);
     return `settle ${hold.id} of ${hold.amounts.usd} at ${amounts.usd}`;
   }
 
@@ -359,7 +359,7 @@ class Workload {
     const entry = this.model.entryFor('record', { runId: 'record', atMs, scope, amounts }, []);
     this.#expectPaid(settlement, entry);
     commitSettlement(this.counters, settlement);
-    this.model.book([{ entry, surface: 'record' }], this.nowMs);
+    this.model.post([{ entry, surface: 'record' }], this.nowMs);
     return `record ${amounts.usd} at ${new Date(atMs).toISOString()}`;
   }
 
@@ -387,7 +387,7 @@ class Workload {
     });
     this.#expectPaid(settlement, entry);
     commitSettlement(this.counters, settlement);
-    this.model.book([{ entry, surface: 'run' }], this.nowMs);
+    this.model.post([{ entry, surface: 'run' }], this.nowMs);
     run.cost += delta;
     return `adjust ${run.runId} by ${delta}`;
   }
@@ -430,7 +430,7 @@ class Workload {
             uncovered: settlement.uncovered,
             prepaid: ppd && ([ppd.id, amounts.usd] as const),
           };
-          this.model.book([{ entry, surface: 'run' as const }], this.nowMs);
+          this.model.post([{ entry, surface: 'run' as const }], this.nowMs);
         },
         undo: () => undefined,
       });

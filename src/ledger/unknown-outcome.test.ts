@@ -56,10 +56,10 @@ describe.each<[Fault, boolean]>([
   ['after the commit', true],
   ['before the commit', false],
 ])('a connection that is lost %s', (when, happened) => {
-  test('of a settle: it is posted once, at the latest by the retry', async () => {
+  test('during a settlement: it is posted once, at the latest by the retry', async () => {
     const orgId = await newOrg();
     const hold = await world.held(orgId, '4');
-    const settle = () => world.book(orgId, '3', { decisionId: hold.id, externalId: 'x' });
+    const settle = () => world.post(orgId, '3', { decisionId: hold.id, externalId: 'x' });
     fault = when;
     await expect(settle()).rejects.toThrow(DatabaseUnavailable);
     // Nobody gets what is in doubt.
@@ -75,10 +75,10 @@ describe.each<[Fault, boolean]>([
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('of a settle that is tried again at once', async () => {
+  test('during a settlement that is retried immediately', async () => {
     const orgId = await newOrg();
     const hold = await world.held(orgId, '4');
-    const settle = () => world.book(orgId, '3', { decisionId: hold.id, externalId: 'x' });
+    const settle = () => world.post(orgId, '3', { decisionId: hold.id, externalId: 'x' });
     fault = when;
     await settle().catch(() => undefined);
     expect(await settle()).toMatchObject({
@@ -89,12 +89,12 @@ describe.each<[Fault, boolean]>([
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('of a charge: its alert is out once', async () => {
+  test('during a charge: its alert is emitted once', async () => {
     const orgId = await newOrg();
     fault = when;
-    await expect(world.book(orgId, '3', { externalId: 'x' })).rejects.toThrow(DatabaseUnavailable);
+    await expect(world.post(orgId, '3', { externalId: 'x' })).rejects.toThrow(DatabaseUnavailable);
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0')));
-    await world.book(orgId, '3', { externalId: 'x' });
+    await world.post(orgId, '3', { externalId: 'x' });
     await world.posted(orgId, '1');
     expect(await counter(orgId)).toEqual(at('4'));
     const alerts = await world.db.query('SELECT 1 AS one FROM limit_alerts WHERE org_id = $1', [orgId]);
@@ -102,10 +102,10 @@ describe.each<[Fault, boolean]>([
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('of a run that opens: its hold is there if it is', async () => {
+  test('during the opening of a run: its hold exists if and only if the run does', async () => {
     const orgId = await newOrg();
     fault = when;
-    const opening = world.book(orgId, '3', { kind: 'open', decisionId: 'dec_1' });
+    const opening = world.post(orgId, '3', { kind: 'open', decisionId: 'dec_1' });
     await expect(opening).rejects.toThrow(DatabaseUnavailable);
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('0', '3') : at('0')));
     await eventually(async () =>
@@ -118,7 +118,7 @@ describe.each<[Fault, boolean]>([
     expect(await world.ledger.findHold(orgId, 'dec_1')).toBeUndefined();
   });
 
-  test('of a void: the hold ends once', async () => {
+  test('during a void: the hold ends once', async () => {
     const orgId = await newOrg();
     const hold = await world.held(orgId, '4');
     fault = when;
@@ -132,7 +132,7 @@ describe.each<[Fault, boolean]>([
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('of an expiry: all that is due expires all the same', async () => {
+  test('during an expiry: all overdue holds still expire', async () => {
     const orgId = await newOrg();
     const holds = [await world.held(orgId, '1'), await world.held(orgId, '2')];
     world.clock.advanceSeconds(900);

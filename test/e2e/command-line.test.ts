@@ -7,8 +7,8 @@ import { type ChainPlace, chained, chainStart } from '../../src/capabilities/com
 import { ndjsonLine } from '../../src/capabilities/compliance/audit/export-lines.ts';
 import { newPrivateKey, publicPemOf, tokenSigner } from '../../src/capabilities/compliance/audit/signing.ts';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/routes/key-format.ts';
-import { readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
+import { inspectDatabase, verifyChains } from '../support/database-inspection.ts';
 import { settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
@@ -188,7 +188,7 @@ test('keys create, list and revoke work for operators and in an org', async () =
 
 /** What was done at the command line stands in the log with the rest. */
 async function expectAudited(orgId: string): Promise<void> {
-  await readBooks(place as Place, async (db) => {
+  await inspectDatabase(place as Place, async (db) => {
     const entries = await db.query(
       `SELECT tenant_id, action FROM audit_log WHERE actor_kind = 'command_line' ORDER BY action`,
       [],

@@ -1,7 +1,13 @@
 /** One effect per `Idempotency-Key`, also when the process dies or stalls at the worst moments. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Effects, oneEffect, orgEffects, readBooks, verifyChains } from '../support/books.ts';
 import { endAllProcesses } from '../support/child-process.ts';
+import {
+  type Effects,
+  inspectDatabase,
+  oneEffect,
+  orgEffects,
+  verifyChains,
+} from '../support/database-inspection.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { retryWhile, type ServiceProcess, settingsOf } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
@@ -35,7 +41,7 @@ async function effectsAfterStopping(...services: ServiceProcess[]): Promise<Map<
   for (const service of services) {
     expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
   }
-  return readBooks(place, async (db) => {
+  return inspectDatabase(place, async (db) => {
     expect((await verifyChains(db)).faults).toEqual([]);
     return orgEffects(db);
   });

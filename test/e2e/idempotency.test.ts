@@ -1,8 +1,8 @@
 /** What an `Idempotency-Key` promises while the service lives. What it promises across faults: `idempotency-faults`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reserve } from '../../src/platform/http/pipeline/idempotency.ts';
-import { oneEffect, orgEffects, readBooks } from '../support/books.ts';
 import { endAllProcesses } from '../support/child-process.ts';
+import { inspectDatabase, oneEffect, orgEffects } from '../support/database-inspection.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { type ServiceAnswer, settingsOf } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
@@ -139,7 +139,7 @@ describe('the scope of a key', () => {
   // No two tenants share a path today, nor two methods of one, so this is asked of the function itself.
   test('is the tenant and the method as well', async () => {
     const other = await makePlace({ migrated: true });
-    await readBooks(other, async (db) => {
+    await inspectDatabase(other, async (db) => {
       const caller = { tenantId: 'a', keyId: 'k', role: 'admin', scopes: new Set(['keys:write']) } as const;
       const path = { template: '/p/{id}', params: { id: '1' } };
       const request = { caller, method: 'POST', path, query: {}, body: { n: 1 }, key: 'k' };
@@ -179,7 +179,7 @@ test('nothing in the database betrays a minted secret or a key that a client cho
   expect(status).toBe(201);
   await Promise.all([first, second].map((service) => service.end('SIGTERM')));
 
-  await readBooks(place, async (db) => {
+  await inspectDatabase(place, async (db) => {
     const tables = await db.query<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`,
       [],

@@ -151,7 +151,7 @@ async function expectExactBooks(): Promise<void> {
 /** Every run is there once; and all that is missing of the cap is what is settled and held, to the nanodollar. */
 async function finish(): Promise<void> {
   await Promise.all([spenders.stop(), administrators.stop()]);
-  const { runs, holds, expiring, lost, refusals } = spenders.acknowledged;
+  const { runs, holds, expiring, lost, denials: refusals } = spenders.acknowledged;
   process.stdout.write(
     `kill-nine: ${runs.size} runs, ${holds.size} open holds, ${administrators.answers()} orgs and keys, ` +
       `${spenders.cutOff()} and ${administrators.cutOff()} requests cut off, ` +

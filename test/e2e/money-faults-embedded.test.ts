@@ -169,7 +169,7 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
       const orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: nanos('10') }));
       const { id } = await world.held(orgId, '4');
       const other = await world.held(orgId, '1');
-      const settle = () => world.book(orgId, '3', { decisionId: id, externalId: how });
+      const settle = () => world.post(orgId, '3', { decisionId: id, externalId: how });
       const end = how === 'settle' ? settle : () => world.ledger.void(orgId, id);
       losesNext = true;
       await expect(end()).rejects.toThrow(DatabaseUnavailable);

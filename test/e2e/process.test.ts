@@ -4,8 +4,8 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readBooks } from '../support/books.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
+import { inspectDatabase } from '../support/database-inspection.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
@@ -109,7 +109,7 @@ test('SIGTERM lets a request in flight finish, takes no new ones, and loses noth
   expect(await service.spawned.ended).toEqual(hasStopped);
   expect(service.spawned.stderr()).toBe('');
 
-  await readBooks(place, async (db) => {
+  await inspectDatabase(place, async (db) => {
     expect(await db.query(`SELECT id FROM orgs WHERE name = 'Last call'`, [])).toHaveLength(1);
   });
 });

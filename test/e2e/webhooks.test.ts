@@ -4,8 +4,8 @@ import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
 import { openSecrets } from '../../src/platform/secrets/secrets.ts';
-import { readBooks } from '../support/books.ts';
 import { endAllProcesses, spawnNode } from '../support/child-process.ts';
+import { inspectDatabase } from '../support/database-inspection.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
@@ -119,7 +119,7 @@ test('a process killed after sending and before writing that down: the event com
   await service.end('SIGKILL');
   await eventually(() => expect(receiver.judged).toHaveLength(1));
   // The process that is gone had the lane for seconds to come.
-  await readBooks(place, async (db) => {
+  await inspectDatabase(place, async (db) => {
     await db.query('UPDATE webhook_lanes SET leased_until = now()', []);
   });
 
@@ -135,7 +135,7 @@ test('a process killed after sending and before writing that down: the event com
 test('a start with a key that cannot open the stored secrets stops, and names the setting', async () => {
   place = await makePlace({ migrated: true });
   const key = Buffer.alloc(32, 1);
-  await readBooks(place, (db) => openSecrets(db, { dataDir: place.dataDir, key }));
+  await inspectDatabase(place, (db) => openSecrets(db, { dataDir: place.dataDir, key }));
   const other = { ...settings(), SVC_SECRETS_KEY: Buffer.alloc(32, 2).toString('hex') };
   await expect(startPurser(other)).rejects.toThrow(/SVC_SECRETS_KEY cannot open the secrets/);
   // Without any: none is made up, since it could open nothing either.

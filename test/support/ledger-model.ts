@@ -1,13 +1,13 @@
 /**
- * The books as a plain list of what happened: every sum is added up anew each time it is asked for. Slow, obviously
- * right, and written without a look at the code that it is compared with; it shares money and windows only.
+ * Reference model of the ledger: a list of events from which every sum is recomputed on each call. Slow but
+ * obviously correct, and written independently of the code under test; it only shares money and windows.
  */
 import type { Amounts, Limit, LimitKind, Scope } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from '../../src/kernel/windows.ts';
 
 export type Surface = 'edge' | 'run' | 'record';
 
-/** A credit pack and what it pays. */
+/** A credit pack and the amount it pays. */
 export type Paid = readonly [packId: string, amount: bigint];
 
 export interface Entry {
@@ -17,7 +17,7 @@ export interface Entry {
   readonly amounts: Amounts;
   readonly packs: readonly Paid[];
   readonly uncovered: bigint;
-  /** What it takes of which prepaid balance. */
+  /** The prepaid balance and the amount taken from it. */
   readonly prepaid: Paid | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface ModelHold {
   readonly packs: readonly Paid[];
   expiresAtMs: number;
   endedAs: 'settled' | 'voided' | 'expired' | undefined;
-  /** The run that settled it, also late. */
+  /** The run that settled the hold, possibly late. */
   settledBy: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export type Verdict =
   | { readonly allowed: true; readonly packs: readonly Paid[] }
   | { readonly allowed: false; readonly code: string; readonly limitId?: string; readonly used: bigint };
 
-const gates: Record<Surface, readonly LimitKind[]> = {
+const checkedKinds: Record<Surface, readonly LimitKind[]> = {
   edge: ['prepaid', 'quota', 'spend_cap', 'budget', 'customer'],
   run: [
     'plan_runs',
@@ -87,7 +87,7 @@ export class Model {
   limits: Limit[] = [];
   readonly entries: Entry[] = [];
   readonly holds = new Map<string, ModelHold>();
-  /** Alerts that have to be out, and those that may be: `<counter> <percent>`. */
+  /** Alerts that must have been emitted, and alerts that may have been: `<counter> <percent>`. */
   readonly alertsDue = new Set<string>();
   readonly alertsAllowed = new Set<string>();
 
@@ -102,7 +102,7 @@ export class Model {
     }
   }
 
-  /** Computing one takes longer than all the sums. */
+  /** Cache: computing a window takes longer than all sums. */
   readonly #windows = new Map<string, Window>();
 
   #calendarWindow(period: Period, timezone: string, atMs: number): Window {
@@ -116,15 +116,15 @@ export class Model {
     return [...this.holds.values()].filter(({ endedAs }) => endedAs === undefined);
   }
 
-  /** The limits that count something of this scope on this surface, in the order of their gates. */
+  /** Returns the limits that count this scope on this surface, in the order of checks. */
   limitsOf(surface: Surface, scope: Scope): Limit[] {
     return this.limits
-      .filter((limit) => gates[surface].includes(limit.kind) && this.#counts(limit, scope))
+      .filter((limit) => checkedKinds[surface].includes(limit.kind) && this.#counts(limit, scope))
       .sort((a, b) => {
-        const byGate = gates[surface].indexOf(a.kind) - gates[surface].indexOf(b.kind);
+        const byKind = checkedKinds[surface].indexOf(a.kind) - checkedKinds[surface].indexOf(b.kind);
         const field = ({ kind, match }: Limit) =>
           kind === 'budget' ? budgetOrder.findIndex((name) => match[name] !== undefined) : -1;
-        return byGate || field(a) - field(b) || (a.id < b.id ? -1 : 1);
+        return byKind || field(a) - field(b) || (a.id < b.id ? -1 : 1);
       });
   }
 
@@ -138,14 +138,14 @@ export class Model {
   }
 
   hasOwnLimit(customer: string | null | undefined): boolean {
-    // One that is called like the wildcard has none: that row is for everybody.
+    // A customer named like the wildcard has no limit of its own: that row is the wildcard limit.
     return (
       customer !== '*' &&
       this.limits.some(({ kind, match }) => kind === 'customer' && match.customer_id === customer)
     );
   }
 
-  /** Whom a limit counts by itself: the customer or the chain, where it names each. */
+  /** Returns the customer or chain that a wildcard limit counts separately. */
   valueOf({ match }: Limit, scope: Scope): string | undefined {
     if (match.customer_id === '*') {
       return scope.customer_id ?? undefined;
@@ -180,7 +180,7 @@ export class Model {
     }
     return sum(
       this.openHolds
-        .filter(({ surface }) => gates[surface].includes(limit.kind))
+        .filter(({ surface }) => checkedKinds[surface].includes(limit.kind))
         .filter(({ atMs }) => startMs <= atMs && atMs < endMs)
         .filter(({ scope }) => this.#counts(limit, scope) && this.valueOf(limit, scope) === value)
         .map(({ amounts }) => amounts[limit.unit]),
@@ -223,14 +223,14 @@ export class Model {
     return { allowed: true, packs: live.length > 0 ? spread(live, amounts.usd) : [] };
   }
 
-  /** With what is left of each, in the order in which they burn. */
+  /** Returns the live packs with their remaining amounts, in burn order. */
   livePacks(surface: Surface, scope: Scope, atMs: number): Paid[] {
-    const never = Number.MAX_SAFE_INTEGER;
+    const noExpiry = Number.MAX_SAFE_INTEGER;
     return this.limitsOf(surface, scope)
-      .filter(({ kind, expiresAtMs }) => kind === 'credits' && atMs < (expiresAtMs ?? never))
+      .filter(({ kind, expiresAtMs }) => kind === 'credits' && atMs < (expiresAtMs ?? noExpiry))
       .sort(
         (a, b) =>
-          (a.expiresAtMs ?? never) - (b.expiresAtMs ?? never) ||
+          (a.expiresAtMs ?? noExpiry) - (b.expiresAtMs ?? noExpiry) ||
           a.createdAtMs - b.createdAtMs ||
           (a.id < b.id ? -1 : 1),
       )
@@ -240,7 +240,7 @@ export class Model {
       });
   }
 
-  /** What a cost comes to: the packs that were held pay first, then live ones, then nobody. */
+  /** Returns the entry for a cost: held packs pay first, then live ones; the rest is uncovered. */
   entryFor(
     surface: Surface,
     fields: Pick<Entry, 'runId' | 'atMs' | 'scope' | 'amounts'>,
@@ -252,17 +252,20 @@ export class Model {
     const beyond = amounts.usd > held ? amounts.usd - held : 0n;
     const live = beyond > 0n ? this.livePacks(surface, scope, atMs) : [];
     const extra = spread(live, beyond);
-    const asksForCredits = live.length > 0 || heldPacks.length > 0;
+    const usesCredits = live.length > 0 || heldPacks.length > 0;
     const prepaid = this.limitsOf(surface, scope).find(({ kind }) => kind === 'prepaid');
     return {
       ...fields,
       packs: merged([...fromHold, ...extra]),
-      uncovered: asksForCredits ? beyond - sum(extra.map(([, amount]) => amount)) : 0n,
+      uncovered: usesCredits ? beyond - sum(extra.map(([, amount]) => amount)) : 0n,
       prepaid: prepaid && [prepaid.id, amounts.usd],
     };
   }
 
-  /** A correction: more is paid like any cost, less is given back, first of what nobody paid, then by the last pack. */
+  /**
+   * Returns the entry of a correction: an increase is paid like any cost; a decrease is returned, first from the
+   * uncovered amount, then to the last pack.
+   */
   correctionFor(runId: string, scope: Scope, delta: bigint, atMs: number): Entry {
     const fields = { runId, atMs, scope, amounts: { usd: delta, tokens: 0n, requests: 0n } };
     if (delta >= 0n) {
@@ -282,12 +285,12 @@ export class Model {
     };
   }
 
-  book(entries: readonly { readonly entry: Entry; readonly surface: Surface }[], nowMs: number): void {
+  post(entries: readonly { readonly entry: Entry; readonly surface: Surface }[], nowMs: number): void {
     this.entries.push(...entries.map(({ entry }) => entry));
     this.noteAlerts(entries, nowMs);
   }
 
-  /** What entries that were just added have reached. It has to be told of where somebody is counting for certain. */
+  /** Records the alerts of new entries. An alert is due if its counter certainly exists. */
   noteAlerts(entries: readonly { readonly entry: Entry; readonly surface: Surface }[], nowMs: number): void {
     for (const { entry, surface } of entries) {
       const { scope, atMs } = entry;
@@ -315,13 +318,13 @@ function paidBy(packs: readonly Paid[], packId: string): bigint {
   return sum(packs.filter(([id]) => id === packId).map(([, amount]) => amount));
 }
 
-/** An amount over what is there, in order. */
-function spread(there: readonly Paid[], amount: bigint): Paid[] {
+/** Spreads an amount over packs in order. */
+function spread(packs: readonly Paid[], amount: bigint): Paid[] {
   let rest = amount;
-  return there.flatMap(([id, left]): Paid[] => {
-    const taken = least(left, rest);
-    rest -= taken;
-    return taken > 0n ? [[id, taken]] : [];
+  return packs.flatMap(([id, left]): Paid[] => {
+    const used = least(left, rest);
+    rest -= used;
+    return used > 0n ? [[id, used]] : [];
   });
 }
 

@@ -1,16 +1,16 @@
-/** Limits, scopes and amounts for tests of the books: each names what it is about, the rest is plain. */
+/** Limits, scopes and amounts for ledger tests, with defaults for everything that a test does not set. */
 import { type Amounts, type Limit, type OrgLimits, orgLimits, type Scope } from '../../src/kernel/limits.ts';
 import { parseSignedUsd } from '../../src/kernel/money.ts';
 
 export function usd(text: string): bigint {
   const nanos = parseSignedUsd(text);
   if (nanos === undefined) {
-    throw new Error(`${text} is no amount`);
+    throw new Error(`${text} is not an amount`);
   }
   return nanos;
 }
 
-const nobody: Scope = {
+const defaultScope: Scope = {
   key_id: 'key_1',
   model: 'm',
   provider: null,
@@ -24,14 +24,14 @@ const nobody: Scope = {
 };
 
 export function scopeOf(fields: Partial<Scope> = {}): Scope {
-  return { ...nobody, ...fields };
+  return { ...defaultScope, ...fields };
 }
 
 export function amountsOf(dollars: string, tokens = 0n, requests = 1n): Amounts {
   return { usd: usd(dollars), tokens, requests };
 }
 
-/** A daily limit on dollars unless told otherwise. */
+/** Returns a limit; by default a daily limit in US dollars. */
 export function limitOf(fields: Partial<Limit> & Pick<Limit, 'id' | 'kind' | 'capacity'>): Limit {
   return {
     unit: 'usd',
@@ -50,7 +50,7 @@ export function limitsOf(all: readonly Limit[], timezone = 'UTC'): OrgLimits {
   return orgLimits({ orgId: 'org_1', version: 1n, timezone, readRpm: null, all });
 }
 
-/** A random generator that a seed repeats: mulberry32. */
+/** Seeded random generator (mulberry32). */
 export class Random {
   #state: number;
 
@@ -58,7 +58,7 @@ export class Random {
     this.#state = seed | 0;
   }
 
-  /** From 0 up to, not including, `below`. */
+  /** Returns an integer from 0 to `below`, exclusive. */
   int(below: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -74,7 +74,7 @@ export class Random {
     return values[this.int(values.length)] as Value;
   }
 
-  /** One of several, as often as its weight says. */
+  /** Returns a random value according to the weights. */
   weighted<Value>(choices: readonly (readonly [weight: number, value: Value])[]): Value {
     let at = this.int(choices.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, value] of choices) {

@@ -1,4 +1,4 @@
-/** A ledger of the engine under test on a real database, with a clock that tests move and books that they can audit. */
+/** A ledger of the engine under test on a real database, with a fake clock and an audit of its counters. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Amounts, Limit, Scope } from '../../src/kernel/limits.ts';
@@ -21,7 +21,7 @@ import { engine, makePlace, openPlace, type Place } from './test-database.ts';
 
 const log = createLog('silent');
 
-/** What earlier entries of a run burned and left uncovered, from the entries alone. */
+/** Returns what earlier entries of a run burned and left uncovered, from the entries only. */
 export async function readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar> {
   const rows = await tx.query<{
     packs: [string, string][] | null;
@@ -44,13 +44,13 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
   };
 }
 
-/** Nothing here needs one. */
+/** The tests do not use permits. */
 const permits = { read: async () => new Map<string, number>(), use: async () => undefined };
 
 export interface LedgerOptions {
   readonly seed?: number;
   readonly holdsMax?: number;
-  /** What the ledger is to take for its database. */
+  /** Wraps the database of the ledger. */
   readonly wrap?: (db: Database) => Database;
 }
 
@@ -61,10 +61,10 @@ export async function openLedgerOn(
   ids: Ids,
   holdsMax = 100_000,
 ): Promise<Ledger> {
-  const parts = { db, clock, ids, log, writeRuns: async () => undefined, readPaid, permits };
+  const deps = { db, clock, ids, log, writeRuns: async () => undefined, readPaid, permits };
   return engine === 'embedded'
-    ? EmbeddedLedger.open({ ...parts, directory: join(place.dataDir, 'holds'), holdsMax })
-    : new PostgresLedger(parts);
+    ? EmbeddedLedger.open({ ...deps, directory: join(place.dataDir, 'holds'), holdsMax })
+    : new PostgresLedger(deps);
 }
 
 export class LedgerWorld {
@@ -138,7 +138,7 @@ export class LedgerWorld {
     await this.#db.transaction((tx) => endLimit(tx, rowOf(orgId, limit), this.clock.now()));
   }
 
-  /** An org with these limits. */
+  /** Creates an org with these limits. */
   async orgWith(...limits: readonly Limit[]): Promise<string> {
     const orgId = await this.createOrg();
     for (const limit of limits) {
@@ -196,12 +196,12 @@ export class LedgerWorld {
     };
   }
 
-  book(orgId: string, dollars: string, fields: Partial<Posting> = {}): Promise<GroupResult> {
+  post(orgId: string, dollars: string, fields: Partial<Posting> = {}): Promise<GroupResult> {
     return this.#ledger.post({ orgId, postings: [this.postingOf(dollars, fields)] });
   }
 
   async posted(orgId: string, dollars: string, fields: Partial<Posting> = {}): Promise<Posted> {
-    return bookedOf(await this.book(orgId, dollars, fields));
+    return postedOf(await this.post(orgId, dollars, fields));
   }
 
   async expireAll(): Promise<void> {
@@ -210,20 +210,20 @@ export class LedgerWorld {
     }
   }
 
-  /** Ends the ledger in good order and opens another on the same database. */
+  /** Closes the ledger and opens another one on the same database. */
   async reopen(): Promise<void> {
     await this.#ledger.close();
     this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#holdsMax);
   }
 
-  /** Ends the ledger and its database in good order, and opens both again. */
+  /** Closes the ledger and its database, and opens both again. */
   async restart(): Promise<void> {
     await this.#ledger.close();
     await this.#db.close();
     await this.restartFromDisk();
   }
 
-  /** Opens both where they were closed, or came to an end. */
+  /** Opens both after a clean or unclean end. */
   async restartFromDisk(): Promise<void> {
     const db = await openPlace(this.#place);
     try {
@@ -235,7 +235,7 @@ export class LedgerWorld {
     }
   }
 
-  /** Goes on from a copy of the directory as a process that dies now leaves it. Embedded only. */
+  /** Continues from a copy of the directory, as a crash would leave it. Embedded only. */
   async crash(): Promise<void> {
     const copy = await makePlace({ migrated: false });
     cpSync(this.#place.dataDir, copy.dataDir, { recursive: true });
@@ -252,15 +252,15 @@ export class LedgerWorld {
     await this.#place.remove();
   }
 
-  /** The counters of an org as `settled+held`, by the id of their limit and, after a slash, whom they count. */
+  /** Returns the counters of an org as `settled+held`, by counter key. */
   async counters(orgId: string): Promise<Record<string, string>> {
     const { counters } = await this.#ledger.inspect(orgId, async () => undefined);
     return Object.fromEntries(counters.map(({ key, settled, held }) => [key, `${settled}+${held}`]).sort());
   }
 
-  /** A sentence for each counter that is not the sum of the entries and the open holds. */
+  /** Returns a message for each counter that is not the sum of the entries and open holds. */
   audit(orgId: string): Promise<string[]> {
-    return auditBooks(this.#ledger, orgId);
+    return auditCounters(this.#ledger, orgId);
   }
 }
 
@@ -271,7 +271,7 @@ export function heldOf(result: HoldResult): Held {
   return result;
 }
 
-export function bookedOf(result: GroupResult): Posted {
+export function postedOf(result: GroupResult): Posted {
   const [outcome] = result.kind === 'done' ? result.outcomes : [];
   if (outcome?.kind !== 'posted') {
     throw new Error(`not posted: ${JSON.stringify(result)}`);
@@ -279,7 +279,7 @@ export function bookedOf(result: GroupResult): Posted {
   return outcome;
 }
 
-/** A refusal's code, or what else became of it. */
+/** Returns the code of a denial, or the kind of any other result. */
 export function verdictOf(result: HoldResult | GroupResult): string {
   return result.kind === 'denied' ? result.denial.code : result.kind;
 }
@@ -315,10 +315,10 @@ interface EntryRow extends Omit<Scope, 'provider' | 'action' | 'team'> {
   readonly packs: [string, string][] | null;
 }
 
-/** The gates of the fast path, and those that history does not pass: written down once more, on purpose. */
+/** The kinds that the edge checks. Duplicated on purpose, independent of the code under test. */
 const edgeKinds = ['prepaid', 'quota', 'spend_cap', 'budget', 'customer'];
 
-async function auditBooks(ledger: Ledger, orgId: string): Promise<string[]> {
+async function auditCounters(ledger: Ledger, orgId: string): Promise<string[]> {
   const { counters, holds, result } = await ledger.inspect(orgId, async (tx) => ({
     entries: await tx.query<EntryRow>('SELECT * FROM ledger_entries WHERE org_id = $1', [orgId]),
     limits: await tx.query<LimitRow>('SELECT * FROM limits WHERE org_id = $1 AND ended_at IS NULL', [orgId]),
@@ -330,7 +330,7 @@ async function auditBooks(ledger: Ledger, orgId: string): Promise<string[]> {
   }));
   const { entries, limits } = result;
   const timezone = result.org[0]?.timezone ?? 'UTC';
-  const faults: string[] = [];
+  const mismatches: string[] = [];
   for (const { key, settled, held } of counters) {
     const [, id = '', start = '', value] = /^([^@]*)@(\d+)(?::([\s\S]*))?$/.exec(key) ?? [];
     const limit = limits.find((one) => one.id === id);
@@ -339,43 +339,43 @@ async function auditBooks(ledger: Ledger, orgId: string): Promise<string[]> {
     }
     const window = windowAt(limit, timezone, Number(start));
     if (window.startMs !== Number(start)) {
-      faults.push(`${key}: no window of its limit begins there`);
+      mismatches.push(`${key}: no window of its limit begins there`);
       continue;
     }
-    const falls = (scope: { [field: string]: unknown }) =>
+    const matches = (scope: { [field: string]: unknown }) =>
       Object.entries(limit.match).every(([field, wanted]) =>
         wanted === '*' ? scope[field] === value : scope[field] === wanted,
       );
     const inside = (ms: number) => window.startMs <= ms && ms < window.endMs;
     const spent = entries
-      .filter((entry) => inside(entry.charged_at.getTime()) && falls({ ...entry }))
+      .filter((entry) => inside(entry.charged_at.getTime()) && matches({ ...entry }))
       .map((entry) => spentOf(limit, entry))
       .reduce((sum, amount) => sum + amount, 0n);
     const counts = (hold: Hold) => hold.surface === 'run' || edgeKinds.includes(limit.kind);
-    const taken = holds
+    const heldByHolds = holds
       .map((hold) =>
         limit.kind === 'credits'
           ? (hold.packs.find((pack) => pack.key === key)?.amount ?? 0n)
-          : counts(hold) && inside(hold.admittedAtMs) && falls({ ...hold.scope })
+          : counts(hold) && inside(hold.admittedAtMs) && matches({ ...hold.scope })
             ? hold.amounts[limit.unit]
             : 0n,
       )
       .reduce((sum, amount) => sum + amount, 0n);
-    const own =
+    const hasOwnLimit =
       value !== '*' && limits.some((one) => one.kind === 'customer' && one.match.customer_id === value);
-    const displaced = limit.kind === 'customer' && limit.match.customer_id === '*' && own;
-    if (!displaced && limit.kind !== 'prepaid' && settled !== spent) {
-      faults.push(`${key} (${limit.kind}): settled is ${settled}, the entries say ${spent}`);
+    const overridden = limit.kind === 'customer' && limit.match.customer_id === '*' && hasOwnLimit;
+    if (!overridden && limit.kind !== 'prepaid' && settled !== spent) {
+      mismatches.push(`${key} (${limit.kind}): settled is ${settled}, the entries say ${spent}`);
     }
     const tally = result.tallies.find(({ limit_id }) => limit_id === id)?.settled ?? 0n;
     if ((limit.kind === 'prepaid' || limit.kind === 'credits') && settled !== tally) {
-      faults.push(`${key} (${limit.kind}): settled is ${settled}, its tally ${tally}`);
+      mismatches.push(`${key} (${limit.kind}): settled is ${settled}, its tally ${tally}`);
     }
-    if (!displaced && held !== taken) {
-      faults.push(`${key} (${limit.kind}): held is ${held}, the open holds say ${taken}`);
+    if (!overridden && held !== heldByHolds) {
+      mismatches.push(`${key} (${limit.kind}): held is ${held}, the open holds say ${heldByHolds}`);
     }
   }
-  return faults;
+  return mismatches;
 }
 
 function spentOf(limit: LimitRow, entry: EntryRow): bigint {

@@ -1,22 +1,22 @@
-/** What tests of limits have in common: short calls, refusals at a glance, and what a change left behind. */
+/** Helpers for tests of limits: short calls, compact errors, and the records that a change leaves. */
 import { expect } from 'vitest';
 import type { TestAnswer, TestOrg, World } from '../harness.ts';
 
 export type Send = (method: string, path: string, body?: unknown) => Promise<TestAnswer>;
 
-/** Calls below a path with one key. */
+/** Returns a function that calls paths below a base path with one key. */
 export function sender(world: () => World, base: () => string, key: () => string): Send {
   return (method, path, body) =>
     world().request(method, `${base()}${path}`, { key: key(), ...(body !== undefined && { body }) });
 }
 
-/** The status, the code and, for a validation, each field with its code. */
+/** Returns the status, the error code and, for validation errors, each field with its code. */
 export function refusalOf({ status, json }: TestAnswer): unknown[] {
   const fields: { field: string; code: string }[] = json?.error?.details?.fields ?? [];
   return [status, json?.error?.code, ...fields.map(({ field, code }) => `${field} ${code}`).sort()];
 }
 
-/** As `refusalOf` tells of a validation. */
+/** The value of `refusalOf` for a validation error. */
 export const invalid = (...fields: string[]) => [422, 'validation_failed', ...fields.sort()];
 
 export interface Recorded {
@@ -27,7 +27,7 @@ export interface Recorded {
   readonly after: object | null;
 }
 
-/** The audit entries and the events of a tenant, oldest first, without those of the tenant's own making and its keys. */
+/** Returns the audit entries and events of a tenant, oldest first, without those about the org and its keys. */
 export async function recordedOf(world: World, tenantId: string) {
   const entries = await world.db.query<Recorded>(
     `SELECT action, target_kind, target_id, before, after FROM audit_log
@@ -46,14 +46,17 @@ interface Life {
   readonly body: object;
   readonly patch: object;
   readonly targetKind: string;
-  /** Of the creation, the change and the end. */
+  /** The actions of creation, change and end. */
   readonly actions: readonly [string, string, string];
   readonly events: readonly [string, string, string];
-  /** What the end adds to the resource as it was. */
+  /** Fields that the end adds to the resource. */
   ended(now: string): object;
 }
 
-/** Creates, changes and ends a resource of a fresh org: each leaves its audit entry and its event, and nothing else does. */
+/**
+ * Creates, changes and ends a resource of a new org, and checks that each step writes exactly its audit entry and
+ * event.
+ */
 export async function expectRecordedLife(world: World, { id: orgId }: TestOrg, send: Send, life: Life) {
   const created = (await send('POST', '', life.body)).json;
   world.clock.advanceSeconds(1);
@@ -76,7 +79,7 @@ export async function expectRecordedLife(world: World, { id: orgId }: TestOrg, s
   expect(events).toEqual(life.events.map((type, i) => ({ type, data: states[i + 1] })));
 }
 
-/** What a run that cost this much is answered: 201, or the code of its refusal. */
+/** Posts a run with this cost; returns 201 or the error code. */
 export async function chargeOf(
   world: World,
   org: TestOrg,
@@ -88,7 +91,7 @@ export async function chargeOf(
   return status === 201 ? status : json.error.code;
 }
 
-/** The limits of an org as the ledger reads them, each as one line. */
+/** Returns the live limits of an org. */
 export async function liveLimits(world: World, orgId: string) {
   return world.db.query(
     `SELECT id, kind, unit, match, period, window_seconds, timezone, capacity, burst, enforcement, alert_thresholds, expires_at
@@ -97,7 +100,7 @@ export async function liveLimits(world: World, orgId: string) {
   );
 }
 
-/** Moves with each change that decisions have to obey. */
+/** Returns the version of the limits, which is incremented with each change. */
 export async function limitsVersion(world: World, orgId: string): Promise<bigint> {
   const [row] = await world.db.query<{ limits_version: bigint }>(
     'SELECT limits_version FROM ledger_orgs WHERE org_id = $1',
@@ -106,7 +109,7 @@ export async function limitsVersion(world: World, orgId: string): Promise<bigint
   return row?.limits_version ?? 0n;
 }
 
-/** Amounts that are none, for any field that takes one. */
+/** Invalid amounts and their error codes, for any amount field. */
 export const badAmounts: readonly [unknown, string][] = [
   [5, 'invalid_type'],
   ['-1', 'out_of_range'],

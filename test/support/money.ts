@@ -1,4 +1,4 @@
-/** An org that spends, spoken to through one service or another, and what its books have to say about it. */
+/** An org that spends through one or several services, and its reconciliation. */
 import { expect } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
 import { parseUsd } from '../../src/kernel/money.ts';
@@ -20,7 +20,10 @@ export async function createSpendingOrg(service: ServiceProcess, name = 'Spender
   return { id: org.id, key: key.secret };
 }
 
-/** Where no day ends while a test runs that takes minutes: spawned services go by the machine's clock. */
+/**
+ * Returns a time zone in which it is about noon, so that no day ends during a test of several minutes: spawned
+ * services use the system clock.
+ */
 export function zoneAtNoon(now = new Date()): string {
   const behind = now.getUTCHours() - 12;
   return behind === 0 ? 'UTC' : `Etc/GMT${behind > 0 ? '+' : '-'}${Math.abs(behind)}`;
@@ -60,7 +63,7 @@ export interface ReconciledView {
   readonly counters: readonly CounterView[];
 }
 
-/** The calls that tests of money make, with the org's own key. */
+/** The API calls of money tests, with the key of the org. */
 export function spending(service: Pick<ServiceProcess, 'request'>, { id, key }: SpendingOrg) {
   const send = (method: string, path: string, body?: object, idempotencyKey?: string) =>
     service.request(method, path, {
@@ -104,7 +107,7 @@ export function spending(service: Pick<ServiceProcess, 'request'>, { id, key }: 
       expect(status, text).toBe(200);
       return json;
     },
-    /** Fails unless everything in the books agrees. */
+    /** Fails unless the ledger is balanced. */
     async balanced(): Promise<ReconciledView> {
       const view = await this.reconcile();
       expect(view, JSON.stringify(view)).toMatchObject({ balanced: true, drift_usd: '0' });
@@ -118,7 +121,7 @@ export type Spending = ReturnType<typeof spending>;
 export function nanos(usd: string): bigint {
   const parsed = parseUsd(usd);
   if (parsed === undefined) {
-    throw new Error(`${usd} is no amount`);
+    throw new Error(`${usd} is not an amount`);
   }
   return parsed;
 }
@@ -131,7 +134,7 @@ export function sum(amounts: Iterable<bigint>): bigint {
   return total;
 }
 
-/** What a limit has counted over all its windows. */
+/** Returns the amounts of a kind of limit over all windows. */
 export function countedBy(view: ReconciledView, kind: string): { settled: bigint; held: bigint } {
   const rows = view.counters.filter((row) => row.kind === kind);
   return {

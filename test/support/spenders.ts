@@ -1,4 +1,4 @@
-/** Patient clients that spend without pause in every way there is. What was acknowledged is written down. */
+/** Retrying clients that spend continuously through every operation, and record what was acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
@@ -21,7 +21,7 @@ export interface KnownHold {
   readonly id: string;
   readonly usd: bigint;
   expiresAtMs: number;
-  /** The run that it was opened for or that goes on under it. */
+  /** The run that the hold was opened for or adopted by. */
   readonly runId: string | null;
   readonly customer: string | undefined;
 }
@@ -29,21 +29,21 @@ export interface KnownHold {
 export interface KnownRun {
   readonly id: string;
   readonly customer: string | undefined;
-  /** Undefined while it goes on. */
+  /** Undefined while the run is in progress. */
   readonly usd: bigint | undefined;
 }
 
-/** What was acknowledged. */
+/** Everything that the service acknowledged. */
 export interface Acknowledged {
   /** By external id. */
   readonly runs: Map<string, KnownRun>;
-  /** Open, and meant to stay so for longer than the test. */
+  /** Open holds that outlive the test. */
   readonly holds: Map<string, KnownHold>;
-  /** Open, and left to expire. */
+  /** Open holds that will expire. */
   readonly expiring: Map<string, KnownHold>;
-  /** Decisions without a key whose answer was lost: there may be a hold that nobody knows of. By workflow. */
+  /** Decisions without a key whose response was lost, by workflow: their hold may exist. */
   readonly lost: Set<string>;
-  readonly refusals: Map<string, number>;
+  readonly denials: Map<string, number>;
 }
 
 export interface Spenders extends Patience {
@@ -54,7 +54,7 @@ interface SpendersOptions {
   readonly org: SpendingOrg;
   readonly clients: number;
   readonly seed: number;
-  /** Those that can be asked now; a client has a favourite among them. */
+  /** The available services; each client prefers one of them. */
   readonly services: () => readonly ServiceProcess[];
 }
 
@@ -65,23 +65,23 @@ type Call = (through: ReturnType<typeof spending>) => Promise<ServiceAnswer>;
 export function startSpenders({ org, clients, seed, services }: SpendersOptions): Spenders {
   const drawn = new Random(seed);
   const random = (below: number) => drawn.int(below);
-  const known: Acknowledged = {
+  const acknowledged: Acknowledged = {
     runs: new Map(),
     holds: new Map(),
     expiring: new Map(),
     lost: new Set(),
-    refusals: new Map(),
+    denials: new Map(),
   };
-  /** Left open to be settled later, perhaps after several deaths. */
-  const left: KnownHold[] = [];
+  /** Holds that are settled later, perhaps after several crashes. */
+  const openHolds: KnownHold[] = [];
   let names = 0;
   const patient = patientClients(services);
 
-  /** Undefined where a limit refuses. */
+  /** Returns undefined if a limit denies the request. */
   async function send(client: number, expected: number, call: Call, onLost?: () => void) {
     const answer = await patient.send(client, (service) => call(spending(service, org)), onLost);
     if (answer.status === 402 && expected !== 204) {
-      known.refusals.set(answer.code ?? '', (known.refusals.get(answer.code ?? '') ?? 0) + 1);
+      acknowledged.denials.set(answer.code ?? '', (acknowledged.denials.get(answer.code ?? '') ?? 0) + 1);
       await pause(retryAfterMs);
       return undefined;
     }
@@ -110,7 +110,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       client,
       200,
       (through) => through.decide(body, keyed ? workflow : undefined),
-      () => keyed || known.lost.add(workflow),
+      () => keyed || acknowledged.lost.add(workflow),
     );
     if (answer === undefined) {
       return undefined;
@@ -118,11 +118,11 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
     const { decision_id, held_usd, expires_at } = answer.json;
     expect(held_usd).toBe(formatUsd(usd));
     const hold = { id: decision_id, usd, customer, expiresAtMs: Date.parse(expires_at), runId: null };
-    (seconds < longSeconds ? known.expiring : known.holds).set(hold.id, hold);
+    (seconds < longSeconds ? acknowledged.expiring : acknowledged.holds).set(hold.id, hold);
     return hold;
   }
 
-  /** A finished run; with a hold it settles that. */
+  /** Posts a finished run, which settles the hold if there is one. */
   async function charge(client: number, hold?: KnownHold): Promise<void> {
     const name = newName('run');
     const usd = hold === undefined ? amount() : atMost(hold.usd);
@@ -139,17 +139,17 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
     }
     expect(answer.json).toMatchObject({ external_id: name, cost_usd: formatUsd(usd), marks: [] });
     if (hold !== undefined) {
-      known.holds.delete(hold.id);
+      acknowledged.holds.delete(hold.id);
     }
-    known.runs.set(name, { id: answer.json.id, usd, customer });
+    acknowledged.runs.set(name, { id: answer.json.id, usd, customer });
     if (random(4) === 0) {
-      // A client that forgot that it was told.
+      // A client that repeats an acknowledged request.
       const second = await send(client, 201, (through) => through.run(body, key));
       expect(second?.json.id).toBe(answer.json.id);
     }
   }
 
-  /** A run that goes on, under a hold of its own or one that was decided before. */
+  /** Opens a run in progress, with a new hold or an earlier decision. */
   async function open(client: number, hold?: KnownHold): Promise<void> {
     const name = newName('run');
     const usd = hold?.usd ?? amount();
@@ -167,29 +167,29 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       return;
     }
     const { id: runId, decision_id } = answer.json;
-    known.runs.set(name, { id: runId, usd: undefined, customer });
+    acknowledged.runs.set(name, { id: runId, usd: undefined, customer });
     const opened = { id: decision_id, usd, customer, expiresAtMs: Number.POSITIVE_INFINITY, runId };
-    known.holds.set(decision_id, opened);
+    acknowledged.holds.set(decision_id, opened);
     if (random(2) === 0) {
-      left.push(opened);
+      openHolds.push(opened);
     } else {
       await complete(client, opened);
     }
   }
 
   async function complete(client: number, { id, runId, usd, customer }: KnownHold): Promise<void> {
-    const name = [...known.runs].find(([, run]) => run.id === runId)?.[0] ?? '';
+    const name = [...acknowledged.runs].find(([, run]) => run.id === runId)?.[0] ?? '';
     const real = atMost(usd);
-    // Without a key a second attempt is a conflict, and tells the client as much.
+    // Without a key, a second attempt would be a conflict.
     const answer = await send(client, 200, (through) =>
       through.complete(runId ?? '', { cost_usd: formatUsd(real) }, `complete ${name}`),
     );
     expect(answer?.json).toMatchObject({ id: runId, cost_usd: formatUsd(real), marks: [] });
-    known.holds.delete(id);
-    known.runs.set(name, { id: runId ?? '', usd: real, customer });
+    acknowledged.holds.delete(id);
+    acknowledged.runs.set(name, { id: runId ?? '', usd: real, customer });
   }
 
-  const ways: readonly ((client: number) => Promise<void>)[] = [
+  const operations: readonly ((client: number) => Promise<void>)[] = [
     (client) => charge(client),
     (client) => charge(client),
     (client) => open(client),
@@ -204,7 +204,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
     async function leave(client) {
       const hold = await decide(client, longSeconds, true);
       if (hold !== undefined) {
-        left.push(hold);
+        openHolds.push(hold);
       }
     },
     async function letExpire(client) {
@@ -214,7 +214,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       const hold = await decide(client, longSeconds, true);
       if (hold !== undefined) {
         await send(client, 204, (through) => through.void(hold.id, `void ${hold.id}`));
-        known.holds.delete(hold.id);
+        acknowledged.holds.delete(hold.id);
       }
     },
     async function prolong(client) {
@@ -224,24 +224,27 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
           through.extend(hold.id, 2 * longSeconds, `extend ${hold.id}`),
         );
         hold.expiresAtMs = Date.parse(answer?.json.expires_at);
-        left.push(hold);
+        openHolds.push(hold);
       }
     },
     async function settleLeft(client) {
-      const [hold] = left.splice(random(Math.max(1, left.length)), 1);
+      const [hold] = openHolds.splice(random(Math.max(1, openHolds.length)), 1);
       await (hold && (hold.runId === null ? charge(client, hold) : complete(client, hold)));
     },
     async function settleLeftToo(client) {
-      const [hold] = left.splice(0, 1);
+      const [hold] = openHolds.splice(0, 1);
       await (hold && (hold.runId === null ? charge(client, hold) : complete(client, hold)));
     },
   ];
 
-  patient.start(clients, async (client) => ways[random(ways.length)]?.(client));
-  return { ...patient, acknowledged: known };
+  patient.start(clients, async (client) => operations[random(operations.length)]?.(client));
+  return { ...patient, acknowledged };
 }
 
-/** With nobody spending: the books agree, and say what the clients were told. Returns them. */
+/**
+ * Checks, while nothing is spent, that the ledger is balanced and matches what was acknowledged. Returns the
+ * reconciliation.
+ */
 export async function expectAcknowledged(
   through: Spending,
   { runs, holds, expiring, lost }: Acknowledged,
@@ -270,14 +273,14 @@ export async function expectAcknowledged(
   expect(countedBy(view, 'spend_cap').settled).toBe(spent);
   expect(countedBy(view, 'budget').settled).toBe(spent);
   expect(countedBy(view, 'customer').settled).toBe(of('limited'));
-  // Decisions do not ask for credits, so a run that settles one may find none left.
+  // Decisions do not check credits, so a run that settles one may find none left.
   const uncovered = nanos(view.totals.uncovered_usd.entries);
   expect(countedBy(view, 'credits').settled + uncovered).toBe(of('prepaying'));
   expect(countedBy(view, 'spend_cap').held).toBeGreaterThanOrEqual(heldOf(holds.values()));
   return view;
 }
 
-/** The open holds, once those that are past their time have been given back. */
+/** Returns the open holds once overdue holds have been released. */
 async function withoutOverdue(through: Spending): Promise<OpenHoldView[]> {
   return eventually(async () => {
     const open = await through.holds();
@@ -287,21 +290,21 @@ async function withoutOverdue(through: Spending): Promise<OpenHoldView[]> {
   });
 }
 
-/** Every run is there once, as it was told. */
+/** Checks that every acknowledged run is stored once and unchanged. */
 export async function expectRuns(through: Spending, { runs }: Acknowledged): Promise<void> {
   const stored = (await through.runs()).filter(({ external_id }) => !external_id.startsWith(zeroRun));
   expect(stored.length).toBe(runs.size);
   for (const { id, external_id, cost_usd, status, marks } of stored) {
-    const told = runs.get(external_id);
+    const expected = runs.get(external_id);
     const usd = cost_usd === null ? undefined : nanos(cost_usd);
-    expect({ id, usd, marks }).toEqual({ id: told?.id, usd: told?.usd, marks: [] });
-    expect(status).toBe(told?.usd === undefined ? 'running' : 'succeeded');
+    expect({ id, usd, marks }).toEqual({ id: expected?.id, usd: expected?.usd, marks: [] });
+    expect(status).toBe(expected?.usd === undefined ? 'running' : 'succeeded');
   }
 }
 
 const zeroRun = 'nothing of ';
 
-/** Counters are made when they are needed. A run of nothing needs them all, and passes every gate. */
+/** Counters are created when needed. A run with zero cost needs all of them and is always allowed. */
 async function touchEveryCounter(through: Spending): Promise<number> {
   const customers = ['limited', 'prepaying'];
   for (const customer_id of customers) {
@@ -326,7 +329,7 @@ export interface SpendersLimits {
   readonly credits: bigint;
 }
 
-/** The limits that these clients meet, beside a spend cap. */
+/** Creates the limits of these clients, in addition to a spend cap. */
 export async function limitSpenders(through: Spending, orgId: string, limits: SpendersLimits): Promise<void> {
   const base = `/v1/orgs/${orgId}`;
   const made = [

@@ -12,10 +12,10 @@ const series = (days: number, value: (day: number) => number) =>
 const expectedOf = (history: readonly number[], steps: number) =>
   forecast(history, steps).days.map(({ expected }) => expected);
 
-describe('against repeating the week before', () => {
+describe('compared with repeating the previous week', () => {
   const judged = judgeForecasts({ seeds: 60 });
 
-  test('is better on average, in daily error and in the total', () => {
+  test('the forecast is better on average, per day and in total', () => {
     const average = (of: (one: (typeof judged)[number]) => number) =>
       judged.reduce((sum, one) => sum + of(one), 0) / judged.length;
     expect(average(({ dailyRatio }) => dailyRatio)).toBeLessThan(0.9);
@@ -27,7 +27,7 @@ describe('against repeating the week before', () => {
     expect(one.totalRatio).toBeLessThanOrEqual(1.2);
   });
 
-  test('four days in five lie within the band, and so does the total', () => {
+  test('80 % of the days and totals lie within the band', () => {
     // What wanders without a pattern is told apart: no past says how far it will go.
     const regular = judged.filter(({ kind }) => kind !== 'random walk');
     const average = (of: (one: (typeof judged)[number]) => number) =>
@@ -39,7 +39,7 @@ describe('against repeating the week before', () => {
   });
 });
 
-test('a straight line goes on, and fades only with the distance', () => {
+test('a linear trend continues, damped with the horizon', () => {
   const days = expectedOf(
     series(60, (day) => 5 + 2 * day),
     30,
@@ -50,7 +50,7 @@ test('a straight line goes on, and fades only with the distance', () => {
   expect(days[29]).toBeLessThan(5 + 2 * 89 + 1);
 });
 
-test('weekdays come again', () => {
+test('a weekday pattern is repeated', () => {
   const week = [10, 12, 14, 12, 10, 1, 0];
   const value = (day: number) => week[day % 7] ?? 0;
   // Not whole weeks: the season is counted from the end.
@@ -60,7 +60,7 @@ test('weekdays come again', () => {
   }
 });
 
-test('a step is taken for one, and what was before it does not pull the level down', () => {
+test('a level shift is detected, and the days before it do not lower the forecast', () => {
   const noise = seededRandom(5);
   const history = series(90, (day) => (day < 60 ? 100 : 300) + 10 * noise());
   expect(findShift(history)).toBe(60);
@@ -70,14 +70,14 @@ test('a step is taken for one, and what was before it does not pull the level do
   }
 });
 
-test('no step is seen in a week, a line or nothing', () => {
+test('no level shift is detected in a weekday pattern, a line or zeros', () => {
   expect(findShift(series(60, (day) => (day % 7 < 5 ? 100 : 10)))).toBeUndefined();
   expect(findShift(series(60, (day) => 3 * day))).toBeUndefined();
   expect(findShift(series(60, () => 0))).toBeUndefined();
   expect(findShift(series(20, (day) => (day < 10 ? 0 : 100)))).toBeUndefined();
 });
 
-test('after nothing at all, history begins with the step', () => {
+test('after zeros only, the history starts with the shift', () => {
   const days = expectedOf(
     series(60, (day) => (day < 40 ? 0 : 50)),
     7,
@@ -88,7 +88,7 @@ test('after nothing at all, history begins with the step', () => {
 describe('degenerate histories', () => {
   const plain = ({ expected, low, high }: Estimate) => [expected, low, high];
 
-  test('none', () => {
+  test('no history: zero, without a band', () => {
     const { method, days, sums, backtest } = forecast([], 2);
     expect([method, days.map(plain), sums.map(plain), backtest]).toEqual([
       'none',
@@ -103,7 +103,7 @@ describe('degenerate histories', () => {
       undefined,
     ]);
   });
-  test('one day: the same again, and no band', () => {
+  test('one day: the same value, without a band', () => {
     const { method, days, sums } = forecast([8], 2);
     expect([method, days.map(plain), sums.map(plain)]).toEqual([
       'mean',
@@ -117,20 +117,20 @@ describe('degenerate histories', () => {
       ],
     ]);
   });
-  test('a few days: their mean, with a band from how they scatter', () => {
+  test('a few days: their mean, with a band from their scatter', () => {
     const { method, days } = forecast([4, 8, 6], 1);
     expect([method, days[0]?.expected]).toEqual(['mean', 6]);
     expect(days[0]?.low).toBeLessThan(5);
     expect(days[0]?.high).toBeGreaterThan(7);
   });
-  test('nothing but zeros stays zero, without width', () => {
+  test('only zeros: zero, with a band of width zero', () => {
     expect(forecast(Array<number>(90).fill(0), 3).days.map(plain)).toEqual([
       [0, 0, 0],
       [0, 0, 0],
       [0, 0, 0],
     ]);
   });
-  test('the largest amounts there are keep their size', () => {
+  test('the largest amounts keep their magnitude', () => {
     const largest = 9e18;
     const { days, sums } = forecast(Array<number>(730).fill(largest), 365);
     expect((days[364]?.expected ?? 0) / largest).toBeCloseTo(1, 9);
@@ -138,7 +138,7 @@ describe('degenerate histories', () => {
   });
 });
 
-test('whatever the history, every figure is finite, in order and not below zero', () => {
+test('for any history, all values are finite, ordered and not negative', () => {
   const values = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 10 ** 15 })), {
     maxLength: 120,
   });
@@ -156,14 +156,14 @@ test('whatever the history, every figure is finite, in order and not below zero'
   );
 });
 
-test('a series is not changed by being forecast', () => {
+test('the input series is not modified', () => {
   const history = seriesKinds['level shift']?.(120, seededRandom(1)) ?? [];
   const before = [...history];
   forecast(history, 28);
   expect(history).toEqual(before);
 });
 
-test('the quality falls with a short history and with a long way ahead', () => {
+test('the quality decreases with a short history and a long horizon', () => {
   expect([qualityFor(0, 1), qualityFor(20, 1), qualityFor(21, 22), qualityFor(21, 21)]).toEqual([
     'none',
     'low',

@@ -39,7 +39,7 @@ test.each([
   expect(Math.abs(fit.paysUpTo(30).expected - truth(curve, 30))).toBeLessThanOrEqual(1);
 });
 
-test('the interval holds the true team count about four times in five, whatever the curve', () => {
+test('the interval contains the true team count in about 80 % of cases, for any curve', () => {
   const rounds = 60;
   for (const curve of [power, saturating]) {
     const wanted = truth(curve, 30);
@@ -53,7 +53,7 @@ test('the interval holds the true team count about four times in five, whatever 
 });
 
 describe('the prior', () => {
-  test('is all there is while the team count has never differed', () => {
+  test('is unchanged while the team count has never varied', () => {
     const fit = fitted(power, 4, 4);
     expect(fit.priorWeight).toBeCloseTo(1, 5);
     // The prior, cut off where its grid ends.
@@ -62,12 +62,12 @@ describe('the prior', () => {
     const { low, high } = fit.paysUpTo(30);
     expect(high).toBeGreaterThan(10 * low);
   });
-  test('gives way to weeks with other team counts', () => {
+  test('is overridden by weeks with other team counts', () => {
     const weights = [4, 6, 12, 30].map((to) => fitted(power, 4, to).priorWeight);
     expect(weights).toEqual([...weights].sort((a, b) => b - a));
     expect(weights.at(-1)).toBeLessThan(0.2);
   });
-  test('carries a single week', () => {
+  test('is used for a single week', () => {
     const fit = fitReturns([{ teams: 2, value: 100 }]) as ReturnsCurve;
     expect(fit.valueAt(2)).toBeCloseTo(100, 5);
     expect(fit.valueAt(4)).toBeGreaterThan(150);
@@ -75,16 +75,16 @@ describe('the prior', () => {
   });
 });
 
-describe('where another team pays', () => {
-  test('nowhere if a team costs more than the first one brings, everywhere if it costs nothing', () => {
+describe('the team count that pays', () => {
+  test('is zero if a team costs more than the first one is worth, and unbounded if it is free', () => {
     const fit = fitted(power, 2, 30, 1, 0);
     expect(fit.paysUpTo(1_000)).toEqual({ expected: 0, low: 0, high: 0 });
     expect(fit.paysUpTo(0).expected).toBe(teamsSearchedMax);
   });
-  test('without end if each team is worth as much as the one before', () => {
+  test('is unbounded if each team is worth as much as the previous one', () => {
     expect(fitted((teams) => 100 * teams, 2, 30, 1, 0).paysUpTo(50).expected).toBe(teamsSearchedMax);
   });
-  test('the dearer a team, the fewer', () => {
+  test('decreases with the cost of a team', () => {
     const fit = fitted(saturating, 2, 30);
     const counts = [5, 10, 20, 40, 80].map((cost) => fit.paysUpTo(cost).expected);
     expect(counts).toEqual([...counts].sort((a, b) => b - a));
@@ -92,7 +92,7 @@ describe('where another team pays', () => {
   });
 });
 
-test('a range holds its curve, and is wider where no week was', () => {
+test('a range contains its curve, and is wider where there are no weeks', () => {
   const fit = fitted(power, 4, 8);
   const width = (teams: number) => (fit.rangeAt(teams).high - fit.rangeAt(teams).low) / fit.valueAt(teams);
   for (const teams of [1, 6, 50]) {
@@ -102,7 +102,7 @@ test('a range holds its curve, and is wider where no week was', () => {
   expect(width(50)).toBeGreaterThan(2 * width(6));
 });
 
-test('weeks without value or without teams say nothing', () => {
+test('weeks without value or teams are ignored', () => {
   expect(fitReturns([])).toBeUndefined();
   expect(
     fitReturns([

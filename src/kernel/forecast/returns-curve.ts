@@ -119,10 +119,10 @@ export function fitReturns(weeks: readonly WeekOfTeams[]): ReturnsCurve | undefi
     teamsMean,
     rSquared: teamCounts < 2 || spread === 0 ? null : Math.max(0, 1 - chosen.misfit / spread),
     priorWeight: Math.min(1, posteriorMoments.variance / priorMoments.variance),
-    valueAt: (teams) => valueOf(curve, teams),
+    valueAt: (teams) => curveValue(curve, teams),
     rangeAt(teams) {
-      const expected = valueOf(curve, teams);
-      return rangeAround(expected, posterior, (one) => valueOf(one, teams));
+      const expected = curveValue(curve, teams);
+      return rangeAround(expected, posterior, (one) => curveValue(one, teams));
     },
     paysUpTo(costPerTeam) {
       const expected = lastThatPays(curve, costPerTeam);
@@ -215,15 +215,15 @@ function rangeAround(
   return { low: Math.min(expected, at(intervalTail)), high: Math.max(expected, at(1 - intervalTail)) };
 }
 
-function valueOf({ scale, at }: PosteriorCurve, teams: number): number {
+function curveValue({ scale, at }: PosteriorCurve, teams: number): number {
   return scale * at(teams);
 }
 
 function lastThatPays(curve: PosteriorCurve, costPerTeam: number): number {
-  const pays = (teams: number) => valueOf(curve, teams) - valueOf(curve, teams - 1) >= costPerTeam;
+  const pays = (teams: number) => curveValue(curve, teams) - curveValue(curve, teams - 1) >= costPerTeam;
   if (curve.elasticity >= 1) {
     // Each additional team is worth at least as much as the previous one.
-    return valueOf(curve, teamsSearchedMax) >= costPerTeam * teamsSearchedMax ? teamsSearchedMax : 0;
+    return curveValue(curve, teamsSearchedMax) >= costPerTeam * teamsSearchedMax ? teamsSearchedMax : 0;
   }
   let [low, high] = [0, teamsSearchedMax];
   while (low < high) {

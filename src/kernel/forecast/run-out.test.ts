@@ -3,7 +3,7 @@ import { dayOfRunningOut, daysAhead, daysOfPacksRunningOut } from './run-out.ts'
 
 const estimate = (expected: number, low: number | null, high: number | null) => ({ expected, low, high });
 
-test('sums become days, and of today only what is left of it', () => {
+test('daily usage is computed from sums, and today only counts its remaining fraction', () => {
   const days = daysAhead([estimate(10, 6, 20), estimate(20, 14, 38), estimate(30, 12, 60)], 0.25);
   expect(days.expected).toEqual([2.5, 10, 10]);
   expect(days.high).toEqual([5, 18, 22]);
@@ -11,26 +11,26 @@ test('sums become days, and of today only what is left of it', () => {
   expect(days.low).toEqual([1.5, 8, 0]);
 });
 
-test('without a band the ends are what is expected', () => {
+test('without a band the ends equal the expected value', () => {
   expect(daysAhead([estimate(4, null, null)], 1)).toEqual({ expected: [4], low: [4], high: [4] });
 });
 
 describe('a limit', () => {
   const month = (length: number) => Array<number>(length).fill(1);
 
-  test('runs out on the day that wants more than is left, and not when it is just enough', () => {
+  test('runs out on the day that exceeds the remaining amount, not when it is reached exactly', () => {
     expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(4) }, [10, 10, 1, 0])).toBe(2);
     expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(2) }, [10, 10])).toBeUndefined();
   });
-  test('begins anew with its window', () => {
+  test('is full again in the next window', () => {
     expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 15])).toBeUndefined();
     expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 16])).toBe(2);
   });
-  test('that is used up already, or overspent, has run out today', () => {
+  test('that is used up or overspent has run out today', () => {
     expect(dayOfRunningOut({ capacity: 15, left: 0, windows: [1] }, [0])).toBe(0);
     expect(dayOfRunningOut({ capacity: 15, left: -3, windows: [1] }, [0])).toBe(0);
   });
-  test('of which nothing is wanted never does', () => {
+  test('without usage never runs out', () => {
     expect(dayOfRunningOut({ capacity: 1, left: 1, windows: month(3) }, [0, 0, 0])).toBeUndefined();
   });
 });
@@ -44,7 +44,7 @@ describe('packs', () => {
     ];
     expect(daysOfPacksRunningOut(packs, [10, 10, 10])).toEqual([0, 2, undefined]);
   });
-  test('that lapse first never run out, and leave the others to be burned', () => {
+  test('that expire first never run out, and the others are burned instead', () => {
     const packs = [
       { left: 100, lastDay: 1 },
       { left: 10, lastDay: null },

@@ -43,27 +43,27 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** A log whose holds are forgotten by id: it remembers their places, as the books do. */
 function openTracked(options: HoldLogOptions = {}) {
   const log = openHoldLog(directory, options);
-  const places = new Map<string, LogLocation>();
+  const locations = new Map<string, LogLocation>();
   const forget = (ids: readonly string[]) => {
-    const left = ids.map((id) => places.get(id));
+    const left = ids.map((id) => locations.get(id));
     for (const id of ids) {
-      places.delete(id);
+      locations.delete(id);
     }
     log.remove(left);
   };
   return {
     append(holds: readonly Hold[]) {
-      const place = log.append(holds);
+      const location = log.append(holds);
       forget(holds.map(({ id }) => id));
       for (const { id } of holds) {
-        places.set(id, place);
+        locations.set(id, location);
       }
     },
     forget,
     restore(): Hold[] {
       const logged = log.restore();
-      for (const { hold, location: place } of logged) {
-        places.set(hold.id, place);
+      for (const { hold, location } of logged) {
+        locations.set(hold.id, location);
       }
       return logged.map(({ hold }) => hold);
     },
@@ -85,8 +85,8 @@ const restoredIds = () =>
     .map(({ id }) => id)
     .sort();
 
-describe.runIf(engine === 'embedded')('the log of holds', () => {
-  test('gives back what was appended, to the last digit', async () => {
+describe.runIf(engine === 'embedded')('the hold log', () => {
+  test('restores appended holds exactly', async () => {
     const log = openTracked();
     const odd = holdOf('dec_odd', {
       runId: 'run_1',
@@ -107,7 +107,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(restoredHold(JSON.parse(JSON.stringify(storedHold(odd))))).toEqual(odd);
   });
 
-  test('has them as soon as the append resolves, without being closed', async () => {
+  test('contains holds as soon as `append` returns, without being closed', async () => {
     const log = openTracked();
     for (let i = 0; i < 50; i += 1) {
       log.append([holdOf(`dec_${i}`)]);
@@ -124,7 +124,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     log.forget(Array.from({ length: 50 }, (_, i) => `dec_${i}`));
   });
 
-  test('replaces a hold that is there', async () => {
+  test('replaces an earlier version of a hold', async () => {
     const log = openTracked();
     log.append([holdOf('dec_1'), holdOf('dec_2')]);
     log.append([holdOf('dec_1', { expiresAtMs: 5_000_000 })]);
@@ -139,7 +139,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(restored().find(({ id }) => id === 'dec_2')?.expiresAtMs).toBe(6_000_000);
   });
 
-  test('forgets, and keeps nothing once all are forgotten', async () => {
+  test('is empty after all holds were removed', async () => {
     const log = openTracked();
     log.append([holdOf('dec_1'), holdOf('dec_2')]);
     log.append([holdOf('dec_3')]);
@@ -152,7 +152,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(restoredIds()).toEqual(['dec_4']);
   });
 
-  test('takes what comes while others are forgotten', async () => {
+  test('accepts holds while others are removed', async () => {
     const log = openTracked();
     const kept: string[] = [];
     for (let i = 0; i < 200; i += 1) {
@@ -167,7 +167,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(restoredIds()).toEqual(expect.arrayContaining([...kept, 'dec_199']));
   });
 
-  test('drops a file when the last hold in it has ended, also one of an earlier start', async () => {
+  test('deletes a file when the last hold in it has ended, also one of an earlier start', async () => {
     const log = openTracked({ fileBytesMax: 1_000 });
     for (let i = 0; i < 20; i += 1) {
       log.append([holdOf(`dec_${i}`)]);
@@ -183,7 +183,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(restoredIds()).toContain('dec_19');
   });
 
-  test('keeps nothing of holds that ended long ago, however few there are', async () => {
+  test('deletes holds that ended long ago, even if there are few', async () => {
     const log = openTracked();
     log.append([holdOf('dec_old')]);
     log.forget(['dec_old']);
@@ -201,7 +201,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(Math.min(...admitted)).toBeGreaterThanOrEqual((72 - 31) * hourMs);
   });
 
-  test('ignores a line that was cut short, wherever, and stops at a damaged one', async () => {
+  test('ignores a line that was cut short at any position, and rejects a damaged one', async () => {
     const log = openTracked();
     log.append([holdOf('dec_1')]);
     log.append([holdOf('dec_2')]);
@@ -221,7 +221,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(() => openHoldLog(directory).restore()).toThrow(DamagedHoldLog);
   });
 
-  test('reads lines of before, which have each scope with its hold', async () => {
+  test('reads lines of earlier releases, which contain the scope in each hold', async () => {
     const log = openTracked();
     log.append([holdOf('dec_1')]);
     log.close();
@@ -233,7 +233,7 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
     expect(restored()).toEqual([holdOf('dec_1')]);
   });
 
-  test('is for nobody else to read', async () => {
+  test('is not readable by other users', async () => {
     const log = openHoldLog(join(directory, 'own'));
     log.append([holdOf('dec_1')]);
     expect(statSync(join(directory, 'own')).mode & 0o077).toBe(0);
@@ -244,11 +244,11 @@ describe.runIf(engine === 'embedded')('the log of holds', () => {
   });
 });
 
-describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
+describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
   let world: LedgerWorld;
   let orgId: string;
-  const holdsDirectory = () => join(world.place.dataDir, 'holds');
-  const databaseDirectory = () => join(world.place.dataDir, 'database');
+  const holdsDirectory = () => join(world.location.dataDir, 'holds');
+  const databaseDirectory = () => join(world.location.dataDir, 'database');
 
   beforeAll(async () => {
     world = await LedgerWorld.open();
@@ -293,14 +293,14 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
     ]);
     expect(verdictOf(await world.hold(orgId, '5.000000001'))).toBe('spend_cap_exceeded');
     expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
-    expect(verdictOf(await world.book(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
+    expect(verdictOf(await world.post(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
     expect(await world.audit(orgId)).toEqual([]);
     // And they are not found at the start after that.
     await world.reopen();
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
   });
 
-  test('has every hold that was told of, also of a process that died', async () => {
+  test('has every acknowledged hold, also after a crash', async () => {
     const held = await Promise.all(Array.from({ length: 10 }, () => world.held(orgId, '0.5')));
     const opened = await world.posted(orgId, '1', { kind: 'open' });
     await world.ledger.extend(orgId, held[0]?.id ?? '', 2_000);
@@ -319,7 +319,7 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
     ]);
   });
 
-  test('stops where the database is older than the holds', async () => {
+  test('fails if the database is older than the hold log', async () => {
     await world.held(orgId, '1');
     await world.ledger.close();
     await world.db.close();
@@ -335,7 +335,7 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
   });
 
-  test('stops where the holds are older than the database', async () => {
+  test('fails if the hold log is older than the database', async () => {
     await world.held(orgId, '1');
     await world.ledger.close();
     const copy = copyOf(holdsDirectory());
@@ -347,7 +347,7 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
     await giveUpHolds();
   });
 
-  test('stops where the database is a new one beside old holds', async () => {
+  test('fails if the database is new and the hold log is old', async () => {
     await world.held(orgId, '1');
     await world.ledger.close();
     await world.db.query('DELETE FROM hold_log_generation', []);
@@ -356,16 +356,16 @@ describe.runIf(engine === 'embedded')('a ledger that starts again', () => {
     await giveUpHolds();
   });
 
-  test('starts where both were restored together', async () => {
+  test('starts if both were restored together', async () => {
     const hold = await world.held(orgId, '1');
     await world.ledger.close();
     await world.db.close();
-    const copy = copyOf(world.place.dataDir);
+    const copy = copyOf(world.location.dataDir);
     await world.restartFromDisk();
     await world.ledger.void(orgId, hold.id);
     await world.ledger.close();
     await world.db.close();
-    putBack(copy, world.place.dataDir);
+    putBack(copy, world.location.dataDir);
     await world.restartFromDisk();
     expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
   });

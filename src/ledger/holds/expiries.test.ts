@@ -13,7 +13,7 @@ function prolong(expiries: Expiries, open: OpenHold, expiresAtMs: number): void 
   expiries.move(open);
 }
 
-test('gives each that is due once, and none that has left', () => {
+test('returns each due hold once, and no removed hold', () => {
   const expiries = new Expiries();
   const opens = Array.from({ length: 300 }, (_, i) => openUntil(1_000 + i * 17));
   for (const open of opens) {
@@ -37,7 +37,7 @@ test('gives each that is due once, and none that has left', () => {
   expect(taken).toHaveLength(staying.length);
 });
 
-test('one that was prolonged is due at its later second alone, however often that was', () => {
+test('an extended hold is due only at its latest expiry, however often it was extended', () => {
   const expiries = new Expiries();
   const [open, other] = [openUntil(1_000), openUntil(1_000)];
   expiries.add(open);
@@ -50,7 +50,7 @@ test('one that was prolonged is due at its later second alone, however often tha
   expect(expiries.takeDue(99_000, 10)).toEqual([]);
 });
 
-test('one that could not end is due again a second later', () => {
+test('a hold that could not end is due again a second later', () => {
   const expiries = new Expiries();
   const open = openUntil(1_000);
   expiries.add(open);

@@ -95,7 +95,7 @@ function anyWindow(): [string, Window] {
   return [`${period} in ${zone}`, calendarWindow(period, zone, atMs)];
 }
 
-test('a counter of any window and time zone begins with what the ledger says, to the last digit', async () => {
+test('a new counter of any window and time zone starts with the exact sum of the ledger', async () => {
   const faults: string[] = [];
   let counted = 0;
   for (let round = 0; round < 400; round += 1) {

@@ -43,7 +43,7 @@ const hold: Hold = {
   idempotency: { digest: 'd', fingerprint: 'f', answer: '{"decision":"allow"}' },
 };
 
-test('are found as they were, by id, by key, by customer and by what has a column now', async () => {
+test('holds of earlier releases are found unchanged by id, key, customer and the new columns', async () => {
   const migrations = await readMigrations();
   await migrate(
     db,

@@ -30,7 +30,7 @@ async function orgWithHistory(): Promise<string> {
   return orgId;
 }
 
-test('a day sums up its quarters of an hour, also those of one batch', async () => {
+test('a day is the sum of its 15-minute buckets, also within one batch', async () => {
   const orgId = await orgWithHistory();
   await world.posted(orgId, '2', { scope: scopeOf({ customer_id: 'a' }) });
   const sums = (await daysOf(orgId)).map(({ day, customer_id, requests, usd_nanos }) => [
@@ -49,7 +49,7 @@ test('a day sums up its quarters of an hour, also those of one batch', async () 
   ]);
 });
 
-test('the days of what was posted before there were any are made from the quarters, once', async () => {
+test('the migration builds the days of earlier postings from the buckets once', async () => {
   const orgId = await orgWithHistory();
   const before = await daysOf(orgId);
   await world.db.query('DELETE FROM usage_days WHERE org_id = $1', [orgId]);

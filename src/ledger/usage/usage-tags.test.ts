@@ -5,7 +5,7 @@ const day = 20_000;
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const distinct = (all: readonly object[]) => new Set(all.map((one) => JSON.stringify(one))).size;
 
-test('a set is the same whatever its order', () => {
+test('a tag set is independent of the order of its tags', () => {
   const memory = new TagLimiter();
   const kept = [
     { b: '1', a: '2' },
@@ -14,7 +14,7 @@ test('a set is the same whatever its order', () => {
   expect(kept.map((tags) => JSON.stringify(tags))).toEqual(Array(2).fill('{"a":"2","b":"1"}'));
 });
 
-test('a tag that is different for every run does not take the others along', () => {
+test('a tag with a different value for every run does not affect other tags', () => {
   const memory = new TagLimiter();
   const kept = range(5_000).map((i) => memory.keep('o', day, { request: `${i}`, env: `${i % 3}` }));
   expect(kept.map(({ env }) => env)).toEqual(range(5_000).map((i) => `${i % 3}`));
@@ -22,7 +22,7 @@ test('a tag that is different for every run does not take the others along', () 
   expect(distinct(kept)).toBe(tagBounds.valuesPerName + 3);
 });
 
-test('sets, and names, are bounded too', () => {
+test('the numbers of sets and names are bounded too', () => {
   const memory = new TagLimiter();
   const sets = range(20_000).map((i) =>
     memory.keep('o', day, { a: `${i % 99}`, b: `${i % 97}`, c: `${i % 95}` }),
@@ -32,7 +32,7 @@ test('sets, and names, are bounded too', () => {
   expect(distinct(names)).toBe(tagBounds.namesPerDay + 1);
 });
 
-test('another org and another day have bounds of their own', () => {
+test('each org and day has its own bounds', () => {
   const memory = new TagLimiter();
   for (const i of range(5_000)) {
     memory.keep('o', day, { request: `${i}` });

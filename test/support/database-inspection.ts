@@ -1,24 +1,24 @@
-/** Looks at what a service left in its database, from the rows alone. */
+/** Inspects the database of a service by its rows. */
 import { chainStart } from '../../src/capabilities/compliance/audit/chain.ts';
 import { ChainCheck } from '../../src/capabilities/compliance/audit/chain-check.ts';
 import { type AuditRow, entryOfRow } from '../../src/capabilities/compliance/audit/queries.ts';
 import type { Queryable } from '../../src/platform/db/database.ts';
 import { openPlace, type Place } from './test-database.ts';
 
-/** Opens the database of a service. On the embedded engine that service has to be stopped. */
-export async function readBooks<Result>(
+/** Opens the database of a service. On the embedded engine the service must be stopped. */
+export async function inspectDatabase<Result>(
   place: Place,
-  look: (db: Queryable) => Promise<Result>,
+  read: (db: Queryable) => Promise<Result>,
 ): Promise<Result> {
   const db = await openPlace(place);
   try {
-    return await look(db);
+    return await read(db);
   } finally {
     await db.close();
   }
 }
 
-/** Recomputes every tenant's chain from its rows. Returns the tenants, and a sentence for each fault found. */
+/** Recomputes the audit chain of every tenant. Returns the tenants, and a message for each defect. */
 export async function verifyChains(db: Queryable): Promise<{ tenants: string[]; faults: string[] }> {
   const rows = await db.query<AuditRow>('SELECT * FROM audit_log ORDER BY tenant_id, seq', []);
   const heads = await db.query<{ tenant_id: string; seq: bigint; hash: string }>(
@@ -40,21 +40,21 @@ export async function verifyChains(db: Queryable): Promise<{ tenants: string[]; 
 }
 
 export interface Effects {
-  /** Rows of the resource with this name. */
+  /** Number of rows with this name. */
   readonly rows: number;
-  /** Audit entries and outgoing events that tell of their creation. */
+  /** Number of audit entries and events about their creation. */
   readonly entries: number;
   readonly events: number;
 }
 
 export const oneEffect: Effects = { rows: 1, entries: 1, events: 1 };
 
-/** How often each org was created, by name. */
+/** Counts the creations of each org, by name. */
 export function orgEffects(db: Queryable): Promise<Map<string, Effects>> {
   return effects(db, 'orgs', 'orgs.create', 'org.created');
 }
 
-/** How often each key was minted by an operator, by name. */
+/** Counts the keys created by an operator, by name. */
 export function keyEffects(db: Queryable): Promise<Map<string, Effects>> {
   return effects(db, 'keys', 'orgs.keys.mint', 'key.created');
 }
@@ -65,7 +65,7 @@ async function effects(
   action: string,
   event: string,
 ): Promise<Map<string, Effects>> {
-  // Started from the log and the outbox as well, so that one without its resource is counted too.
+  // Also counts log entries and events without a resource.
   const rows = await db.query<{ name: string; rows: number; entries: number; events: number }>(
     `SELECT name, count(*) FILTER (WHERE source = 'row')::int4 AS rows,
             count(*) FILTER (WHERE source = 'entry')::int4 AS entries,
