@@ -2,11 +2,24 @@
  * Every setting: its name, meaning, default and how its text becomes a value. The only reader of the
  * environment; the rest of the program gets one frozen `Config`.
  */
-import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type AddressList, addressList, parseCidr } from '../platform/http/message/address.ts';
-import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
-import { parseSecretsKey } from '../platform/secrets/secrets.ts';
+import type { AddressList } from '../platform/http/message/address.ts';
+import {
+  parseBoolean,
+  parseChoice,
+  parseEncryptionKey,
+  parseInteger,
+  parseKeyEnvironment,
+  parseOperatorKey,
+  parseOrigins,
+  parsePeerSecret,
+  parsePeers,
+  parseProxies,
+  parseRedisUrl,
+  parseRegion,
+  parseUrl,
+  parseWritableDirectory,
+} from './parsers.ts';
 
 interface Setting<Value> {
   readonly name: string;
@@ -78,19 +91,13 @@ const settings = {
       'Encrypts stored secrets, such as those that sign webhooks: 32 bytes, as 64 hexadecimal digits or in base64. Without it a key is made in the data directory. Processes on one database need the same.',
     fallback: undefined,
     secret: true,
-    parse(value) {
-      const key = parseSecretsKey(value);
-      if (key === undefined) {
-        throw new Error('32 bytes, such as `openssl rand -base64 32` prints');
-      }
-      return key;
-    },
+    parse: parseEncryptionKey,
   }),
   corsOrigins: {
     name: 'SVC_CORS_ORIGINS',
     meaning: 'Origins whose browsers may call the API, separated by commas. None by default.',
     fallback: '',
-    parse: (value) => list(value).map(parseOrigin),
+    parse: parseOrigins,
   } as Setting<readonly string[]>,
   region: optional({
     name: 'SVC_REGION',
@@ -215,7 +222,7 @@ const settings = {
     meaning:
       'The middle part of minted keys (`svc_live_…`), so that people and scanners can tell environments apart.',
     fallback: 'live',
-    parse: (value) => matching(value, /^[a-z0-9]{1,16}$/, '1 to 16 lowercase letters or digits'),
+    parse: parseKeyEnvironment,
   } as Setting<string>,
   logLevel: oneOf('SVC_LOG_LEVEL', 'info', 'The least severe log lines to write.', [
     'trace',
@@ -247,12 +254,7 @@ const settings = {
       'The first operator key, well-formed as `purser keys generate` prints it. Without it the first start makes one.',
     fallback: undefined,
     secret: true,
-    parse: (value) => {
-      if (!isWellFormedKey(value)) {
-        throw new Error('a key as printed by `purser keys generate`');
-      }
-      return value;
-    },
+    parse: parseOperatorKey,
   }),
 };
 
@@ -361,13 +363,7 @@ function whole(
     name,
     meaning,
     fallback,
-    parse(value) {
-      const number = Number(value);
-      if (!/^\d+$/.test(value) || number < min || number > max) {
-        throw new Error(`a whole number from ${min} to ${max}`);
-      }
-      return number;
-    },
+    parse: (value) => parseInteger(value, min, max),
   };
 }
 
@@ -376,12 +372,7 @@ function flag(name: string, meaning: string): Setting<boolean> {
     name,
     meaning: `${meaning} \`true\` or \`false\`.`,
     fallback: 'false',
-    parse(value) {
-      if (value !== 'true' && value !== 'false') {
-        throw new Error('`true` or `false`');
-      }
-      return value === 'true';
-    },
+    parse: parseBoolean,
   };
 }
 
@@ -390,12 +381,7 @@ function oneOf(name: string, fallback: string, meaning: string, choices: readonl
     name,
     meaning: `${meaning} One of ${choices.join(', ')}.`,
     fallback,
-    parse(value) {
-      if (!choices.includes(value)) {
-        throw new Error(`one of ${choices.join(', ')}`);
-      }
-      return value;
-    },
+    parse: (value) => parseChoice(value, choices),
   };
 }
 
@@ -411,93 +397,4 @@ function url(name: string, fallback: string | undefined, meaning: string): Setti
 /** A setting that may be absent: `read` gives undefined without asking the parser. */
 function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
   return setting;
-}
-
-function parseUrl(value: string, protocols: readonly string[]): string {
-  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-    throw new Error(
-      `an absolute URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-    );
-  }
-  return value;
-}
-
-/** The client takes a path for the number of a database. */
-function parseRedisUrl(value: string): string {
-  const url = parseUrl(value, ['redis:', 'rediss:']);
-  if (!/^\/?\d*$/.test(new URL(url).pathname)) {
-    throw new Error('an absolute URL whose path, if there is one, is the number of a database');
-  }
-  return url;
-}
-
-function parseWritableDirectory(value: string): string {
-  const directory = resolve(value);
-  try {
-    accessSync(directory, constants.W_OK | constants.X_OK);
-    if (statSync(directory).isDirectory()) {
-      return directory;
-    }
-  } catch {
-    // The same is wanted as of what is no directory.
-  }
-  throw new Error('a directory that can be written to');
-}
-
-function parseOrigin(value: string): string {
-  if (!URL.canParse(value) || new URL(value).origin !== value) {
-    throw new Error('a list of origins such as https://app.example.com');
-  }
-  return value;
-}
-
-/** Undefined when there are none, so that the usual request need not ask. */
-function parseProxies(value: string): AddressList | undefined {
-  const items = list(value);
-  if (items.some((item) => parseCidr(item) === undefined)) {
-    throw new Error('a list of IP addresses or CIDR ranges');
-  }
-  return items.length === 0 ? undefined : addressList(items);
-}
-
-function parseRegion(value: string): string {
-  return matching(
-    value,
-    /^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$/,
-    'lowercase letters, digits and single hyphens',
-  );
-}
-
-function parsePeerSecret(value: string): string {
-  return matching(value, /^[\x21-\x7e]{32,512}$/, '32 to 512 printable characters, without spaces');
-}
-
-function parsePeers(value: string): ReadonlyMap<string, string> {
-  const peers = new Map<string, string>();
-  for (const item of list(value)) {
-    const [, region, url = ''] = /^([^=]+)=(.+)$/.exec(item) ?? [];
-    const origin = url.replace(/\/$/, '');
-    const isOrigin = URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol);
-    if (region === undefined || peers.has(region) || !isOrigin || new URL(origin).origin !== origin) {
-      throw new Error(
-        'a list such as eu=https://eu.example.com, each region once, each address without a path',
-      );
-    }
-    peers.set(parseRegion(region), origin);
-  }
-  return peers;
-}
-
-function matching(value: string, pattern: RegExp, wanted: string): string {
-  if (!pattern.test(value)) {
-    throw new Error(wanted);
-  }
-  return value;
-}
-
-function list(value: string): string[] {
-  return value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }
