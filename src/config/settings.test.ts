@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { generateKey } from '../platform/http/routes/key-format.ts';
 import { deprecatedSettings, describeSettings, loadConfig, unknownSettings } from './settings.ts';
 
-test('every setting has a usable default', () => {
+test('every setting has a valid default', () => {
   const config = loadConfig({});
   expect(config).toMatchObject({
     host: '127.0.0.1',
@@ -43,20 +43,20 @@ test.each([
   ['SVC_REGION_PEERS', 'eu=https://a.example.com,eu=https://b.example.com'],
   ['SVC_REGION_PEER_SECRET', 'hunter2'],
   ['SVC_REGION_PEER_SECRET_ACCEPTED', 'hunter2'],
-])('%s=%s is refused by name, without repeating the value', (name, value) => {
+])('rejects %s=%s by name, without repeating the value', (name, value) => {
   const load = () => loadConfig({ [name]: value });
-  expect(load).toThrow(new RegExp(`^${name} is not usable`));
+  expect(load).toThrow(new RegExp(`^${name} is invalid: must be `));
   expect(load).not.toThrow(/hunter2/);
 });
 
-test('an empty setting is an absent one', () => {
+test('treats an empty setting as unset', () => {
   expect(loadConfig({ SVC_PORT: '', SVC_DATABASE_URL: '' })).toMatchObject({
     port: 8080,
     databaseUrl: undefined,
   });
 });
 
-test('Redis may be given by name or address, with a password, a database or TLS; a read limit is a number', () => {
+test('accepts Redis URLs with a name or address, a password, a database or TLS, and a read limit', () => {
   for (const url of [
     'redis://cache',
     'redis://[::1]:7000/',
@@ -68,13 +68,11 @@ test('Redis may be given by name or address, with a password, a database or TLS;
   expect(loadConfig({})).toMatchObject({ redisUrl: undefined, readLimitPerMinute: undefined });
 });
 
-test('peers need a region of their own and a secret to sign with', () => {
+test('requires a region and a secret together with peers', () => {
   const peers = { SVC_REGION_PEERS: 'eu=https://eu.example.com, us=http://10.0.0.1:8080/' };
-  expect(() => loadConfig(peers)).toThrow(
-    /^SVC_REGION is not usable.*\nSVC_REGION_PEER_SECRET is not usable/,
-  );
+  expect(() => loadConfig(peers)).toThrow(/^SVC_REGION is missing.*\nSVC_REGION_PEER_SECRET is missing/);
   expect(() => loadConfig({ SVC_REGION_PEER_SECRET_ACCEPTED: '0123456789abcdef0123456789abcdef' })).toThrow(
-    /^SVC_REGION_PEER_SECRET is not usable/,
+    /^SVC_REGION_PEER_SECRET is missing/,
   );
   const { regionPeers } = loadConfig({
     ...peers,
@@ -87,7 +85,7 @@ test('peers need a region of their own and a secret to sign with', () => {
   ]);
 });
 
-test('a deprecated setting that is in use is named, with its date, its replacement and its end', () => {
+test('reports a deprecated setting in use, with its date, replacement and end of support', () => {
   expect(deprecatedSettings({ SVC_PORT: '1', SVC_READ_LIMIT_PER_MINUTE: '' })).toEqual([]);
   const [notice, ...others] = deprecatedSettings({ SVC_READ_LIMIT_PER_MINUTE: '600' });
   expect(others).toEqual([]);
@@ -97,7 +95,7 @@ test('a deprecated setting that is in use is named, with its date, its replaceme
   );
 });
 
-test('the report masks secrets and shows the rest', () => {
+test('masks secrets in the report', () => {
   const key = generateKey('live');
   const report = describeSettings({
     SVC_BOOTSTRAP_OPERATOR_KEY: key,
@@ -110,6 +108,6 @@ test('the report masks secrets and shows the rest', () => {
   expect(JSON.stringify(report)).not.toContain(key);
 });
 
-test('a name that is almost a setting is noticed', () => {
+test('reports unknown variables that start with SVC_', () => {
   expect(unknownSettings({ SVC_PROT: '1', SVC_PORT: '1', PATH: '/' })).toEqual(['SVC_PROT']);
 });

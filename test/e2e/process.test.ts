@@ -57,7 +57,7 @@ describe('a start that cannot work ends, and says why', () => {
     for (const [name, value] of Object.entries(bad)) {
       const { code, stdout, stderr } = await runPurser(['serve'], { ...settings, [name]: value });
       expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^purser: ${name} is not usable: .+\n$`));
+      expect(stderr).toMatch(new RegExp(`^purser: ${name} is invalid: must be .+\n$`));
       expect(stdout + stderr).not.toContain('hunter2');
     }
   });
