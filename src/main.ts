@@ -18,24 +18,24 @@ const commands: Record<string, () => Promise<Command>> = {
   check: async () => (await import('./cli/check.ts')).checkCommand(),
 };
 
-/** Only the command that is asked for is loaded, since some take the whole service; for the help it is all of them. */
-async function loadProgram(asked = 'serve'): Promise<Command> {
+/** Loads only the requested command, since some load the whole service; the help loads all of them. */
+async function loadProgram(requested = 'serve'): Promise<Command> {
   const program = new Command('purser')
-    .description('Control of what AI costs: budgets that hold under parallel calls, crashes and restarts.')
+    .description('AI cost control: budgets that hold under parallel calls, crashes and restarts.')
     .version(version)
-    .addHelpText('after', '\nSettings are environment variables; `purser config` lists them all.');
+    .addHelpText('after', '\nSettings are environment variables; `purser config` lists them.');
   for (const [name, load] of Object.entries(commands)) {
-    if (asked === name || !Object.hasOwn(commands, asked)) {
+    if (requested === name || !Object.hasOwn(commands, requested)) {
       program.addCommand(await load(), { isDefault: name === 'serve' });
     }
   }
   return program;
 }
 
-// What we write is nobody else's business: key digests, secrets, the database.
+// Files are readable by their owner only: they contain key digests, secrets and the database.
 process.umask(0o077);
 
-// A reader that has seen enough (`purser config | head`) is no fault.
+// A closed pipe (`purser config | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
 });

@@ -8,18 +8,16 @@ import { print } from './with-database.ts';
 
 export function auditCommand(): Command {
   const verify = new Command('verify')
-    .description(
-      'Verify an export of an audit log (NDJSON) without the service. `-` reads the standard input.',
-    )
+    .description('Verify an NDJSON export of an audit log without the service. `-` reads standard input.')
     .argument('<file>')
     .option(
       '--public-key <file>',
-      'public keys of the service: the answer of /v1/meta/audit-signing-key, or a PEM; may be given again',
+      'public keys of the service: the response of /v1/meta/audit-signing-key, or a PEM file; repeatable',
       (file: string, others: readonly string[] = []) => [...others, file],
     )
-    .option('--checkpoint <token...>', 'a checkpoint that you have kept; several with blanks between them')
+    .option('--checkpoint <token...>', 'checkpoints that you have kept, separated by spaces')
     .action(verifyFile);
-  return new Command('audit').description('Look at exports of audit logs.').addCommand(verify);
+  return new Command('audit').description('Work with exports of audit logs.').addCommand(verify);
 }
 
 interface VerifyOptions {
@@ -33,9 +31,9 @@ async function verifyFile(file: string, { publicKey = [], checkpoint }: VerifyOp
     ...(checkpoint !== undefined && { kept: checkpoint }),
   };
   const input = file === '-' ? process.stdin : createReadStream(file);
-  // A file that cannot be read fails here: the lines would just end.
+  // An unreadable file is reported here; otherwise the lines would just end.
   const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  // Read from now on, and not before: lines that nobody waits for are lost.
+  // Created only now: lines that are read before a consumer waits for them are lost.
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   const report = await Promise.race([failed, checkExport(lines, options)]);
   if (report.findings.length > 0) {
@@ -48,7 +46,7 @@ async function verifyFile(file: string, { publicKey = [], checkpoint }: VerifyOp
   const { entries, firstSeq, lastSeq, checkpoints, remarks } = report;
   print(
     entries === 0
-      ? 'valid: there are no entries in it'
+      ? 'valid: no entries'
       : `valid: ${entries} entries, ${firstSeq} to ${lastSeq}; ${checkpoints} checkpoints agree`,
   );
   for (const remark of remarks) {
@@ -56,7 +54,7 @@ async function verifyFile(file: string, { publicKey = [], checkpoint }: VerifyOp
   }
 }
 
-/** A PEM says nothing of when its key was replaced: it is trusted for good, unless another file given says more. */
+/** A PEM file does not contain the retirement of its key: the key is trusted without an end, unless another file has one. */
 async function readPublicKeys(file: string): Promise<TrustedKey[]> {
   const text = await readFile(file, 'utf8');
   try {
@@ -66,7 +64,9 @@ async function readPublicKeys(file: string): Promise<TrustedKey[]> {
     }
     return keys;
   } catch {
-    throw new Error(`${file} holds no public keys: save what GET /v1/meta/audit-signing-key answers`);
+    throw new Error(
+      `${file} contains no public keys. Save the response of GET /v1/meta/audit-signing-key and use that file.`,
+    );
   }
 }
 
@@ -81,7 +81,7 @@ function publicKeysIn(text: string): TrustedKey[] {
   ];
 }
 
-/** An answer that was kept from before keys could be replaced has no others. */
+/** Response of `GET /v1/meta/audit-signing-key`. `previous` is missing in responses from before keys could be replaced. */
 interface SigningKeys {
   readonly public_key: string;
   readonly previous?: readonly { readonly public_key: string; readonly retired_at: string }[];

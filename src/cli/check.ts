@@ -9,7 +9,7 @@ import { print } from './with-database.ts';
 
 export function checkCommand(): Command {
   return new Command('check')
-    .description('Check that the service could start: settings, database, migrations. Changes nothing.')
+    .description('Check whether the service can start: settings, database, migrations. Changes nothing.')
     .action(check);
 }
 
@@ -17,10 +17,10 @@ async function check(): Promise<void> {
   const config = loadConfig();
   print('settings    ok');
   for (const name of unknownSettings()) {
-    print(`settings    ${name} is not a setting of Purser`);
+    print(`settings    unknown setting ${name}; see \`purser config\``);
   }
   if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'database'))) {
-    print(`database    none yet; \`serve\` will make it in ${config.dataDir}`);
+    print(`database    none yet; \`serve\` will create it in ${config.dataDir}`);
     return;
   }
   const db = await openDatabase(config, createLog('silent'));
@@ -34,7 +34,7 @@ async function check(): Promise<void> {
     print(
       missing.length === 0
         ? 'migrations  ok'
-        : `migrations  ${missing.length} to apply; \`serve\` will do it`,
+        : `migrations  ${missing.length} pending; \`serve\` will apply them`,
     );
   } finally {
     await db.close();

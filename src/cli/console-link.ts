@@ -1,23 +1,18 @@
 import { Command, Option } from 'commander';
 import { loadConfig } from '../config/settings.ts';
 import { orgRoles } from '../contract/scopes.ts';
-import { answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
+import { createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
-/**
- * Speaks HTTP to the service that runs, with the operator key: the embedded database belongs to that process, and a link is of
- * no use without one.
- */
+/** Calls the running service over HTTP with the operator key, since the embedded database belongs to that process. */
 export function consoleLinkCommand(): Command {
   return new Command('console-link')
     .description(
-      'Print a link that signs in to the console of the running service, once, within ten minutes.',
+      'Print a one-time link that signs in to the console of the running service. Valid for ten minutes.',
     )
-    .option('--org <id>', 'into this organization; without it to the pages of operators')
-    .addOption(
-      new Option('--role <role>', 'the role in that organization (default: owner)').choices(orgRoles),
-    )
-    .option('--url <url>', 'where the service runs (default: as its settings say)')
+    .option('--org <id>', "organization to sign in to (default: the operators' pages)")
+    .addOption(new Option('--role <role>', 'role in that organization (default: owner)').choices(orgRoles))
+    .option('--url <url>', 'URL of the service (default: from the settings)')
     .action(consoleLink);
 }
 
@@ -29,12 +24,12 @@ interface ConsoleLinkOptions {
 
 async function consoleLink({ org, role, url: given }: ConsoleLinkOptions): Promise<void> {
   if (org === undefined && role !== undefined) {
-    throw new Error('--role is for a link into an organization: name it with --org');
+    throw new Error('--role requires --org');
   }
   const config = loadConfig();
   const url = serviceUrl(config, given);
-  if (!(await answers(url))) {
-    throw new Error(`no service answers at ${url}: start it, or say with --url where it runs`);
+  if (!(await isRunning(url))) {
+    throw new Error(`no service at ${url}: start it, or pass its URL with --url`);
   }
   const body = { ...(org !== undefined && { org_id: org }), ...(role !== undefined && { role }) };
   const api = createApi(url);

@@ -1,31 +1,33 @@
-/** `purser demo`: an organization with weeks of believable runs behind it, made through the API of the running service. */
+/** `purser demo`: creates an organization with weeks of realistic runs through the API of the running service. */
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/settings.ts';
 import { scopes } from '../contract/scopes.ts';
 import { history } from '../demo/history.ts';
 import { type Caller, setUp } from '../demo/setup.ts';
-import { ApiRefusal, answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
+import { ApiRequestError, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
 const slug = 'purser-demo';
 const runsPerRequest = 5_000;
 const days = 60;
 
-function wholeNumber(text: string): number {
+function parsePositiveInteger(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < 1) {
-    throw new InvalidArgumentError('It has to be a whole number above 0.');
+    throw new InvalidArgumentError('Must be an integer above 0.');
   }
   return number;
 }
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description(`Fill an organization with ${days} days of believable runs, limits, refusals and approvals.`)
-    .option('--runs <number>', 'how many runs', wholeNumber, 20_000)
-    .option('--seed <number>', 'the same seed makes the same runs', wholeNumber, 1)
-    .option('--remove', 'remove it again, with everything it made')
-    .option('--url <url>', 'where the service runs (default: as its settings say)')
+    .description(
+      `Create a demo organization with ${days} days of realistic runs, limits, denials and approvals.`,
+    )
+    .option('--runs <number>', 'number of runs', parsePositiveInteger, 20_000)
+    .option('--seed <number>', 'seed of the random runs', parsePositiveInteger, 1)
+    .option('--remove', 'remove the demo organization and its data')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
     .action(demo);
 }
 
@@ -39,8 +41,8 @@ interface DemoOptions {
 async function demo({ runs, seed, remove, url: given }: DemoOptions): Promise<void> {
   const config = loadConfig();
   const url = serviceUrl(config, given);
-  if (!(await answers(url))) {
-    throw new Error(`no service answers at ${url}: start it, or say with --url where it runs`);
+  if (!(await isRunning(url))) {
+    throw new Error(`no service at ${url}: start it, or pass its URL with --url`);
   }
   const operator = callerOf(url, await operatorKey(config));
   const { data } = await operator.call<{ data: { id: string }[] }>('GET', `/v1/admin/orgs?slug=${slug}`);
@@ -48,23 +50,23 @@ async function demo({ runs, seed, remove, url: given }: DemoOptions): Promise<vo
   if (remove === true) {
     await removeDemo(operator, existing);
   } else if (existing === undefined) {
-    await makeDemo(operator, url, { runs, seed });
+    await createDemo(operator, url, { runs, seed });
   } else {
-    throw new Error(`there is a demo already, ${existing}: remove it first with --remove`);
+    throw new Error(`the demo already exists (${existing}): remove it first with --remove`);
   }
 }
 
 async function removeDemo(operator: Caller, orgId: string | undefined): Promise<void> {
   if (orgId === undefined) {
-    print('There is no demo to remove.');
+    print('No demo to remove.');
     return;
   }
   await operator.attempt('POST', `/v1/admin/orgs/${orgId}/suspend`);
   await operator.call('DELETE', `/v1/admin/orgs/${orgId}`);
-  print(`Removed ${orgId}; what it has stored is being deleted.`);
+  print(`Removed ${orgId}. Its data are being deleted.`);
 }
 
-async function makeDemo(
+async function createDemo(
   operator: Caller,
   url: string,
   { runs, seed }: Pick<DemoOptions, 'runs' | 'seed'>,
@@ -99,10 +101,10 @@ async function makeDemo(
   await setUp(org.id, { owner: owner.caller, agent: agent.caller }, now);
   print(
     [
-      `Made ${org.id} with ${sent} runs of ${days} days. Look at it:`,
+      `Created ${org.id} with ${sent} runs over ${days} days. To see it:`,
       `  npm run --silent purser -- console-link --org ${org.id}`,
       `  curl -sS '${url}/v1/orgs/${org.id}/usage?group_by=model' -H 'Authorization: Bearer ${owner.secret}'`,
-      'Remove it again:',
+      'To remove it:',
       '  npm run --silent purser -- demo --remove',
     ].join('\n'),
   );
@@ -117,7 +119,7 @@ function callerOf(url: string, key: string): Caller {
         await api(key, method, path, body);
         return {};
       } catch (error) {
-        if (!(error instanceof ApiRefusal)) {
+        if (!(error instanceof ApiRequestError)) {
           throw error;
         }
         return error.error;

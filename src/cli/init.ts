@@ -1,24 +1,24 @@
 /**
- * `purser init`: from nothing to a first decision. It always speaks HTTP: to the service that runs, or where none does to
- * one of its own that lives as long as the command. What it prints is a shell script, to be pasted line by line.
+ * `purser init`: creates everything for a first decision. Always uses HTTP: the running service or, if there is none, a temporary one
+ * that runs as long as the command. The output is a shell script.
  */
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config/settings.ts';
 import { scopes } from '../contract/scopes.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { createLog } from '../platform/log.ts';
-import { answers, createApi, operatorKey, serviceUrl } from './running-service.ts';
+import { createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
 export function initCommand(): Command {
   return new Command('init')
     .description(
-      'Make an organization with an owner key and a daily cap, and print its first decisions as curl lines.',
+      'Create an organization with an owner key and a daily cap, and print two curl commands that ask for decisions.',
     )
-    .option('--name <name>', 'the name of the organization', 'My organization')
-    .option('--timezone <zone>', 'its time zone, such as Europe/Berlin', 'UTC')
-    .option('--cap <usd>', 'what its runs may cost in a day', '1')
-    .option('--url <url>', 'where the service runs (default: as its settings say)')
+    .option('--name <name>', 'name of the organization', 'My organization')
+    .option('--timezone <zone>', 'time zone, such as Europe/Berlin', 'UTC')
+    .option('--cap <usd>', 'daily spend cap', '1')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
     .action(init);
 }
 
@@ -32,15 +32,15 @@ interface InitOptions {
 async function init({ name, timezone, cap, url }: InitOptions): Promise<void> {
   const capNanos = parseUsd(cap);
   if (capNanos === undefined || capNanos === 0n) {
-    throw new Error('--cap has to be an amount of US dollars above 0, such as 2.50');
+    throw new Error('--cap must be an amount in US dollars above 0, such as 2.50');
   }
   const config = loadConfig();
   const shownUrl = serviceUrl(config, url);
-  const runs = await answers(shownUrl);
-  if (!runs && url !== undefined) {
-    throw new Error(`no service answers at ${shownUrl}`);
+  const serviceRuns = await isRunning(shownUrl);
+  if (!serviceRuns && url !== undefined) {
+    throw new Error(`no service at ${shownUrl}: start it, or omit --url`);
   }
-  const service = runs ? undefined : await startOwn(config, shownUrl);
+  const service = serviceRuns ? undefined : await startTemporary(config, shownUrl);
   try {
     const api = createApi(service?.url ?? shownUrl);
     const operator = await operatorKey(config);
@@ -51,43 +51,43 @@ async function init({ name, timezone, cap, url }: InitOptions): Promise<void> {
       scopes,
     });
     await api(key.secret, 'PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: cap });
-    print(script({ shownUrl, name, orgId: org.id, key: key.secret, capNanos, runs }));
+    print(script({ shownUrl, name, orgId: org.id, key: key.secret, capNanos, serviceRuns }));
   } finally {
     await service?.stop();
   }
 }
 
-interface Made {
+interface ScriptInput {
   readonly shownUrl: string;
   readonly name: string;
   readonly orgId: string;
   readonly key: string;
   readonly capNanos: bigint;
-  /** Whether there is a service to send the lines to. */
-  readonly runs: boolean;
+  /** True if a service is running that can receive the commands. */
+  readonly serviceRuns: boolean;
 }
 
-function script({ shownUrl, name, orgId, key, capNanos, runs }: Made): string {
+function script({ shownUrl, name, orgId, key, capNanos, serviceRuns }: ScriptInput): string {
   const cap = formatUsd(capNanos);
   const part = formatUsd((capNanos + 3n) / 4n);
   const decide = (usd: string) =>
     `curl -sS ${shownUrl}/v1/edge/decision -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ` +
     `-d '{"model": "gpt-4o", "estimated_cost_usd": "${usd}"}' -w '\\n'`;
   return [
-    `# Made the organization ${name.replaceAll(/\s+/g, ' ')} (${orgId}) with a cap of ${cap} USD a day.`,
-    '# Its owner key is in the lines below; it is not shown again.',
-    ...(runs ? [] : ['# No service is running: start it with `npm start` before you send them.']),
+    `# Created the organization ${name.replaceAll(/\s+/g, ' ')} (${orgId}) with a cap of ${cap} USD per day.`,
+    '# The commands below contain its owner key, which is not shown again.',
+    ...(serviceRuns ? [] : ['# No service is running: start it with `npm start` first.']),
     '',
-    `# A call that may cost ${part} USD: allowed, and held until it is settled or 15 minutes are over.`,
+    `# A call that may cost ${part} USD: allowed, and held until it is settled, or for 15 minutes.`,
     decide(part),
     '',
-    `# One that may cost ${cap} USD on top of it: refused, before any money is spent.`,
+    `# Another call that may cost ${cap} USD: denied, before any money is spent.`,
     decide(cap),
   ].join('\n');
 }
 
-/** On a port that nobody else knows. The service is loaded only here: where one runs, another is not needed. */
-async function startOwn(config: Config, expectedUrl: string) {
+/** Starts a temporary service on a free port. Its modules are loaded only here, since a running service makes them unnecessary. */
+async function startTemporary(config: Config, expectedUrl: string) {
   const { startService } = await import('../server/service.ts');
   try {
     return await startService({
@@ -96,6 +96,6 @@ async function startOwn(config: Config, expectedUrl: string) {
     });
   } catch (error) {
     const { message } = error as Error;
-    throw new Error(`${message}\n        If it runs elsewhere than at ${expectedUrl}, say where with --url.`);
+    throw new Error(`${message}\n        If the service is not at ${expectedUrl}, pass its URL with --url.`);
   }
 }

@@ -28,7 +28,7 @@ import { print, withMigratedDatabase } from './with-database.ts';
 
 export function keysCommand(): Command {
   return new Command('keys')
-    .description('Make and revoke keys. With the embedded database the service must not be running.')
+    .description('Create, list and revoke keys. With the embedded database, stop the service first.')
     .addCommand(generateCommand())
     .addCommand(createCommand())
     .addCommand(listCommand())
@@ -37,7 +37,7 @@ export function keysCommand(): Command {
 
 function generateCommand(): Command {
   return new Command('generate')
-    .description('Print a well-formed key, stored nowhere: for SVC_BOOTSTRAP_OPERATOR_KEY.')
+    .description('Print a new key for SVC_BOOTSTRAP_OPERATOR_KEY, without storing it.')
     .action(() => print(generateKey(loadConfig().keyEnvironment)));
 }
 
@@ -51,22 +51,22 @@ interface CreateOptions {
 
 function createCommand(): Command {
   return new Command('create')
-    .description('Mint a key and print it, once: an operator key, or with --org a key in that organization.')
-    .option('--org <id>', 'the organization; without it an operator key is made')
-    .option('--name <name>', 'what the key is for', 'made by the command line')
-    .addOption(new Option('--role <role>', 'the role in the organization (default: owner)').choices(orgRoles))
+    .description('Create a key and print it once: an operator key, or with --org a key of that organization.')
+    .option('--org <id>', 'organization of the key (default: an operator key)')
+    .option('--name <name>', 'name of the key', 'made by the command line')
+    .addOption(new Option('--role <role>', 'role in the organization (default: owner)').choices(orgRoles))
     .option('--scopes <list>', 'scopes separated by commas (default: all)', parseScopes)
-    .option('--expires-at <time>', 'RFC 3339 with offset; without it the key does not expire')
+    .option('--expires-at <time>', 'RFC 3339 time with offset (default: never)')
     .action(create);
 }
 
 async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOptions): Promise<void> {
   if (org === undefined && (role !== undefined || wanted !== undefined)) {
-    throw new Error('--role and --scopes are for keys of an organization: name it with --org');
+    throw new Error('--role and --scopes require --org');
   }
   const body = { name, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
   const inOrg = { ...body, role: role ?? 'owner', scopes: wanted ?? [...scopes] } as const;
-  // The same rules as over HTTP, so that the API can always show what was made here.
+  // Validated like requests over HTTP, so that the API can show every key that is created here.
   const fieldErrors = org === undefined ? compileBody(MintOperatorKey)(body) : compileBody(MintKey)(inOrg);
   if (fieldErrors.length > 0) {
     throw invalidFields(fieldErrors);
@@ -89,21 +89,25 @@ async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOpti
     });
   });
   process.stderr.write(
-    org === undefined ? 'made an operator key:\n' : `made a key of role ${inOrg.role} in ${org}:\n`,
+    org === undefined
+      ? 'created an operator key:\n'
+      : `created a key with the role ${inOrg.role} in ${org}:\n`,
   );
   print(secret);
 }
 
 async function requireOrg(db: Database, orgId: string | undefined): Promise<void> {
   if (orgId !== undefined && (await findOrg(db, orgId)) === undefined) {
-    throw new Error(`there is no organization ${orgId}`);
+    throw new Error(`organization ${orgId} not found`);
   }
 }
 
 function listCommand(): Command {
   return new Command('list')
-    .description("List keys, one JSON object a line: the operators', or with --org those of an organization.")
-    .option('--org <id>', 'the organization')
+    .description(
+      'List keys, one JSON object per line: operator keys, or with --org the keys of an organization.',
+    )
+    .option('--org <id>', 'organization of the keys')
     .action(({ org }: { org?: string }) =>
       withMigratedDatabase(async (db) => {
         await requireOrg(db, org);
@@ -123,9 +127,9 @@ function listCommand(): Command {
 
 function revokeCommand(): Command {
   return new Command('revoke')
-    .description('Revoke a key for good.')
+    .description('Revoke a key permanently.')
     .argument('<key-id>', 'such as key_…')
-    .option('--org <id>', 'the organization of the key; without it an operator key is meant')
+    .option('--org <id>', 'organization of the key (default: an operator key)')
     .action((keyId: string, { org }: { org?: string }) =>
       withMigratedDatabase(async (db, config) => {
         const appending = await openAppending(db, config);
@@ -141,7 +145,7 @@ function revokeCommand(): Command {
     );
 }
 
-/** Whoever can reach the database from a shell may do what an operator may. */
+/** A shell with access to the database has the permissions of an operator. */
 const commandLine: Caller = {
   keyId: userInfo().username,
   role: 'operator',
@@ -149,7 +153,7 @@ const commandLine: Caller = {
   tenantId: platformTenant,
 };
 
-/** The audit log is authenticated with the key of all secrets, so the command needs the one that the service has. */
+/** Opens the audit log for writing, which requires the `SVC_SECRETS_KEY` of the service. */
 async function openAppending(db: Database, { dataDir, secretsKey }: Config): Promise<Appending> {
   const secrets = await openSecrets(db, { dataDir, key: secretsKey });
   return { ids: createIds(systemClock), heads: await openChainHeads(db, secrets, createLog('silent')) };
@@ -177,7 +181,7 @@ function parseScopes(text: string): string[] {
   const wanted = text === 'all' ? [...scopes] : text.split(',').filter((scope) => scope !== '');
   const unknown = wanted.filter((scope) => !(scopes as readonly string[]).includes(scope));
   if (unknown.length > 0) {
-    throw new Error(`there is no scope ${unknown.join(', ')}; the scopes are ${scopes.join(', ')}`);
+    throw new Error(`unknown scope ${unknown.join(', ')}. Valid scopes: ${scopes.join(', ')}`);
   }
   return wanted;
 }

@@ -1,16 +1,16 @@
-/** What commands need that speak to a service over HTTP, as its operator. */
+/** Client for commands that call the running service over HTTP with the operator key. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import type { Envelope } from '../contract/api-error.ts';
 import { literalUrl } from '../platform/http/server/local-url.ts';
 
-/** Where the service is: as the command line says, or as the settings do. */
+/** Returns the URL of the service, from the command line or the settings. */
 export function serviceUrl(config: Config, given: string | undefined): string {
   return (given ?? config.baseUrl ?? literalUrl(config.host, config.port)).replace(/\/+$/, '');
 }
 
-export async function answers(url: string): Promise<boolean> {
+export async function isRunning(url: string): Promise<boolean> {
   try {
     await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) });
     return true;
@@ -24,14 +24,14 @@ export async function operatorKey({ bootstrapOperatorKey, dataDir }: Config): Pr
   try {
     return bootstrapOperatorKey ?? (await readFile(file, 'utf8')).trim();
   } catch {
-    throw new Error(`there is no operator key: set SVC_BOOTSTRAP_OPERATOR_KEY, or put one into ${file}`);
+    throw new Error(`no operator key: set SVC_BOOTSTRAP_OPERATOR_KEY, or write one to ${file}`);
   }
 }
 
-export type Api = <Answer>(key: string, method: string, path: string, body?: object) => Promise<Answer>;
+export type Api = <Body>(key: string, method: string, path: string, body?: object) => Promise<Body>;
 
-/** What the service refused, with what it said. */
-export class ApiRefusal extends Error {
+/** An error response of the service. */
+export class ApiRequestError extends Error {
   readonly error: Partial<Envelope['error']>;
 
   constructor(message: string, error: Partial<Envelope['error']>) {
@@ -41,7 +41,7 @@ export class ApiRefusal extends Error {
 }
 
 export function createApi(url: string): Api {
-  return async <Answer>(key: string, method: string, path: string, body?: object) => {
+  return async <Body>(key: string, method: string, path: string, body?: object) => {
     const response = await fetch(url + path, {
       method,
       headers: {
@@ -51,21 +51,21 @@ export function createApi(url: string): Api {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (response.status === 204) {
-      return undefined as Answer;
+      return undefined as Body;
     }
-    const answer = (await response.json().catch(() => undefined)) as Answer | Envelope | undefined;
-    if (!response.ok || answer === undefined) {
-      const { error } = (answer ?? {}) as Partial<Envelope>;
-      const message = `${method} ${url}${path} answered ${response.status}: ${complaintIn(error)}`;
-      throw new ApiRefusal(message, error ?? {});
+    const received = (await response.json().catch(() => undefined)) as Body | Envelope | undefined;
+    if (!response.ok || received === undefined) {
+      const { error } = (received ?? {}) as Partial<Envelope>;
+      const message = `${method} ${url}${path} returned ${response.status}: ${describeError(error)}`;
+      throw new ApiRequestError(message, error ?? {});
     }
-    return answer as Answer;
+    return received as Body;
   };
 }
 
-function complaintIn(error: Envelope['error'] | undefined): string {
+function describeError(error: Envelope['error'] | undefined): string {
   if (error === undefined) {
-    return 'this is not Purser';
+    return 'the response is not from Purser. Check the URL.';
   }
   const { fields = [] } = error.details as { fields?: { field: string; message: string }[] };
   return [error.message, ...fields.map(({ field, message }) => `${field}: ${message}`)].join('\n        ');

@@ -6,9 +6,9 @@ export function serveCommand(): Command {
   return (
     new Command('serve')
       .description(
-        'Run the service (the default). The embedded database is used unless SVC_DATABASE_URL is set.',
+        'Run the service (default command). Uses the embedded database unless SVC_DATABASE_URL is set.',
       )
-      // The default command takes any word for its argument, and says so better than the parser would.
+      // An unknown command arrives as an argument of the default command, which reports it more clearly than the parser.
       .allowExcessArguments()
       .action((_, { args }: Command) => serve(args))
   );
@@ -16,17 +16,17 @@ export function serveCommand(): Command {
 
 async function serve([unexpected]: readonly string[]): Promise<void> {
   if (unexpected !== undefined) {
-    throw new Error(`there is no command ${unexpected}; see \`purser --help\``);
+    throw new Error(`unknown command ${unexpected}; see \`purser --help\``);
   }
   const config = loadConfig();
   const log = createLog(config.logLevel);
   for (const name of unknownSettings()) {
-    log.warn({ setting: name }, `${name} is not a setting of Purser; see \`purser config\``);
+    log.warn({ setting: name }, `unknown setting ${name}; see \`purser config\``);
   }
   for (const { name, notice } of deprecatedSettings()) {
     log.warn({ setting: name }, notice);
   }
-  // Loaded only now: what is wrong with a setting is told at once.
+  // Loaded after the settings, so that an invalid setting is reported immediately.
   const { startService } = await import('../server/service.ts');
   const service = await startService({ config, log });
 
@@ -36,7 +36,7 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
       process.once(signal, () => process.exit(1));
     }
     service.stop().then(
-      // What may still be under way, such as retries to a trace collector that is away, is not worth waiting for.
+      // Does not wait for work in progress, such as retries to a trace collector that is unavailable.
       () => process.exit(),
       (error) => {
         log.error({ err: error }, 'stopping failed');

@@ -1,4 +1,4 @@
-/** What commands other than `serve` need: the settings and, for as long as they work, the database. */
+/** Runs a command with the settings and an open database. */
 import { type Config, loadConfig } from '../config/settings.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate, readMigrations } from '../platform/db/migrate.ts';
@@ -17,7 +17,7 @@ export async function withDatabase<Result>(
   }
 }
 
-/** For commands that read or write what migrations make. */
+/** Like `withDatabase`, after applying pending migrations. */
 export function withMigratedDatabase<Result>(
   work: (db: Database, config: Config) => Promise<Result>,
 ): Promise<Result> {

@@ -26,7 +26,7 @@ afterEach(async () => {
 /** Runs a command that succeeds; returns what it printed. */
 async function purser(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runPurser(args, settings);
-  expect(stderr).toMatch(/^(made [^\n]*:\n)?$/);
+  expect(stderr).toMatch(/^(created [^\n]*:\n)?$/);
   expect(code).toBe(0);
   return stdout;
 }
@@ -50,7 +50,7 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     expect(await purser('keys', '--help')).toMatch(/generate.*create.*list.*revoke/s);
     expect(help).not.toContain('unexpected');
     expect(await purser('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect(await complaint('embezzle')).toMatch(/no command embezzle/);
+    expect(await complaint('embezzle')).toMatch(/unknown command embezzle/);
     expect(await complaint('keys', 'create', '--role', 'viewer')).toMatch(/--org/);
   });
 
@@ -83,7 +83,7 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     for (const noKey of ['hello', '{', '{}', lines[0] ?? '']) {
       writeFileSync(answer, noKey);
       expect(await complaint('audit', 'verify', file, '--public-key', answer)).toMatch(
-        /holds no public keys/,
+        /contains no public keys/,
       );
     }
   });
@@ -143,10 +143,10 @@ test('check says what is missing and changes nothing; migrate mends it', async (
   const before =
     engine === 'embedded'
       ? 'database +none yet'
-      : `database +ok: postgres, PostgreSQL.*\\nmigrations +${files.length} to apply`;
+      : `database +ok: postgres, PostgreSQL.*\\nmigrations +${files.length} pending`;
   expect(await purser('check')).toMatch(new RegExp(`^settings +ok\\n${before}`));
   expect(existsSync(join(place?.dataDir ?? '', 'database'))).toBe(false);
-  expect(await purser('migrate', '--dry-run')).toBe(lines('missing'));
+  expect(await purser('migrate', '--dry-run')).toBe(lines('pending'));
   expect(await purser('migrate')).toBe(lines('applied'));
   expect(await purser('migrate')).toBe('The database is up to date.\n');
   expect(await purser('check')).toMatch(/^migrations +ok$/m);

@@ -53,7 +53,7 @@ test('fills an org with runs, limits near their edges, refusals and approvals, a
   expect(states.sort()).toEqual(['approved', 'denied', 'pending']);
 
   const again = await demo();
-  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('there is a demo already') });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('the demo already exists') });
 
   expect((await demo('--remove')).stdout).toContain(`Removed ${orgId}`);
   expect((await service.request('GET', `/v1/orgs/${orgId}`, { key })).code).toBe('gone');
@@ -64,6 +64,6 @@ test('says where it looked for a service', async () => {
   const { code, stderr } = await demo('--url', 'http://127.0.0.1:9');
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: expect.stringContaining('no service answers at http://127.0.0.1:9'),
+    stderr: expect.stringContaining('no service at http://127.0.0.1:9'),
   });
 });

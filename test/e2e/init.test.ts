@@ -46,7 +46,7 @@ beforeAll(async () => {
 const keyFile = () => readFileSync(join(place.dataDir, 'operator-key'), 'utf8').trim();
 
 test('without a service it works on the database itself, and its lines wait for one', async () => {
-  expect(await complaint('--url', `http://127.0.0.1:${settings.SVC_PORT}`)).toContain('no service answers');
+  expect(await complaint('--url', `http://127.0.0.1:${settings.SVC_PORT}`)).toContain('no service at');
   const script = await init('--cap', '0.000000001');
   expect(script).toContain('npm start');
   const made = keyFile();
@@ -81,12 +81,12 @@ test('takes the operator key from the data directory, or as the settings say', a
   ]);
   const wrong = { ...settings, SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey };
   const { code, stderr } = await runPurser(['init'], wrong);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('answered 401')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('returned 401')]);
 });
 
 test('says what is wrong, in a sentence', async () => {
   expect(await complaint('--cap', '0')).toContain('--cap');
   expect(await complaint('--cap', 'much')).toContain('--cap');
   expect(await complaint('--timezone', 'Mars/Olympus')).toContain('timezone');
-  expect(await complaint('--url', `${service.url}/elsewhere`)).toContain('answered 404');
+  expect(await complaint('--url', `${service.url}/elsewhere`)).toContain('returned 404');
 });
