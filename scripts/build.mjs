@@ -1,7 +1,7 @@
 /**
- * Makes `dist` of `src`: few files, since a start that has to find and read a thousand takes longer to load them than to run
- * them. Nothing is done where nothing changed: every `npm start` and `npm run purser` waits for it. Types are not looked at,
- * which would take many times as long; `npm run check` does that.
+ * Bundles `src` into `dist`: few files, since finding and reading a thousand takes longer than running them. Skipped if nothing
+ * has changed, because every `npm start` and `npm run purser` waits for it. Does not check types, which would take many times
+ * as long; `npm run check` does.
  */
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,14 +11,14 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const sources = join(root, 'src');
 const dist = join(root, 'dist');
-/** Written at the end of every build that worked, and as old as its beginning: what is saved meanwhile is newer. */
+/** Marker of a successful build, dated at its start, so that files saved during the build are newer. */
 const built = join(dist, '.built');
-/** What everything is made with. */
+/** Inputs of every build. */
 const means = ['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'];
 
-/** What is started by its path: the command line, the threads, and what a test starts with faults in its hands. */
+/** Entry points, loaded by path: the command line, the worker threads, and modules that fault-injection tests load. */
 const entries = [/^main\.ts$/, /-worker\.js$/, /^(server\/service|config\/settings|platform\/log)\.ts$/];
-/** Libraries stay where they were installed, but for this one, which has a file for each of its functions. */
+/** The only bundled library; it has a file for each of its functions. All others stay in `node_modules`. */
 const libraryInside = /^typebox(\/|$)/;
 
 /** @param {string} path */
@@ -91,7 +91,7 @@ async function bundle(all) {
   return new Set(Object.keys(metafile.outputs).map((path) => resolve(root, path)));
 }
 
-/** Not where only what runs was kept: a build before that is all there is then. */
+/** Returns false if development dependencies were removed; then the existing build is used. */
 function hasBundler() {
   try {
     createRequire(import.meta.url).resolve('esbuild');
@@ -105,7 +105,7 @@ const startedAt = new Date();
 const builtMs = changedAtMs(built);
 const canBundle = hasBundler();
 const all = filesIn(sources).filter((path) => !path.endsWith('.test.ts') && /\.[jt]s$/.test(path));
-// Without the bundler none of its means counts: removing it has changed one of them.
+// Without the bundler the other inputs are ignored, because its removal has changed one of them.
 const counting = [...all, ...(canBundle ? means.map((path) => join(root, path)) : [])];
 const isStale = counting.some((path) => changedAtMs(path) >= builtMs);
 if (isStale && !canBundle) {
@@ -122,7 +122,7 @@ if (isStale && !canBundle) {
     writeFileSync(built, '');
     utimesSync(built, startedAt, startedAt);
   } catch {
-    // It has said itself what is wrong, and where.
+    // esbuild has already reported the error.
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,4 @@
-/** Refuses whatever breaks a promise of the contract, by name. There is no way around it: see docs/operations/releasing.md. */
+/** Rejects every change that breaks a promise of the contract, without exceptions: see docs/operations/releasing.md. */
 import { checkProject } from './contract/project.ts';
 import { readProject } from './contract/read-project.ts';
 

@@ -1,6 +1,5 @@
 /**
- * Rules that no other tool checks: the shape of a capability folder, that folders do not import each other in a circle, and
- * that tests draw no random value without a fixed seed.
+ * Checks the layout of capability folders, circular imports between folders, and random values without a fixed seed in tests.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +37,7 @@ for (const capability of foldersIn(capabilitiesFolder).flatMap(foldersIn)) {
 
 problems.push(...findFolderCycles('src', { shelves: [capabilitiesFolder] }));
 
-/** The helper that gives tests their seeds, and the test of the rule, which has to break it. */
+/** Files that may use random values: the seed helpers, and the test of the rule. */
 const mayDraw = ['test/support/random-tests.ts', 'test/support/seeds.ts', 'test/random-draws.test.ts'];
 
 for (const folder of ['src', 'packages', 'test']) {

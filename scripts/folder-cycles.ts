@@ -9,7 +9,7 @@ interface Import {
 
 /**
  * Within each folder, its files and subfolders form a graph: one imports the other if anything inside does. Returns a
- * description of every circle. A folder in `shelves` only groups its subfolders, so the subfolders of these take their place.
+ * description of every circle. A folder in `shelves` only groups its subfolders, so their subfolders are the nodes instead.
  */
 export function findFolderCycles(
   root: string,
@@ -66,7 +66,9 @@ function foldersAbove(file: string, root: string): string[] {
   return folder === root || folder === '.' ? [root] : [folder, ...foldersAbove(folder, root)];
 }
 
-/** The file or subfolder of `folder`, so many levels below it, that `path` is in; undefined if it is elsewhere. */
+/**
+ * Returns the file or subfolder of `folder`, `depth` levels below it, that contains `path`; undefined if `path` is elsewhere.
+ */
 function childOf(folder: string, path: string, depth: number): string | undefined {
   const inside = relative(folder, path);
   return inside.startsWith('..') ? undefined : inside.split('/').slice(0, depth).join('/');

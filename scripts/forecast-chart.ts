@@ -1,13 +1,13 @@
 /**
- * The chart of docs/guides/forecasts.md: the linear and the capacity forecast on the same half year, drawn from what the
- * two routes answer (`src/capabilities/insight/forecasts/capacity-scenarios.test.ts` asks them for it).
+ * The chart of docs/guides/forecasts.md: the linear and the capacity forecast for the same half year, drawn from responses of
+ * the two routes (recorded by `src/capabilities/insight/forecasts/capacity-scenarios.test.ts`).
  */
 import { projectLinearly } from '../src/capabilities/insight/forecasts/linear.ts';
 import { returnsOf, viewTeamReturns } from '../src/capabilities/insight/forecasts/team-returns.ts';
 import { type ExampleWeek, exampleWeeks } from '../test/support/forecast-example.ts';
 
 export const chartDays = 30;
-/** The linear forecast goes by the last 30 days, in which four of these weeks had their runs. */
+/** The linear forecast uses the last 30 days, which contain the runs of four of these weeks. */
 const linearWeeks = 4;
 
 const nanos = (usd: number) => BigInt(Math.round(usd * 100)) * 10_000_000n;
@@ -115,7 +115,7 @@ export function forecastChart({ teams, linear }: ChartAnswers = chartAnswers()):
 `;
 }
 
-/** Round figures, five or so. */
+/** Returns about five round numbers. */
 function ticks(lowest: number, highest: number): number[] {
   const rough = (highest - lowest) / 5;
   const power = 10 ** Math.floor(Math.log10(rough));

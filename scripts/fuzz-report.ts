@@ -1,10 +1,10 @@
-/** Reads from vitest's JSON report which cases of a random test failed, and how to run them again. */
+/** Reads the failed cases of a random test, and how to replay them, from vitest's JSON report. */
 
 export interface Failure {
-  /** Undefined if vitest failed outside of a test. */
+  /** Undefined if vitest failed outside a test. */
   readonly test: string | undefined;
   readonly seed: number;
-  /** Of fast-check, unless the test derives further seeds from its own. */
+  /** Path of fast-check, unless the test derives further seeds from its own. */
   readonly path: string | undefined;
   readonly message: string;
 }
@@ -38,7 +38,7 @@ export function failuresIn(report: Report | undefined, seeds: readonly number[])
   );
 }
 
-/** The title names the seed of a test that has one for itself; else fast-check says what it was. */
+/** The seed is in the title of a test with its own seed, otherwise in the message of fast-check. */
 function caseOf(fullName: string, message: string, seeds: readonly number[]): Pick<Failure, 'seed' | 'path'> {
   const titled = /\(seed (\d+)\)/.exec(fullName)?.[1];
   if (titled !== undefined) {
@@ -64,7 +64,7 @@ export function replayCommand(
   return `npm run fuzz -- --only ${name} --project ${project} --seed ${seed}${ofTest}`;
 }
 
-/** For a POSIX shell. */
+/** Quotes for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

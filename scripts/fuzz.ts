@@ -76,13 +76,13 @@ function projectsOf(name: string): readonly Project[] {
   );
 }
 
-/** Far apart: a test may use its seed plus a small number for its parts. */
+/** Seeds are far apart, since a test may add small numbers to its seed. */
 function freshSeeds(count: number): number[] {
   const first = randomInt(largestSeed);
   return Array.from({ length: count }, (_, index) => (first + index * 1_000) % largestSeed);
 }
 
-/** One vitest process. */
+/** Runs one vitest process. */
 async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Failure[]> {
   const { file, only } = allTests[name] as RandomTest;
   const folder = mkdtempSync(join(tmpdir(), 'purser-fuzz-'));
@@ -123,7 +123,7 @@ async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Fai
   }
 }
 
-/** Undefined if vitest ended before it could write one. */
+/** Returns undefined if vitest exited before it wrote a report. */
 function readReport(file: string): Report | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

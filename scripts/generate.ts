@@ -1,6 +1,6 @@
 /**
- * Writes the generated documents, or with `--check` says which of them are stale.
- * They are committed, so that a change of the API shows in its diff.
+ * Writes the generated documents, or reports stale ones with `--check`. They are committed, so that changes of the API are
+ * visible in the diff.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { errorsMarkdown, operationGroups } from '../src/capabilities/integration/meta/index.ts';

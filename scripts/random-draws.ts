@@ -1,4 +1,4 @@
-/** Finds random draws in tests that no fixed seed determines: `npm test` must do the same in every run. */
+/** Finds random values in tests without a fixed seed: `npm test` must be deterministic. */
 
 interface Rule {
   readonly pattern: RegExp;
@@ -34,7 +34,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Lines of a test file, or of its support, with a random draw that no fixed seed determines. */
+/** Returns the lines of a test or support file with a random value without a fixed seed. */
 export function findRandomDraws(text: string): string[] {
   const code = withoutComments(text);
   return rules.flatMap(({ pattern, reason }) =>
@@ -42,7 +42,7 @@ export function findRandomDraws(text: string): string[] {
   );
 }
 
-/** Comments become blanks, so that lines stay where they are. Whole lines only: a `//` may be part of a URL. */
+/** Replaces comments with spaces, so that line numbers stay the same. Whole lines only: a `//` may be part of a URL. */
 function withoutComments(text: string): string {
   return text
     .replaceAll(/\/\*[\s\S]*?\*\//g, (comment) => comment.replaceAll(/[^\n]/g, ' '))

@@ -1,4 +1,6 @@
-/** Records what is published now. Before 1.0.0 whatever is served; from then on additions only; never a shorter notice. */
+/**
+ * Records the published baseline. Before 1.0.0 everything that is served; from then on additions only; never a shorter notice.
+ */
 import { stillNotServed } from './contract/check-served.ts';
 import type { FrozenContract } from './contract/frozen-contract.ts';
 import { currentOf } from './contract/project.ts';

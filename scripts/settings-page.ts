@@ -1,4 +1,4 @@
-/** Every setting as a document for people: what `purser config` prints, for whoever has not started it yet. */
+/** Generates the document of all settings, with the content of `purser config`. */
 import { describeSettings } from '../src/config/settings.ts';
 
 export function settingsPage(): string {

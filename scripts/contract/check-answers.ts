@@ -1,4 +1,4 @@
-/** What the API answers, by its description and by real answers, against the frozen contract. */
+/** Compares the API's responses, as described and as returned, with the frozen contract. */
 import { type Answer, type Evidence, unmatchedRoute } from './evidence.ts';
 import type { FrozenContract } from './frozen-contract.ts';
 import {
@@ -25,7 +25,7 @@ export function checkEnvelope(contract: FrozenContract, { openApi, answers }: Ev
   return [...described, ...checkUnmatched(contract, answers[unmatchedRoute])];
 }
 
-/** Whether every step of the path is required and its end has the type. */
+/** Returns true if every step of the path is required and its end has the type. */
 function describes(schema: Schema, [step, ...rest]: readonly string[], type: string): boolean {
   if (step === undefined) {
     const constant = schema.const === undefined ? undefined : typeof schema.const;
@@ -123,7 +123,7 @@ function carries(
     });
 }
 
-/** What takes a body refuses one that is wrong or too large by name. */
+/** Every operation with a body must declare the codes for an invalid and for a too large body. */
 export function checkBodies({ body_routes: { codes } }: FrozenContract, { openApi }: Described): string[] {
   return Object.entries(operationsOf(openApi))
     .filter(([, { requestBody }]) => requestBody !== undefined)
@@ -134,7 +134,7 @@ export function checkBodies({ body_routes: { codes } }: FrozenContract, { openAp
     );
 }
 
-/** A field that the contract names is taken by some request, with all of its values. */
+/** Every request field of the contract must be accepted by some operation, with all of its values. */
 export function checkFields({ fields }: FrozenContract, { openApi }: Described): string[] {
   const bodies = Object.values(operationsOf(openApi)).map(
     ({ requestBody }) => requestBody?.content['application/json']?.schema ?? {},
@@ -158,10 +158,10 @@ function fieldsNamed(name: string, schema: Schema): Schema[] {
   ];
 }
 
-/** Sums over groups that the caller chooses, in pages: not a list of a resource. */
+/** Paginated sums over groups that the caller selects: not lists of a resource. */
 const reports = ['GET /v1/orgs/{id}/usage'];
 
-/** Every list can be sorted by what it publishes, and refuses the rest by name. */
+/** Every list must support its published sort fields and reject others with a field error. */
 export function checkLists(
   { list_routes: { parameter, codes } }: FrozenContract,
   { openApi }: Described,

@@ -1,6 +1,6 @@
 /**
- * The changelog against the release ledger. Three kinds of entries have a form, so that they can be found:
- * "Deprecated since <date>: `<surface>` …", "Removed: `<surface>` …" and "Operators: <action>".
+ * Compares the changelog with the release ledger. Three kinds of entries have a fixed form: "Deprecated since <date>:
+ * `<surface>` …", "Removed: `<surface>` …" and "Operators: <action>".
  */
 import type { LedgerDeprecation, Release } from '../../src/contract/releases.ts';
 import { broken } from './promises.ts';
@@ -116,7 +116,7 @@ function isAbout(entry: string, start: string, surface: string): boolean {
   return entry.startsWith(`${start} \`${surface}\``);
 }
 
-/** What the changelog announces or removes beyond the ledger would be a notice that nothing keeps. */
+/** Rejects announcements and removals that are not in the release ledger. */
 function checkUnknown(
   { version, deprecated, removed, operatorActions }: Release,
   entries: readonly string[],

@@ -1,4 +1,4 @@
-/** The error catalog against the frozen contract. Codes and details may be added, never taken away. */
+/** Compares the error catalog with the frozen contract. Codes and details may be added, never removed. */
 import type { Evidence } from './evidence.ts';
 import type { FrozenContract, FrozenDetail } from './frozen-contract.ts';
 import { broken } from './promises.ts';
@@ -57,7 +57,7 @@ function checkDetails(
   });
 }
 
-/** A field that takes any text allows every value: what it says is tested where it is said. */
+/** A field of any text allows every value; tests next to the code check the actual values. */
 function allows(field: Schema, value: string): boolean {
   const values = field.enum as unknown[] | undefined;
   return values === undefined ? String(field.type) === 'string' : values.includes(value);

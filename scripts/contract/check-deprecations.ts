@@ -1,4 +1,4 @@
-/** The active deprecations: the contract, the release ledger, the registry of routes and the settings say the same. */
+/** Checks that the contract, the release ledger, the registry of routes and the settings have the same active deprecations. */
 import type { LedgerDeprecation, Release } from '../../src/contract/releases.ts';
 import { isFor, standingDeprecations } from './check-ledger.ts';
 import type { Evidence } from './evidence.ts';
@@ -18,7 +18,7 @@ export function checkDeprecations(
   ];
 }
 
-/** A sunset may move later than the contract's, and nothing else may move. */
+/** A sunset may be later than the contract's; nothing else may differ. */
 function checkActive(wanted: FrozenDeprecation, releases: readonly Release[]): string[] {
   const { surface } = wanted;
   const found = releases.flatMap(({ deprecated }) => deprecated).find(isFor(wanted));
@@ -41,7 +41,7 @@ function checkActive(wanted: FrozenDeprecation, releases: readonly Release[]): s
   ];
 }
 
-/** The registry knows paths without methods: that is what it matches responses by. */
+/** The registry has paths without methods, by which it matches responses. */
 function checkRegistry(releases: readonly Release[], registry: Evidence['registry']): string[] {
   const routes = standingDeprecations(releases).flatMap((entry) => (entry.kind === 'route' ? [entry] : []));
   const unknown = registry
@@ -69,7 +69,7 @@ function checkRegistry(releases: readonly Release[], registry: Evidence['registr
   return [...unknown, ...different];
 }
 
-/** Of deliveries the contract deprecates one kind, and the code has one announcement for it. */
+/** The contract deprecates one form of deliveries, for which the code has one announcement. */
 function checkDelivery(
   { deprecations }: FrozenContract,
   releases: readonly Release[],

@@ -1,4 +1,4 @@
-/** The release ledger by itself: its order, and the notice that each deprecation and removal in it gives. */
+/** Checks the release ledger itself: its order, and the notice period of each deprecation and removal. */
 import type { DatedDeprecation, LedgerDeprecation, Release, Removal } from '../../src/contract/releases.ts';
 import { isDate, isHttpDate, monthsAfter } from './dates.ts';
 import type { FrozenContract } from './frozen-contract.ts';
@@ -19,7 +19,7 @@ export function checkLedger(releases: readonly Release[], notice: Notice, today:
   ];
 }
 
-/** A setting by another name would be held to another notice. */
+/** Rejects settings that are listed as another kind, which would have another notice period. */
 function checkKinds(releases: readonly Release[]): string[] {
   return releases.flatMap(({ version, deprecated, removed }) =>
     [...deprecated, ...removed]
@@ -110,7 +110,7 @@ function checkRemoval(
     : [broken('sunset', `release ${version} removes ${surface} before its sunset ${announcement.sunset}`)];
 }
 
-/** Patches fix what is there and give nobody notice, so they are not counted. */
+/** Patch releases announce nothing, so they do not count. */
 function releasesBetween(releases: readonly Release[], from: number, to: number): number {
   const minors = releases.slice(from, to + 1).map(({ version }) => version.replace(/\.\d+$/, ''));
   return new Set(minors).size - 1;
@@ -144,7 +144,7 @@ export function isFor({ kind, surface }: Removal): (deprecation: LedgerDeprecati
   return (deprecation) => deprecation.kind === kind && deprecation.surface === surface;
 }
 
-/** What is deprecated and not removed. */
+/** Returns deprecations that are not removed. */
 export function standingDeprecations(releases: readonly Release[]): LedgerDeprecation[] {
   const removed = new Set(releases.flatMap(({ removed }) => removed.map(({ surface }) => surface)));
   return releases.flatMap(({ deprecated }) => deprecated).filter(({ surface }) => !removed.has(surface));

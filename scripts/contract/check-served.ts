@@ -1,6 +1,6 @@
 /**
- * The names in the contract that have to be there: routes, settings, the metric, the headers of deliveries. Those that
- * no release has served yet stand in a list of their own, which can only shrink.
+ * Checks that the code has every name of the contract: routes, settings, the metric, the headers of deliveries. Names that no
+ * release has served yet are in a separate list, which can only shrink.
  */
 import { without } from './check-answers.ts';
 import type { Evidence } from './evidence.ts';
@@ -8,7 +8,7 @@ import type { FrozenContract } from './frozen-contract.ts';
 import { codesIn, codesOf, operationsOf } from './openapi-document.ts';
 import { broken } from './promises.ts';
 
-/** The names of the contract, each with whether the code has it. */
+/** Names of the contract, each with whether the code has it. */
 function servedNames(contract: FrozenContract, evidence: Evidence): Record<string, boolean> {
   const operations = operationsOf(evidence.openApi);
   const { signature_header: signature, version_header: version } = contract.deliveries;
@@ -27,7 +27,7 @@ function servedNames(contract: FrozenContract, evidence: Evidence): Record<strin
   };
 }
 
-/** The list without what is served by now. */
+/** Returns the list without names that are served now. */
 export function stillNotServed(
   contract: FrozenContract,
   evidence: Evidence,
@@ -70,7 +70,7 @@ export function checkServed(
   ];
 }
 
-/** What a route that is served answers. */
+/** Response of a served route. */
 function checkRoutes(contract: FrozenContract, { openApi }: Evidence): string[] {
   const operations = operationsOf(openApi);
   return Object.entries(contract.routes).flatMap(([name, { success, codes, statuses }]) => {

@@ -1,4 +1,4 @@
-/** How a deprecation shows on the wire: response headers, the listing, OpenAPI and deliveries. */
+/** Checks how deprecations are signalled: response headers, the listing, OpenAPI and deliveries. */
 import { without } from './check-answers.ts';
 import { isDate, isHttpDate } from './dates.ts';
 import type { Evidence } from './evidence.ts';
@@ -47,7 +47,7 @@ function headerPattern(
   });
 }
 
-/** A form of the contract such as `t={timestamp},v1={signature}` as a pattern for the whole text. */
+/** Converts a form of the contract such as `t={timestamp},v1={signature}` to a pattern for the whole text. */
 function pattern(form: string, parts: Readonly<Record<string, string>>): RegExp {
   const source = form.split(/(\{\w+\})/).map((part) => parts[part.slice(1, -1)] ?? literal(part));
   return new RegExp(`^${source.join('')}$`);
@@ -91,7 +91,7 @@ export function checkListing(
 
 type Listed = Partial<Evidence['registry'][number]>;
 
-/** An entry of the listing as it is answered. */
+/** Entry of the listing, as returned. */
 function checkListed(
   { route = '', since = '', sunset = '', replacement, documentation = '' }: Listed,
   registry: Evidence['registry'],

@@ -1,4 +1,4 @@
-/** Operations under `/v2`: each that takes the place of one under `/v1` is served beside it for long enough. */
+/** Checks that each `/v2` operation that replaces a `/v1` operation is served next to it for long enough. */
 import type { Release, Succession } from '../../src/contract/releases.ts';
 import { isDate, monthsAfter } from './dates.ts';
 import type { Evidence } from './evidence.ts';
@@ -61,7 +61,7 @@ export function checkSuccessions(
   return [...unnamed, ...undated, ...short];
 }
 
-/** A predecessor without a sunset is served for good. */
+/** A predecessor without a sunset is served permanently. */
 function checkOverlap(
   { predecessor, successor, overlapFrom }: Succession,
   sunset: string | undefined,

@@ -1,4 +1,4 @@
-/** What the code says today: the facts that the rules compare with the contract and with what was published. */
+/** Reads the current state of the code, which the rules compare with the contract and with the published baseline. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import inject from 'light-my-request';
 import { messageOf } from '../../src/capabilities/integration/webhooks/message.ts';
@@ -22,7 +22,7 @@ export interface Answer {
 
 export interface Evidence {
   readonly openApi: OpenApi;
-  /** Who may call each operation, such as `GET /v1/runs`. */
+  /** Access rule of each operation, such as `GET /v1/runs`. */
   readonly access: Readonly<Record<string, Schema>>;
   readonly catalog: Readonly<
     Record<string, { readonly statuses: readonly number[]; readonly details: Schema }>
@@ -32,9 +32,9 @@ export interface Evidence {
   readonly scopes: readonly string[];
   readonly roles: readonly string[];
   readonly metrics: Readonly<Record<string, MetricFamily>>;
-  /** Real answers to callers without a key, by `GET /v1/path`. */
+  /** Real responses to callers without a key, by `GET /v1/path`. */
   readonly answers: Readonly<Record<string, Answer>>;
-  /** What says that deliveries signed with the org's secret are deprecated. */
+  /** Announcement that deliveries signed with the org's secret are deprecated. */
   readonly orgSignedDelivery: Announcement;
   /** The headers of such a delivery, and of one signed with the subscription's own secret; names in lowercase. */
   readonly deliveries: {
@@ -45,7 +45,7 @@ export interface Evidence {
 
 export const unmatchedRoute = 'GET /v1/there-is-no-such-route';
 
-/** `openApi` is the generated document, which another check keeps fresh. */
+/** `openApi` is the generated document, which another check keeps current. */
 export async function gatherEvidence(openApi: OpenApi): Promise<Evidence> {
   const app = declaredApp();
   const ask = (operation: string) => answerOf(app.handler, operation);
@@ -54,14 +54,14 @@ export async function gatherEvidence(openApi: OpenApi): Promise<Evidence> {
     unmatchedRoute,
     'GET /v1/meta/deprecations',
     ...app.routes.filter(({ path }) => flagged.has(path)).map(({ method, path }) => `${method} ${path}`),
-    // Last, so that it has counted the others.
+    // Last, so that it includes the calls before it.
     'GET /metrics',
   ];
   const answers: Record<string, Answer> = {};
   for (const operation of asked) {
     answers[operation] = await ask(operation);
   }
-  // Through JSON, so that the facts are plain data whatever the code builds them from.
+  // Through JSON, so that the result is plain data.
   return JSON.parse(
     JSON.stringify({
       openApi,
@@ -95,7 +95,7 @@ async function answerOf(
   };
 }
 
-/** As they would be sent now. */
+/** Returns the headers of a delivery sent now. */
 function deliveryHeaders(own: Receiver['own']): Record<string, string> {
   const now = new Date();
   const { headers } = messageOf(

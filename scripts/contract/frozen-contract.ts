@@ -1,6 +1,6 @@
 /**
- * What the contract itself names, written off it by hand: the independent statement that the code is held against.
- * No command writes it. Its bytes are pinned here, so that an edit of the file alone is refused.
+ * Names of the contract document, transcribed by hand, with which the code is compared. No command writes the file. Its digest
+ * is pinned here, so that an edit of the file alone is rejected.
  */
 import { createHash } from 'node:crypto';
 import { broken } from './promises.ts';
@@ -30,14 +30,14 @@ export interface FrozenContract {
   >;
   readonly authentication: {
     readonly scheme: string;
-    /** Of every operation that needs a key. */
+    /** Codes of every operation that requires a key. */
     readonly codes: readonly string[];
-    /** Of those that need a scope, and of those whose path names a resource. */
+    /** Codes of operations that require a scope, and of those whose path names a resource. */
     readonly scoped_codes: readonly string[];
     readonly tenant_codes: readonly string[];
   };
   readonly headers: {
-    /** With the codes of the operations that take it. */
+    /** With the codes of the operations that accept it. */
     readonly request: Readonly<Record<string, readonly string[]>>;
     readonly of_code: Readonly<Record<string, Readonly<Record<string, string>>>>;
   };
@@ -47,7 +47,7 @@ export interface FrozenContract {
       {
         readonly success?: number;
         readonly codes?: readonly string[];
-        /** The codes that it answers with a status, where the contract says which. */
+        /** Codes per status, if the contract specifies them. */
         readonly statuses?: Readonly<Record<string, readonly string[]>>;
       }
     >
@@ -55,7 +55,7 @@ export interface FrozenContract {
   readonly body_routes: { readonly codes: readonly string[] };
   readonly list_routes: { readonly parameter: string; readonly codes: readonly string[] };
   readonly unmatched_route: { readonly status: number; readonly code: string };
-  /** Fields of requests by name, with the values that the contract names. */
+  /** Request fields by name, with the values of the contract. */
   readonly fields: Readonly<Record<string, readonly string[]>>;
   readonly settings: readonly string[];
   readonly deprecation_entry: { readonly required: readonly string[]; readonly optional: readonly string[] };

@@ -1,4 +1,4 @@
-/** What no command may record: a notice that was given is not taken back, and what was released stays as it was. */
+/** Changes that no command may record: announcements are not withdrawn, and releases do not change. */
 import type { LedgerDeprecation, Release } from '../../src/contract/releases.ts';
 import { isFor, isNewer } from './check-ledger.ts';
 import { isDate } from './dates.ts';
@@ -27,7 +27,7 @@ export function historyChanges(before: History, now: History): string[] {
   ];
 }
 
-/** Nobody gets notice from a release that was never made. */
+/** An unreleased version announces nothing. */
 function tooManyAdded(before: readonly Release[], now: readonly Release[]): string[] {
   const added = now.filter(({ version }) => !before.some((release) => release.version === version));
   return added.length <= 1
@@ -40,7 +40,7 @@ function tooManyAdded(before: readonly Release[], now: readonly Release[]): stri
       ];
 }
 
-/** A sunset may still move later; it is compared by itself. */
+/** A sunset may still move later; it is compared separately. */
 function releaseChanges(before: Release, releases: readonly Release[]): string[] {
   const now = releases.find(({ version }) => version === before.version);
   const lasting = (release: Release | undefined) =>

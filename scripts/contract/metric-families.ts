@@ -1,11 +1,11 @@
-/** What `/metrics` exposes of our own: names, types and labels, without values. */
+/** Purser's own metrics in `/metrics`: names, types and labels, without values. */
 
 export interface MetricFamily {
   readonly type: string;
   readonly labels: readonly string[];
 }
 
-/** Those of the runtime differ by platform and are not ours to promise. */
+/** Metrics of the runtime differ by platform and are not part of the contract. */
 const ours = 'svc_';
 
 export function metricFamilies(exposition: string): Record<string, MetricFamily> {
@@ -18,7 +18,7 @@ export function metricFamilies(exposition: string): Record<string, MetricFamily>
   for (const [, sample = '', labels = ''] of exposition.matchAll(/^(\w+)\{(.*)\} /gm)) {
     const family = families[sample] ?? families[sample.replace(/_(bucket|sum|count)$/, '')];
     for (const [, label = ''] of labels.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) {
-      // Bounds of a histogram's buckets are part of the type.
+      // The bucket bounds of a histogram are part of its type.
       if (family !== undefined && label !== 'le' && !family.labels.includes(label)) {
         family.labels.push(label);
         family.labels.sort();

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI document that the rules look into, and how references in it are followed. */
+/** The parts of an OpenAPI document that the rules read, and resolution of its references. */
 import { normalize, type Schema } from './schema-form.ts';
 
 export interface Content {
@@ -36,7 +36,7 @@ export interface OpenApi {
   };
 }
 
-/** By `GET /v1/path`. */
+/** Operations by `GET /v1/path`. */
 export function operationsOf({ paths }: OpenApi): Record<string, OpenApiOperation> {
   return Object.fromEntries(
     Object.entries(paths).flatMap(([path, item]) =>
@@ -47,17 +47,17 @@ export function operationsOf({ paths }: OpenApi): Record<string, OpenApiOperatio
 
 const errorReference = /#\/components\/schemas\/Error_(\w+)/g;
 
-/** The error codes that an answer with this content can carry. */
+/** Returns the error codes that a response with this content can have. */
 export function codesIn(content: Content | undefined): string[] {
   return [...JSON.stringify(content ?? {}).matchAll(errorReference)].map(([, code = '']) => code).sort();
 }
 
-/** Every code that an operation can answer, whatever its status. */
+/** Returns every code that an operation can return, with any status. */
 export function codesOf({ responses }: OpenApiOperation): string[] {
   return Object.values(responses).flatMap(({ content }) => codesIn(content));
 }
 
-/** The schema with what it refers to in its place, normalized. A schema that contains itself keeps the reference. */
+/** Returns the normalized schema with its references resolved. A recursive schema keeps the reference. */
 export function resolved(document: OpenApi, schema: unknown): Schema {
   return normalize(follow(document, schema, []));
 }

@@ -1,4 +1,4 @@
-/** Everything that the rules look at, and all of the rules. Pure: a test changes one thing and sees who refuses. */
+/** All inputs of the rules, and all rules. Pure, so that tests can change one input. */
 import type { Release } from '../../src/contract/releases.ts';
 import {
   checkAuthentication,
@@ -26,19 +26,19 @@ export interface Project {
   /** `YYYY-MM-DD`. */
   readonly today: string;
   readonly packageVersion: string;
-  /** The texts of the files. */
+  /** Contents of the files. */
   readonly contractText: string;
   readonly publishedText: string;
   readonly notServedYet: readonly string[];
   readonly changelog: string;
 }
 
-/** One sentence for each broken promise. */
+/** Returns one sentence for each broken promise. */
 export function checkProject(project: Project): string[] {
   const { evidence, releases, today, packageVersion, contractText, publishedText, changelog } = project;
   const edited = checkPin(contractText);
   if (edited.length > 0) {
-    // Whatever else it would be compared with, it is not the contract.
+    // If the file is not the pinned contract, comparing with it is pointless.
     return edited;
   }
   const contract = JSON.parse(contractText) as FrozenContract;
@@ -63,7 +63,7 @@ export function checkProject(project: Project): string[] {
   ];
 }
 
-/** What would be recorded now. */
+/** Returns the baseline that would be recorded now. */
 export function currentOf({ evidence, releases, packageVersion, notServedYet }: Project): Current {
   return {
     version: packageVersion,

@@ -1,4 +1,4 @@
-/** The promises of the contract, in the words that a refusal quotes, so that nobody has to look up what broke. */
+/** The promises of the contract, as quoted in the check's output. */
 const promises = {
   frozen: 'The frozen contract is the only document; nothing records it anew.',
   envelope: 'The error envelope is frozen within /v1 (Versioning, Stability of /v1, rule 1).',
@@ -41,7 +41,7 @@ const promises = {
 
 export type Promised = keyof typeof promises;
 
-/** `what` is a clause without a full stop that names the thing and what happened to it. */
+/** `what` is a clause without a full stop that names the thing and the change. */
 export function broken(promise: Promised, what: string): string {
   return `${what}. Promise: ${promises[promise]}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The published baseline: the surface, the release ledger and the list of what is not served yet, as they were when
- * they were last recorded. It carries a digest of itself, so that only the command that records it can write it.
+ * The published baseline: the surface, the release ledger and the list of names that are not served yet, as last recorded. It
+ * contains a digest of itself, so that only the recording command can write it.
  */
 import { createHash } from 'node:crypto';
 import type { Release } from '../../src/contract/releases.ts';
@@ -13,16 +13,16 @@ import type { Surface } from './surface.ts';
 import { surfaceChanges } from './surface-changes.ts';
 
 export interface Published {
-  /** The version of the package at the time. */
+  /** Version of the package at the time of recording. */
   readonly version: string;
   readonly surface: Surface;
-  /** The settings, each with the version in which it was recorded first. */
+  /** Settings, each with the version in which it was first recorded. */
   readonly settings: Readonly<Record<string, string>>;
   readonly notServedYet: readonly string[];
   readonly releases: readonly Release[];
 }
 
-/** The same as the code has it now, where nobody knows since when. */
+/** The current state of the code, without the versions of settings. */
 export interface Current extends Omit<Published, 'settings'> {
   readonly settings: readonly string[];
 }
@@ -31,7 +31,7 @@ export function formatPublished(published: Published): string {
   return `${readableJson({ digest: digestOf(published), ...published })}\n`;
 }
 
-/** Undefined where the file is missing, broken or edited by hand. */
+/** Returns undefined if the file is missing, invalid or edited by hand. */
 export function readPublished(text: string): Published | undefined {
   try {
     const { digest, ...published } = JSON.parse(text) as Published & { digest: string };
@@ -45,7 +45,7 @@ function digestOf(published: Published): string {
   return createHash('sha256').update(JSON.stringify(published)).digest('hex');
 }
 
-/** What is recorded of the present state, given what was recorded before. */
+/** Returns the baseline of the current state, given the previous baseline. */
 export function publish(now: Current, before: Published | undefined): Published {
   const since = now.settings.map((name) => [name, before?.settings[name] ?? now.version]);
   return { ...now, settings: Object.fromEntries(since) };
@@ -56,7 +56,7 @@ const unusable = broken(
   'contract/published.json is missing or was edited by hand: restore it from the history of the repository',
 );
 
-/** For the check: what was taken away since it was recorded, or else whether it has to be recorded again. */
+/** Returns removals since the recording or, if there are none, whether the baseline is stale. */
 export function checkPublished(text: string, current: Current): string[] {
   const before = readPublished(text);
   if (before === undefined) {
@@ -79,7 +79,7 @@ export function checkPublished(text: string, current: Current): string[] {
   ];
 }
 
-/** For the command that records: the new text of the file, or why it is refused. */
+/** Returns the new text of the baseline, or the reasons for rejecting it. */
 export function record(
   text: string,
   current: Current,
@@ -99,15 +99,15 @@ export function record(
   return refusals.length > 0 ? { refusals } : { text: formatPublished(now) };
 }
 
-/** From here on only additions are recorded. */
+/** From this version on only additions are recorded. */
 const firstFrozen = '1.0.0';
 
-/** Also by what was recorded last, so that going back to an older version thaws nothing. */
+/** Also considers the last recorded version, so that a downgrade does not lift the freeze. */
 function isFrozen(before: Published, now: Published): boolean {
   return [before, now].some(({ version }) => !isNewer(firstFrozen, version));
 }
 
-/** Whether the ledger's order of announcement and removal was kept is checked there. */
+/** The order of announcement and removal is checked in `check-ledger.ts`. */
 function missingSettings(before: Published, { settings, releases }: Published): string[] {
   const removed = releases.flatMap((release) =>
     release.removed.flatMap(({ kind, surface }) => (kind === 'setting' ? [surface] : [])),
@@ -124,7 +124,7 @@ function removedWithoutNotice(name: string): string {
   );
 }
 
-/** A setting that no release has carried yet can go without notice: nobody can have set it. */
+/** A setting that was never released can be removed without notice. */
 function wasReleased(since: string | undefined, releases: readonly Release[]): boolean {
   return releases.some(
     ({ version, date }) => isDate(date) && since !== undefined && !isNewer(since, version),

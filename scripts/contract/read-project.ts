@@ -30,7 +30,7 @@ export function writePublished(text: string): void {
   writeFileSync(at(publishedFile), text);
 }
 
-/** A file that is missing reads as empty, which the rule it belongs to refuses by name. */
+/** A missing file is read as empty, which the rule for that file rejects. */
 function read(path: string): string {
   try {
     return readFileSync(at(path), 'utf8');

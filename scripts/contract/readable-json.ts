@@ -1,4 +1,4 @@
-/** JSON for a file that people read as a diff: what fits on a line stands on one. */
+/** Formats JSON for readable diffs: a value that fits on a line is on one line. */
 
 const lineWidth = 120;
 

@@ -1,16 +1,14 @@
 /**
- * What a change of a JSON schema takes away from those who wrote against the schema before it. In a request, whatever
- * was accepted must still be; in an answer, whatever was promised must still hold, while fields and values may be added.
- *
- * A keyword that is not known here may be dropped from a request or added to an answer, since both only loosen what
- * the caller has to do; any other difference in it is a break, because nobody has shown that it is none.
+ * Finds breaking changes of a JSON schema. A request must accept everything that it accepted before; a response must keep every
+ * promise, while fields and values may be added. An unknown keyword may be removed from a request or added to a response, since
+ * both only loosen the requirements for callers; any other difference in it is treated as breaking.
  */
 import { broken } from './promises.ts';
 import { type Schema, typesOf } from './schema-form.ts';
 
 export type Side = 'request' | 'answer';
 
-/** Where a reader finds the schema: `data[].status` in `the answer 200 of GET /v1/runs`. */
+/** Location of the schema: `data[].status` in `the answer 200 of GET /v1/runs`. */
 export interface Place {
   readonly root: string;
   readonly path: string;
@@ -19,13 +17,13 @@ export interface Place {
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
 
-/** Keywords with rules of their own; every other one is held to the general rule above. */
+/** Keywords with their own rules; the general rule above applies to all others. */
 const known = new Set([
   ...['type', 'enum', 'properties', 'required', 'additionalProperties', 'patternProperties', 'items'],
   ...['anyOf', 'default', ...lowerBounds, ...upperBounds],
 ]);
 
-/** Both normalized. */
+/** Both schemas must be normalized. */
 export function schemaChanges(before: Schema, after: Schema, side: Side, where: Place): string[] {
   return [
     ...typeChanges(before, after, side, where),
@@ -40,7 +38,7 @@ export function schemaChanges(before: Schema, after: Schema, side: Side, where: 
   ];
 }
 
-/** The schema that nothing fits. */
+/** The schema that no value matches. */
 const nothing: Schema = { not: {} };
 
 function typeChanges(before: Schema, after: Schema, side: Side, where: Place): string[] {
@@ -95,14 +93,14 @@ function fieldChanges(before: Schema, after: Schema, side: Side, where: Place): 
   return [...gone, ...presence];
 }
 
-/** Clients ignore fields they do not know, so only a request cares whether others are let in. */
+/** Clients ignore unknown fields, so this matters for requests only. */
 function opennessChanges(before: Schema, after: Schema, side: Side, where: Place): string[] {
   return side === 'request' && after.additionalProperties === false && before.additionalProperties !== false
     ? [broken('narrowing', `${label(where)}: fields beyond those named are now refused`)]
     : [];
 }
 
-/** Bounds of answers describe, and promise nothing: a longer name in a request has to come back whole. */
+/** Bounds of responses are descriptions, not promises: a longer name in a request must be returned in full. */
 function boundChanges(before: Schema, after: Schema, side: Side, where: Place): string[] {
   if (side === 'answer') {
     return [];
@@ -124,7 +122,7 @@ function alternativeChanges(before: Schema, after: Schema, side: Side, where: Pl
   if (old === undefined && now === undefined) {
     return [];
   }
-  // One shape is an alternative of one; the keywords beside it are compared as such above.
+  // A single shape is treated as one alternative; its other keywords are compared above.
   const [olds, nows] = [old ?? [before], now ?? [after]];
   const fits = (from: Schema, to: Schema) => schemaChanges(from, to, side, where).length === 0;
   const lost = olds.filter((from) => !nows.some((to) => fits(from, to)));

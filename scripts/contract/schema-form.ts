@@ -1,8 +1,8 @@
-/** JSON schemas in one form: no annotations, one way to write alternatives, everything in a fixed order. */
+/** Normalizes JSON schemas: no annotations, one form of alternatives, a fixed order. */
 
 export type Schema = { readonly [Keyword: string]: unknown };
 
-/** Text for readers; a change of it breaks nothing. */
+/** Annotations for readers; changing them is not breaking. */
 const annotations = new Set(['description', 'title', 'examples', '$comment']);
 
 export function normalize(schema: unknown): Schema {

@@ -1,4 +1,4 @@
-/** What a change of the published surface takes away, one sentence each. Additions are none of its business. */
+/** Finds removals and restrictions of the published surface, one sentence each. Ignores additions. */
 import { broken } from './promises.ts';
 import { schemaChanges } from './schema-changes.ts';
 import type { Schema } from './schema-form.ts';
@@ -78,7 +78,7 @@ function operationChanges(
   ];
 }
 
-/** Everyone who could call before still can: the same, or open to all, or a role that is no higher. */
+/** Returns true if every previous caller still has access: the same rule, public access, or a role that is not higher. */
 function mayStillCall(before: Schema, after: Schema, roles: readonly string[]): boolean {
   const { role: oldRole, ...old } = before;
   const { role: nowRole, ...now } = after;
@@ -133,7 +133,7 @@ function answerChanges(name: string, before: Operation, after: Operation): strin
   });
 }
 
-/** Compares what both have by name, and says what only the first has. */
+/** Compares entries that both have by name, and reports entries that only the first has. */
 function each<Value>(
   before: Readonly<Record<string, Value>>,
   after: Readonly<Record<string, Value>>,

@@ -1,4 +1,4 @@
-/** Everything that is published but for the settings, in one value that can be kept and compared. */
+/** The published surface except the settings, as one value that can be stored and compared. */
 import type { Evidence } from './evidence.ts';
 import type { MetricFamily } from './metric-families.ts';
 import {
@@ -14,7 +14,7 @@ import { normalize, type Schema } from './schema-form.ts';
 export interface Operation {
   readonly id: string;
   readonly access: Schema;
-  /** By place and name, such as `query limit`. */
+  /** Parameters by location and name, such as `query limit`. */
   readonly parameters: Readonly<Record<string, { readonly required: boolean; readonly schema: Schema }>>;
   readonly body?: { readonly required: boolean; readonly content: Readonly<Record<string, Schema>> };
   readonly answers: Readonly<
@@ -31,7 +31,7 @@ export interface Operation {
 
 export interface Surface {
   readonly operations: Readonly<Record<string, Operation>>;
-  /** What a delivery of each kind of event carries. */
+  /** Payload schema of each event type. */
   readonly events: Readonly<Record<string, { readonly headers: readonly string[]; readonly body: Schema }>>;
   readonly codes: Readonly<
     Record<string, { readonly statuses: readonly number[]; readonly details: Schema }>
@@ -65,7 +65,7 @@ export function surfaceOf({ openApi, access, catalog, scopes, roles, metrics }: 
       ]),
     ),
     scopes: [...scopes].sort(),
-    // From least to most powerful: their order means something.
+    // From least to most powerful; the order is significant.
     roles,
     metrics: byName(Object.entries(metrics)),
   };
@@ -93,7 +93,7 @@ function describe(document: OpenApi, operation: OpenApiOperation, access: Schema
           {
             headers: Object.keys(headers ?? {}).sort(),
             codes,
-            // The envelope and the details of each code stand once, under `codes`.
+            // The envelope and the details of each code are stored once, under `codes`.
             content: codes.length > 0 ? {} : contentOf(document, content),
           },
         ];

@@ -1,4 +1,4 @@
-/** The version of this build, from the one place that states it. */
+/** Version of this build, from package.json. */
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -1,4 +1,4 @@
-/** The company that the demo shows: what its agents do, with which models, and for whom. */
+/** The demo company: the tasks of its agents, their models and customers. */
 export interface Workflow {
   readonly name: string;
   readonly weight: number;
@@ -9,9 +9,9 @@ export interface Workflow {
   readonly models: readonly UsedModel[];
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Up to so much of the input comes from a cache. */
+  /** Maximum share of the input that comes from a cache. */
   readonly cachedShare: number;
-  /** What a run that succeeds is worth. */
+  /** Value of a successful run. */
   readonly valueUsd: number;
   readonly forCustomers: boolean;
 }
@@ -30,7 +30,7 @@ const sonnet = { name: 'claude-sonnet-4-5', provider: 'anthropic', tokensPerSeco
 const opus = { name: 'claude-opus-4-5', provider: 'anthropic', tokensPerSecond: 45 };
 const flash = { name: 'gemini-2.5-flash', provider: 'google', tokensPerSecond: 150 };
 
-/** The models that the company has measured and may choose between. */
+/** Models that the company has evaluated and can choose from. */
 export const measuredModels = [mini, gpt, haiku, sonnet, opus, flash].map(({ name }) => name);
 
 export const workflows: readonly Workflow[] = [
@@ -123,7 +123,7 @@ export const workflows: readonly Workflow[] = [
   },
 ];
 
-/** One large customer, some of middling size, many small ones. */
+/** One large customer, some medium-sized ones, many small ones. */
 export const customers: readonly { readonly id: string; readonly weight: number }[] = Array.from(
   { length: 24 },
   (_, index) => ({ id: `customer-${String(index + 1).padStart(2, '0')}`, weight: 1 / (index + 1) }),

@@ -1,11 +1,11 @@
 /**
- * What a company of the demo's kind would have run over some weeks: by working day and hour, by workflow and its models, for
- * customers of very different sizes. Pure, and the same for the same seed and moment.
+ * Generates some weeks of realistic runs: by working day and hour, by workflow and its models, for customers of very different
+ * sizes. Pure and deterministic for a given seed and time.
  */
 import { customers, type Workflow, workflows } from './company.ts';
 import { type Random, randomOf } from './random.ts';
 
-/** As `POST /v1/runs/bulk?enforcement=record` takes it. */
+/** Run in the format of `POST /v1/runs/bulk?enforcement=record`. */
 export interface PastRun {
   readonly external_id: string;
   readonly model: string;
@@ -35,15 +35,15 @@ export interface HistoryOptions {
 }
 
 const dayMs = 86_400_000;
-/** How busy an hour of a working day is, from midnight on. */
+/** Relative load of each hour of a working day, from midnight. */
 const hours = [2, 1, 1, 1, 1, 2, 4, 8, 14, 18, 19, 18, 14, 16, 19, 19, 17, 13, 9, 7, 6, 5, 4, 3];
 const weekendShare = 0.3;
-/** The last day is so many times as busy as the first. */
+/** Load of the last day relative to the first. */
 const growth = 1.8;
 const failedShare = 0.025;
 const cancelledShare = 0.01;
 
-/** Oldest first, so that what is ingested in order also happened in order. */
+/** Returns the oldest run first, so that ingestion is in chronological order. */
 export function* history({ seed, now, days, runs }: HistoryOptions): Generator<PastRun> {
   const random = randomOf(seed);
   const slots = busyHours(now, days);

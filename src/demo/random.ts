@@ -1,9 +1,9 @@
-/** Chance that can be repeated: the same seed draws the same (mulberry32). */
+/** Seeded pseudo-random numbers (mulberry32). */
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** Returns a number from 0 to 1, excluding 1. */
   fraction(): number;
   between(least: number, most: number): number;
-  /** Skewed as sizes and durations are: mostly near the typical value, at times several times it. */
+  /** Returns a skewed value, like sizes and durations: mostly near the typical value, sometimes several times it. */
   around(typical: number): number;
   pick<Item>(items: readonly Item[]): Item;
   weighted<Item extends { readonly weight: number }>(items: readonly Item[]): Item;
@@ -33,7 +33,7 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** The item at the index, or the last one: sums of fractions may miss the end by a hair. */
+/** Returns the item at the index, or the last one, since sums of fractions may be slightly below 1. */
 function last<Item>(items: readonly Item[], index: number): Item {
   const item = items.at(index);
   if (item === undefined) {

@@ -1,20 +1,20 @@
 /**
- * What the demo sets up around its history, through the API like anyone would: limits near their edges, rules, results of
- * evals, a receiver that does not answer, and then a few calls that meet them, so that there is something to look at.
+ * Creates the demo's configuration through the API: limits near exhaustion, rules, evaluation results and a webhook receiver
+ * that does not respond; then makes a few calls that these allow, flag, deny or hold for approval.
  */
 import { measuredModels } from './company.ts';
 
 /** Calls the API with a key of the demo's organization. */
 export interface Caller {
-  /** Answers what the API answered; throws where it refused. */
+  /** Returns the response body; throws on an error response. */
   call<Answer = unknown>(method: string, path: string, body?: object): Promise<Answer>;
-  /** The same where a refusal is what is wanted: answers the refusal. */
+  /** Like `call`, but returns the error instead of throwing. */
   attempt(method: string, path: string, body?: object): Promise<{ details?: object }>;
 }
 
 export interface Keys {
   readonly owner: Caller;
-  /** What the agents call with; who asks may not approve. */
+  /** Key of the agents. A separate key, since the key that requests an approval cannot approve it. */
   readonly agent: Caller;
 }
 
@@ -52,7 +52,7 @@ export async function setUp(orgId: string, { owner, agent }: Keys, now: Date): P
 
 type Spent = (query: string) => Promise<Usage>;
 
-/** An amount in whole cents, so many times the other, and never nothing. */
+/** Returns a multiple of an amount, rounded up to whole cents, at least one dollar. */
 function above(usd: string, times: number): string {
   return Math.max(1, Math.ceil(Number(usd) * times * 100) / 100).toFixed(2);
 }
@@ -188,7 +188,7 @@ async function setRouting(org: string, owner: Caller, now: Date): Promise<void> 
   });
 }
 
-/** Calls that the limits and rules above allow, flag, refuse or keep waiting. */
+/** Makes calls that the limits and rules above allow, flag, deny or hold for approval. */
 async function meetThem(org: string, owner: Caller, agent: Caller): Promise<void> {
   const reply = {
     model: 'gpt-4o-mini',
