@@ -1,14 +1,14 @@
-/** The contenders of most rows: one request to the service, and the same to a bare server that answers the same. */
+/** Contenders of most rows: one request to the service, and the same to a bare server with the same response. */
 import type { LoadRequest } from './load.ts';
 import type { Contenders } from './measure.ts';
 import { type Answer, type ServerProcess, startFloor } from './processes.ts';
 import { turn } from './turn.ts';
 
 export const defaultConnections = 50;
-/** Both servers get these from Node itself, and `date` differs between two answers. */
+/** Headers that Node adds on both servers; `date` differs between two responses. */
 const writtenByNode = new Set(['date', 'connection', 'keep-alive']);
 
-/** The service may be several processes; the floor is one. */
+/** The service may have several processes; the floor has one. */
 export async function againstBareServer(
   service: ServerProcess | readonly ServerProcess[],
   request: LoadRequest,
@@ -25,7 +25,7 @@ export async function againstBareServer(
   };
 }
 
-/** A bare server that answers a request as these do. */
+/** Starts a bare server that responds like the given service. */
 export async function floorFor(
   services: readonly ServerProcess[],
   request: LoadRequest,
@@ -36,7 +36,7 @@ export async function floorFor(
   }
   const floor = await startFloor(answer);
   const floorAnswer = await ask(floor.port, request);
-  // Not the same bytes where each answer has an id of its own, but as many.
+  // The bytes may differ, since each response can have its own id, but not their number.
   if (sizeOf(floorAnswer) !== sizeOf(answer)) {
     throw new Error('the floor does not answer as many bytes as the service');
   }

@@ -1,4 +1,4 @@
-/** An org to measure with: a key, what it asks, and limits that apply to every decision and never refuse. */
+/** An org for measurements: a key, its requests, and limits that apply to every decision and never deny. */
 import type { LoadRequest } from './load.ts';
 import type { ServiceProcess } from './processes.ts';
 
@@ -26,7 +26,7 @@ export const scopes = [
 ];
 
 const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };
-/** Far above what a bench can spend. */
+/** Far above the spend of a bench. */
 export const plenty = '1000000000';
 
 export async function benchOrg(service: ServiceProcess): Promise<BenchOrg> {
@@ -39,7 +39,7 @@ export async function benchOrg(service: ServiceProcess): Promise<BenchOrg> {
   return { id, key };
 }
 
-/** What most rows start with. */
+/** Setup of most rows. */
 export async function orgWithEightLimits(service: ServiceProcess): Promise<BenchOrg> {
   const org = await benchOrg(service);
   await eightLimits(service, org);
@@ -62,10 +62,10 @@ export function run({ key }: BenchOrg): LoadRequest {
 
 let bulkRequests = 0;
 
-/** Each time as many runs, with ids of the caller's own that were never there. */
+/** Returns a function that creates bulk requests of the same size with new `external_id`s. */
 export function bulk({ key }: BenchOrg, runs: number): () => LoadRequest {
   const { path, headers } = post(key, '/v1/runs/bulk', {});
-  // All but the ids stays the same, so that making a request costs the load next to nothing.
+  // Only the ids change, so that creating a request costs the load generator almost nothing.
   const texts = Array.from({ length: runs }, (_, index) => JSON.stringify(bulkRun(index)).slice(1));
   return () => {
     bulkRequests += 1;
@@ -74,7 +74,7 @@ export function bulk({ key }: BenchOrg, runs: number): () => LoadRequest {
   };
 }
 
-/** Of twenty teams, so that the usage of a bulk request is more than one row. */
+/** Twenty teams, so that the usage of a bulk request has more than one row. */
 export function bulkRun(index: number) {
   return {
     model: 'gpt-4o',
@@ -96,7 +96,7 @@ function post(key: string, path: string, body: object): LoadRequest {
   return { method: 'POST', path, headers, body: JSON.stringify(body) };
 }
 
-/** A cap, budgets of every kind, a customer's limit and a prepaid balance. */
+/** Creates a cap, budgets of every kind, a customer limit and a prepaid balance. */
 async function eightLimits(service: ServiceProcess, { id, key }: BenchOrg): Promise<void> {
   const own = (method: string, path: string, body: object) =>
     service.call(method, `/v1/orgs/${id}/${path}`, body, key);

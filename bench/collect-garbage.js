@@ -1,8 +1,8 @@
 // @ts-check
-/** Loaded into the service where memory is measured: collects garbage when it is told to, and says what is left. */
+/** Loaded into the service for memory measurements: collects garbage on request and returns the memory usage. */
 process.on('message', () => {
   globalThis.gc?.();
   process.send?.(process.memoryUsage());
 });
-// The bench must not keep the service from ending.
+// The channel to the bench must not keep the service alive.
 process.channel?.unref();

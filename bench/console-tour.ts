@@ -1,25 +1,24 @@
 /**
- * A tour of the console, as somebody who follows every link once: which pages there are, and what each asks of the API. Both
- * are found out rather than listed, the pages from their declarations and the questions from the service's log, so a page
- * that is new or asks for more is measured as it is.
+ * A tour of the console that follows every link once: finds all pages and their API requests. The pages come from their
+ * declarations and the requests from the service's log, so new pages and requests are included automatically.
  */
 import { followLinks, pageTemplates, type Side } from '../test/support/console-links.ts';
 import type { ServiceProcess } from './processes.ts';
 
-/** Whom the pages are shown to, and the key that asks what they ask. */
+/** The visitor of the pages, and the key for their API requests. */
 export interface Visitor {
   readonly side: Side;
   readonly key: string;
 }
 
-/** A refusal is an answer too, such as that of a cohort with too few members. */
+/** Error responses count too, such as that of a cohort with too few members. */
 export interface AskedQuestion {
   readonly path: string;
   readonly status: number;
 }
 
 export interface ToldPage {
-  /** The template of its path. */
+  /** Path template of the page. */
   readonly name: string;
   readonly path: string;
   readonly visitor: Visitor;
@@ -33,7 +32,9 @@ interface Seen extends Omit<ToldPage, 'questions'> {
   readonly traceId: string;
 }
 
-/** Stops the service at the end: only then its log is whole. It has to be started with the log level `trace`. */
+/**
+ * Stops the service at the end, because its log is complete only then. The service must be started with the log level `trace`.
+ */
 export async function tour(
   service: ServiceProcess,
   visitors: readonly Visitor[],
@@ -65,7 +66,7 @@ async function look(service: ServiceProcess, visitor: Visitor): Promise<Seen[]> 
   return seen;
 }
 
-/** With a key; answers the cookie. */
+/** Signs in with a key and returns the cookie. */
 export async function signIn({ port }: ServiceProcess, key: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${port}/console/login`, {
     method: 'POST',
@@ -82,7 +83,7 @@ async function open({ port }: ServiceProcess, path: string, cookie: string) {
   const text = await answer.text();
   const isHtml = (answer.headers.get('content-type') ?? '').startsWith('text/html');
   if (answer.status !== 200 && isHtml) {
-    // Such as an export whose form was not filled in.
+    // Such as an export with an empty form.
     return { html: undefined, traceId: '', bytes: 0 };
   }
   return {
@@ -94,7 +95,7 @@ async function open({ port }: ServiceProcess, path: string, cookie: string) {
 
 const assets = new Map<string, number>();
 
-/** What a first visit fetches with the page: stylesheet, script, icon. */
+/** Returns the size of the assets that a first visit loads: stylesheet, script, icon. */
 async function assetBytes(port: number, text: string): Promise<number> {
   let bytes = 0;
   for (const [path] of text.matchAll(/\/console\/assets\/[\w.-]+/g)) {
@@ -107,7 +108,10 @@ async function assetBytes(port: number, text: string): Promise<number> {
   return bytes;
 }
 
-/** What was asked from within, each question once. A page that is only shown changes nothing, so these are all reads. */
+/**
+ * Returns the in-process API requests of each page, without duplicates. Displaying a page changes nothing, so all of them are
+ * reads.
+ */
 function questionsByTrace(log: string): Map<string, Map<string, AskedQuestion>> {
   const asked = new Map<string, Map<string, AskedQuestion>>();
   for (const line of log.split('\n').filter((one) => one.includes('asked from within'))) {

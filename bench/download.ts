@@ -1,4 +1,4 @@
-/** Takes a stream as a client does that counts what arrives and keeps none of it. */
+/** Reads a stream, counts its lines and discards them. */
 import { request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { BenchOrg } from './bench-org.ts';

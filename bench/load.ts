@@ -1,11 +1,9 @@
 /**
- * The load, in three forms: a closed loop (a fixed number of connections, each sending its next request when the last
- * one is answered), an open loop (requests that are due by a schedule, however slow the answers are), and a list of
- * requests that are sent once each.
- *
- * Written on bare sockets because it shares the cores with the server under test: autocannon, tried on two cores, left
- * the bare server idle for about half of the time, and against an idling floor every ratio comes out too good.
- * Anything but a 2xx answer fails the whole run; an error is often faster than an answer and must not pass for speed.
+ * The load generator, in three forms: a closed loop (a fixed number of connections, each sending its next request after a
+ * response), an open loop (requests on a schedule, independent of the responses), and a list of requests that are sent once
+ * each. Written on bare sockets because it shares the cores with the server under test: autocannon, tried on two cores, left
+ * the bare server idle for about half of the time, and an idle floor makes every ratio too favourable. Any response other than
+ * 2xx fails the whole run, since an error is often faster than a success.
  */
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -20,22 +18,22 @@ export interface LoadRequest {
 
 export interface LoadOptions {
   readonly port: number;
-  /** The same every time, or each time another one. */
+  /** A constant request, or a function that creates each request. */
   readonly request: LoadRequest | (() => LoadRequest);
   readonly connections: number;
   readonly seconds: number;
-  /** A status that is no fault either. */
+  /** Additional status that is not a failure. */
   readonly alsoFine?: number | undefined;
 }
 
 export interface LoadResult {
   readonly answers: number;
   readonly elapsedMs: number;
-  /** Of every answer, ascending. */
+  /** Latencies of all responses, ascending. */
   readonly latenciesMs: readonly number[];
 }
 
-/** How long after the end an answer may still be outstanding. */
+/** Maximum time to wait for outstanding responses after the end. */
 const lastAnswerMs = 10_000;
 const headEnd = Buffer.from('\r\n\r\n');
 const nothing: Buffer = Buffer.alloc(0);
@@ -65,8 +63,8 @@ export interface ScheduledLoadOptions extends LoadOptions {
 }
 
 /**
- * The open loop. Latencies count from the instant at which a request was due, so that one which waits behind a slow
- * answer counts as slow too. What is due is looked for once in a millisecond, which both contenders pay alike.
+ * The open loop. Latencies count from the time at which a request was due, so that a request that waits for a slow response
+ * counts as slow too. The schedule is checked once per millisecond, which affects both contenders equally.
  */
 export async function loadOnSchedule(options: ScheduledLoadOptions): Promise<LoadResult> {
   const { port, request, seconds, perSecond } = options;
@@ -75,7 +73,7 @@ export async function loadOnSchedule(options: ScheduledLoadOptions): Promise<Loa
   return timed(latenciesMs, options, async (idle) => {
     const startedMs = performance.now();
     const total = Math.ceil(seconds * perSecond);
-    /** The instants of those that are due and find no idle connection. */
+    /** Due times of requests that wait for an idle connection. */
     const overdueMs: number[] = [];
     const busy = new Set<Promise<void>>();
     let failure: Error | undefined;
@@ -125,7 +123,7 @@ export interface EachResult {
   readonly elapsedMs: number;
 }
 
-/** Sends each once, as many at a time as there are connections. */
+/** Sends each request once, with one request in flight per connection. */
 export async function sendEach(options: EachOptions): Promise<EachResult> {
   const { port, requests, connections, alsoFine } = options;
   const waiting = requests.map((request) => requestBytes(port, request)).reverse();
@@ -217,13 +215,13 @@ function open(port: number): Promise<Connection> {
   });
 }
 
-/** One request at a time over one connection. */
+/** Connection with one request in flight at a time. */
 class Connection {
   readonly #socket: Socket;
   #received = nothing;
   #alsoFine: number | undefined;
   #asked: { resolve(status: number): void; reject(error: Error): void } | undefined;
-  /** Why it is of no use any more. */
+  /** Reason why the connection is closed. */
   #broken: Error | undefined;
 
   constructor(socket: Socket) {
@@ -233,7 +231,7 @@ class Connection {
     socket.on('data', (chunk) => this.#take(chunk));
   }
 
-  /** Resolves with the status, which is 2xx or `alsoFine`. */
+  /** Resolves with the status: 2xx or `alsoFine`. */
   ask(request: Buffer, alsoFine?: number): Promise<number> {
     return new Promise((resolve, reject) => {
       if (this.#broken !== undefined) {
@@ -271,7 +269,7 @@ class Connection {
   }
 }
 
-/** Both servers declare the length of every answer, and nothing may follow it: one request is out at a time. */
+/** Both servers declare the length of every response, and nothing may follow it, since one request is in flight at a time. */
 function examine(received: Buffer): 'incomplete' | 'bad' | number {
   const end = received.indexOf(headEnd);
   if (end === -1) {

@@ -1,19 +1,17 @@
 /**
- * The method of most figures: service and floor take turns, each turn of the service is compared with the turn of the
- * floor that follows it, and the median of those comparisons counts. What else the machine does meanwhile then strikes
- * both halves of a pair, and a pair that it strikes unevenly does not decide.
- *
- * What has no floor to take turns with (memory, the time of a start) is a single figure.
+ * The method of most figures: service and floor alternate, each turn of the service is compared with the following turn of the
+ * floor, and the median of the comparisons counts. Other load on the machine then affects both halves of a pair, and a pair
+ * that it affects unevenly does not change the median. Figures without a floor (memory, the time of a start) are measured once.
  */
 
-/** What one turn measured, by figure: `requests/s`, `p99 ms`, … A figure that this machine cannot give is absent. */
+/** Result of one turn, by figure: `requests/s`, `p99 ms`, … Figures that this machine cannot measure are missing. */
 export type Sample = Readonly<Record<string, number>>;
 
-/** What a figure has to reach. Figures without a bar are for orientation. */
+/** Target of a figure. Figures without a target are for orientation. */
 export type Bar = { readonly atLeast: number } | { readonly atMost: number };
 
 export interface RowOptions {
-  /** Much less data than the row is about, to see whether it works. */
+  /** Uses much less data, to check that the row works. */
   readonly small: boolean;
   progress(text: string): void;
 }
@@ -21,17 +19,17 @@ export interface RowOptions {
 interface AnyRow {
   readonly name: string;
   readonly what: string;
-  /** By figure. */
+  /** Targets by figure. */
   readonly toReach: Readonly<Record<string, Bar>>;
-  /** Has less data with `small`, and then says nothing about its bars. */
+  /** Uses less data with `small`; its targets are not evaluated then. */
   readonly shrinks?: boolean;
 }
 
-/** `floor` says what the service is compared with. */
+/** `floor` describes the baseline. */
 export interface PairsRow extends AnyRow {
   readonly kind: 'pairs';
   readonly floor: string;
-  /** Figures of which the floor's is taken off; of all others the service's is divided by the floor's. */
+  /** Figures that are compared by difference; all others are compared by ratio. */
   readonly differences?: readonly string[];
   prepare(options: RowOptions): Promise<Contenders>;
 }
@@ -39,9 +37,9 @@ export interface PairsRow extends AnyRow {
 export interface Contenders {
   service(seconds: number): Promise<Sample>;
   floor(seconds: number): Promise<Sample>;
-  /** What is to be said once all turns are over, such as whether the books agree. */
+  /** Returns notes after all turns, such as whether the ledger is balanced. */
   notes?(): Promise<readonly string[]>;
-  /** Stops whatever was started for the row. */
+  /** Stops all processes of the row. */
   close(): Promise<void>;
 }
 
@@ -57,7 +55,7 @@ export interface Singles {
 
 export type Row = PairsRow | SingleRow;
 
-/** The row as it can be judged. */
+/** Evaluated row. */
 export function judgeable(row: Row, small: boolean): Row {
   return small && row.shrinks === true ? { ...row, toReach: {} } : row;
 }
@@ -69,7 +67,7 @@ export interface Pair {
 
 export interface Figure {
   readonly name: string;
-  /** Of pairs the median of their ratios, or of their differences. */
+  /** For pairs the median of their ratios or differences. */
   readonly value: number;
   readonly bar?: Bar;
   readonly met?: boolean;
@@ -78,10 +76,10 @@ export interface Figure {
 
 export interface Comparison {
   readonly by: 'ratio' | 'difference';
-  /** The extremes, which show how noisy the run was. */
+  /** The extremes, which show the noise of the run. */
   readonly lowest: number;
   readonly highest: number;
-  /** Medians, for orientation only: they say more about the machine than about the service. */
+  /** Medians, for orientation only: they depend on the machine more than on the service. */
   readonly service: number;
   readonly floor: number;
 }
@@ -92,7 +90,7 @@ export interface Turns {
   progress(text: string): void;
 }
 
-/** The service has far more code than the floor for the engine to compile; measured earlier it looks half as fast. */
+/** Warm-up: the service has far more code to compile than the floor; without it, it appears half as fast. */
 const warmUpSeconds = { service: 6, floor: 2 };
 
 export async function measurePairs(contenders: Contenders, { pairs, secondsPerTurn, progress }: Turns) {

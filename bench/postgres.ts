@@ -1,4 +1,4 @@
-/** A private PostgreSQL server on the same cores, which keeps what it has acknowledged. */
+/** A private PostgreSQL server on the same cores, with durable commits. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
@@ -9,14 +9,16 @@ import { findPostgres, startCluster } from '../test/support/postgres-cluster.ts'
 import { owned, ownedDirectory } from './processes.ts';
 
 export interface BenchPostgres {
-  /** Makes an empty database. */
+  /** Creates an empty database. */
   database(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 const startAttempts = 200;
 
-/** The tests' server does without fsync. A bench must not, so its directory is served again, with it. */
+/**
+ * The server of the tests runs without fsync. A bench needs it, so the server is restarted on the same directory with fsync.
+ */
 export async function startPostgres(): Promise<BenchPostgres> {
   const bin = findPostgres();
   if (bin === undefined) {

@@ -1,4 +1,4 @@
-/** The servers under test, each a process of its own on a free port, and what they use of the machine. */
+/** The servers under test, each in its own process on a free port, and their resource usage. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,21 +18,21 @@ export interface ServerProcess {
 }
 
 export interface ServiceProcess extends ServerProcess {
-  /** Calls the service as the operator; throws unless the answer is 2xx. */
+  /** Calls the service as the operator; throws unless the response is 2xx. */
   post<Answer>(path: string, body: object): Promise<Answer>;
-  /** The same with any method, and with another key. */
+  /** The same with any method and key. */
   call<Answer>(method: string, path: string, body?: object, key?: string): Promise<Answer>;
-  /** Collects garbage, and then tells. Only where the service was started with `collectable`. */
+  /** Collects garbage and returns the memory usage. Requires a service that was started with `collectable`. */
   memory(): Promise<NodeJS.MemoryUsage>;
-  /** Runs a command such as `demo` beside the service, and gives what it printed. */
+  /** Runs a command such as `demo` against the service and returns its output. */
   command(...words: readonly string[]): Promise<string>;
-  /** What it has logged. All of it once it has stopped: lines are written a little later. */
+  /** Returns the log. It is complete only after the service has stopped, since lines are written with a delay. */
   log(): string;
 }
 
 export interface Answer {
   readonly status: number;
-  /** Names and values in turn, as `writeHead` takes them. */
+  /** Alternating names and values, as `writeHead` accepts them. */
   readonly headers: readonly string[];
   readonly body: string;
 }
@@ -41,19 +41,19 @@ const startWithinMs = 30_000;
 const stopWithinMs = 10_000;
 
 export interface StartOptions {
-  /** Its settings beyond those as shipped; without a data directory it gets a fresh one. */
+  /** Settings that differ from the defaults; without a data directory a new one is created. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Lets the bench have its garbage collected. */
+  /** Allows the bench to trigger a garbage collection. */
   readonly collectable?: boolean;
 }
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** The same for all, so that several processes on one database have it in common. */
+/** The same for all processes, since several may share a database. */
 export const operatorKey = generateKey('bench');
 const secretsKey = randomBytes(32).toString('base64');
 
-/** The built service with settings as shipped, its log going to a file. */
+/** Starts the built service with default settings and its log in a file. */
 export async function startService({
   settings = {},
   collectable = false,
@@ -68,7 +68,7 @@ export async function startService({
         SVC_PORT: '0',
         SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey,
         SVC_SECRETS_KEY: secretsKey,
-        // Nobody settles what the load holds.
+        // The holds of the load are never settled.
         SVC_HOLDS_MAX: '10000000',
         ...settings,
         SVC_DATA_DIR: settings.SVC_DATA_DIR ?? temporaryDirectory(),
@@ -117,14 +117,14 @@ export async function startFloor(answer: Answer): Promise<ServerProcess> {
   return server(child, port);
 }
 
-/** A program of the bench itself, in a process of its own: it is told something and answers. */
+/** A program of the bench in its own process, which replies to messages. */
 export interface Helper {
   ask<Told>(message: object): Promise<Told>;
   stop(): Promise<void>;
 }
 
 export function startHelper(name: string): Helper {
-  // In TypeScript, so with the loader that runs the bench.
+  // Written in TypeScript, so it needs the loader that runs the bench.
   const child = owned(fork(script(name)));
   return { ask: (message) => askChild(child, message), stop: () => stop(child) };
 }
@@ -141,18 +141,18 @@ function askChild<Told>(child: ChildProcess, message: object | string): Promise<
   });
 }
 
-/** CPU time of all threads of a process until now; NaN where the system does not tell. */
+/** Returns the CPU time of all threads of a process so far; NaN if the system does not provide it. */
 export function cpuMs(pid: number): number {
   if (process.platform !== 'linux') {
     return Number.NaN;
   }
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name, in parentheses, may hold spaces; fields 14 and 15, in ticks of 10 ms, are user and system time.
+  // The name, in parentheses, may contain spaces; fields 14 and 15, in ticks of 10 ms, are user and system time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** What a process has in memory, or the most it had since `forgetPeak`. Linux only, as these files are. */
+/** Returns the resident memory of a process, or its peak since `forgetPeak`. Linux only. */
 export function residentBytes(pid: number, which: 'now' | 'peak'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const [, kilobytes] = (which === 'now' ? /VmRSS:\s+(\d+)/ : /VmHWM:\s+(\d+)/).exec(status) ?? [];
@@ -190,7 +190,7 @@ async function listeningUrl(child: ChildProcess, logFile: string): Promise<strin
   throw new Error(`the service did not start; its log:\n${readFileSync(logFile, 'utf8').slice(-4_000)}`);
 }
 
-/** The caller's environment without settings of the service, which would make runs differ from each other. */
+/** Returns the environment without settings of the service, which would make runs differ. */
 function foreignSettings(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(SVC|OTEL)_|^NODE_OPTIONS$/.test(name));
   return Object.fromEntries(kept);
@@ -214,14 +214,14 @@ export function ownedDirectory(directory: string): string {
   return directory;
 }
 
-/** What a row that failed has left running would disturb the rows after it. */
+/** Stops processes that a failed row has left running, since they would disturb the next rows. */
 export function killRemaining(): void {
   for (const child of children) {
     child.kill('SIGKILL');
   }
 }
 
-// However the bench ends, it leaves no process and no file behind.
+// Cleans up processes and files, however the bench ends.
 process.once('exit', () => {
   killRemaining();
   for (const directory of directories) {

@@ -1,4 +1,4 @@
-/** What a run of the bench says: a table per row, and at the end which bars are met. */
+/** The report of a bench run: a table per row, and at the end which targets are met. */
 import type { Bar, Figure, Row } from './measure.ts';
 import { busyCores } from './turn.ts';
 
@@ -6,11 +6,11 @@ export interface RowResult {
   readonly row: Row;
   readonly figures: readonly Figure[];
   readonly notes: readonly string[];
-  /** Why there are no figures. */
+  /** Reason for missing figures. */
   readonly failure?: string;
 }
 
-/** Below this the floor waited, for the load or for other programs, and its requests/s is not its best. */
+/** Below this the floor was not saturated, and its requests/s is too low. */
 const floorBusyCoresMin = 0.85;
 
 export function rowText({ row, figures, notes, failure }: RowResult): string {
@@ -19,7 +19,7 @@ export function rowText({ row, figures, notes, failure }: RowResult): string {
   return [head, body, ...notes, ...idleFloor(figures)].join('\n').concat('\n');
 }
 
-/** A line per bar. */
+/** Returns a line per target. */
 export function summary(results: readonly RowResult[]): string {
   const lines = results.flatMap(({ row, figures, failure }) =>
     Object.entries(row.toReach).map(([name, bar]) => {
@@ -73,7 +73,7 @@ function idleFloor(figures: readonly Figure[]): string[] {
       ];
 }
 
-/** The first columns are texts and stand left. */
+/** The first columns are texts and are left-aligned. */
 function table(head: readonly string[], lines: readonly (readonly string[])[], texts: number): string {
   const widths = head.map((_, column) =>
     Math.max(...[head, ...lines].map((line) => line[column]?.length ?? 0)),

@@ -80,7 +80,7 @@ const { small } = options;
 const pairs = Number(options.pairs);
 const secondsPerTurn = Number(options.seconds);
 if (!Number.isInteger(pairs) || pairs < pairsMin || !(secondsPerTurn > 0)) {
-  throw new Error(`--pairs has to be at least ${pairsMin} and --seconds above 0`);
+  throw new Error(`--pairs must be at least ${pairsMin} and --seconds above 0`);
 }
 const unknown = options.only?.find((name) => rows.every((row) => row.name !== name));
 if (unknown !== undefined) {
@@ -116,7 +116,7 @@ await writeFile(
   `${JSON.stringify({ startedAt, machine, secondsPerTurn, small, rows: written }, null, 2)}\n`,
 );
 process.stdout.write(`${summary(results)}\nwritten to ${fileURLToPath(file)}\n`);
-// A bar that is not met is a figure. A row that could not be measured is a fault.
+// A missed target is not a failure; a row that could not be measured is.
 process.exitCode = results.some(({ failure }) => failure !== undefined) ? 1 : 0;
 
 async function measured(row: Row, rowOptions: RowOptions): Promise<RowResult & { raw?: unknown }> {

@@ -1,4 +1,4 @@
-/** Data that would take too long to make over HTTP: written through the database seam before the service starts. */
+/** Writes data that would take too long to create over HTTP directly to the database, before the service starts. */
 import type { Database } from '../src/platform/db/database.ts';
 import { insertMany } from '../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../src/platform/db/migrate.ts';
@@ -13,14 +13,14 @@ export interface Place {
   readonly databaseUrl?: string;
 }
 
-/** The database of a place, migrated. */
+/** Opens and migrates the database of a place. */
 export async function openPlace({ dataDir, databaseUrl }: Place): Promise<Database> {
   const db = await openDatabase({ dataDir, databaseUrl, databaseConnections: 10 }, createLog('silent'));
   await migrate(db, await readMigrations());
   return db;
 }
 
-/** A data directory of the embedded engine with what `fill` puts into it. */
+/** Creates a data directory of the embedded engine, filled by `fill`. */
 export async function seededDirectory<Result>(
   fill: (db: Database) => Promise<Result>,
 ): Promise<{ readonly dataDir: string; readonly seeded: Result }> {
@@ -33,10 +33,10 @@ export async function seededDirectory<Result>(
   }
 }
 
-/** Statements over many rows take longer than the service ever lets one. */
+/** Transaction option for statements over many rows, which take longer than the service allows. */
 export const patiently = { patient: true };
 
-/** Orgs with a key each. */
+/** Creates orgs with a key each. */
 export async function seedOrgs(db: Database, count: number): Promise<BenchOrg[]> {
   const now = new Date();
   const orgs = Array.from({ length: count }, (_, index) => ({
@@ -99,7 +99,7 @@ export function keyIdOf(orgId: string): string {
   return orgId.replace('org_', 'key_');
 }
 
-/** Budgets that never refuse, numbered from 1; `match` is SQL and may use the number `n`. */
+/** Creates budgets that never deny, numbered from 1; `match` is SQL and may use the number `n`. */
 export async function seedBudgets(
   db: Database,
   orgs: readonly BenchOrg[],

@@ -1,16 +1,16 @@
-/** One turn of a closed loop against a server, or against several with the load split among them. */
+/** Runs one turn of a closed loop against a server, or against several with the load split between them. */
 import { type LoadOptions, load, percentile } from './load.ts';
 import type { Sample } from './measure.ts';
 import { cpuMs, type ServerProcess } from './processes.ts';
 
 export interface TurnOptions {
   readonly request: LoadOptions['request'];
-  /** Of all servers together. */
+  /** Sum of all servers. */
   readonly connections: number;
   readonly seconds: number;
 }
 
-/** How many cores the server kept busy. A server well below 1 waited for the load or for other programs. */
+/** Number of cores that the server kept busy. A server well below 1 waited for the load or for other programs. */
 export const busyCores = 'busy cores';
 
 export async function turn(

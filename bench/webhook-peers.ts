@@ -1,4 +1,4 @@
-/** The other ends of webhooks, each in a process of its own: a receiver that counts, and the floor, which just posts. */
+/** Webhook peers, each in its own process: a receiver that counts, and the floor, which only posts. */
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ export type Asked =
 
 export interface Count {
   readonly received: number;
-  /** Without those that came more than once. */
+  /** Number of distinct deliveries. */
   readonly distinct: number;
 }
 
@@ -30,7 +30,7 @@ let received = 0;
 const distinct = new Set<string>();
 const idLength = 30;
 
-/** Notes the path and the event's id, which is the first thing in the body. */
+/** Records the path and the event's id, which is first in the body. */
 async function receive(): Promise<AddressInfo> {
   const server = createServer((message, response) => {
     let beginning: Buffer | undefined;

@@ -1,4 +1,4 @@
-/** The audit log into a SIEM: how fast, and that memory does not grow with it. */
+/** Export of the audit log: speed, and that memory does not grow with its size. */
 import { performance } from 'node:perf_hooks';
 import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
 import type { DatedDraft } from '../../src/capabilities/compliance/audit/chain.ts';
@@ -28,7 +28,7 @@ export const auditExport: SingleRow = {
     const { dataDir, seeded: org } = await seededDirectory((db) => fill(db, entries, progress));
     const service = await startService({ settings: { SVC_DATA_DIR: dataDir }, collectable: true });
     try {
-      // What is loaded and compiled only once is not the export's.
+      // Warm-up, so that one-time loading and compilation is not counted.
       await exported(service, org, 'ndjson', 1);
       await service.memory();
       forgetPeak(service.pid);
@@ -60,7 +60,7 @@ export const auditExport: SingleRow = {
   },
 };
 
-/** Exports do not need it. */
+/** Not needed by exports. */
 const notAuthenticated = { isGenuine: () => true, macAfter: () => null };
 
 async function fill(db: Database, entries: number, progress: RowOptions['progress']): Promise<BenchOrg> {

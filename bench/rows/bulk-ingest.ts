@@ -7,7 +7,7 @@ import { startPostgres } from '../postgres.ts';
 import { startHelper, startService, temporaryDirectory } from '../processes.ts';
 
 const runsPerRequest = 1_000;
-/** While the database writes one request, the service can read the next. */
+/** The service can read a request while the database writes the previous one. */
 const connections = 2;
 
 export const bulkEmbedded = bulkOn('bulk-embedded', 'embedded engine', async () => ({

@@ -1,4 +1,4 @@
-/** What the console's pages of a busy org cost, beside the slowest question that each asks. */
+/** Latency of the console's pages of a busy org, compared with the slowest API request of each page. */
 import { pageNames, signIn, type ToldPage, tour, type Visitor } from '../console-tour.ts';
 import { type LoadRequest, load, percentile } from '../load.ts';
 import type { PairsRow, Sample } from '../measure.ts';
@@ -6,7 +6,7 @@ import { operatorKey, type ServiceProcess, startService, temporaryDirectory } fr
 
 const size = { full: 200_000, small: 20_000 };
 const bytesMax = 200_000;
-/** There are many pages, and most are answered within a few milliseconds. */
+/** There are many pages, and most take a few milliseconds. */
 const shareOfTurn = 0.05;
 
 export const consolePages: PairsRow = {
@@ -34,7 +34,7 @@ export const consolePages: PairsRow = {
         ]),
       floor: (seconds) =>
         measured(service, seconds, pages, ({ questions, visitor }) => [
-          // Whoever is signed in is sent on: who that is is all that was asked.
+          // A signed-in visitor is redirected: the session is the only request.
           { status: 303, request: visit('/console/login', visitor) },
           ...questions.map(({ path, status }) => ({
             status,
@@ -51,7 +51,7 @@ function figureOf(name: string): string {
   return `${name} p50 ms`;
 }
 
-/** The demo, and what it leaves to people, so that there is a page of each kind to look at. */
+/** Creates the demo and further resources, so that there is a page of each kind. */
 async function furnish(
   service: ServiceProcess,
   runs: number,
@@ -94,7 +94,7 @@ function get(path: string, headers: Record<string, string>): LoadRequest {
   return { method: 'GET', path, headers };
 }
 
-/** Of several requests the slowest counts. What several pages ask is asked once. */
+/** The slowest of several requests counts. Requests that pages have in common are measured once. */
 async function measured(
   { port }: ServiceProcess,
   seconds: number,

@@ -4,7 +4,7 @@ import { type LoadRequest, load, loadOnSchedule, percentile } from '../load.ts';
 import type { PairsRow, Sample } from '../measure.ts';
 import { type ServerProcess, startService } from '../processes.ts';
 
-/** More than are ever busy at half load, so that a request does not wait for a connection. */
+/** More connections than are ever busy at half load, so that no request waits for one. */
 const connections = 200;
 const closedLoopSeconds = 1;
 

@@ -50,7 +50,7 @@ function onPostgres(name: string, processes: number, shown: string): PairsRow {
   };
 }
 
-/** Nothing was settled, so each counter has to be what the open holds take of it. */
+/** Nothing was settled, so each counter must equal the sum of the open holds. */
 async function exactness(url: string): Promise<string> {
   const [row] = await query<{ counters: string; holds: string; wrong: string }>(
     url,

@@ -1,4 +1,4 @@
-/** How good forecasts are on generated series, against repeating the week before, and what one costs. */
+/** Accuracy of forecasts on generated series, compared with repeating the previous week, and the CPU time of one. */
 import { forecast } from '../../src/kernel/forecast/forecast.ts';
 import { fitReturns } from '../../src/kernel/forecast/returns-curve.ts';
 import { exampleWeeks } from '../../test/support/forecast-example.ts';
@@ -53,7 +53,7 @@ export const forecasts: SingleRow = {
 
 function medianMs(work: () => unknown): number {
   const times = Array.from({ length: rounds }, () => {
-    // Of this process alone: how busy the machine is otherwise does not count.
+    // CPU time of this process only, independent of other load on the machine.
     const start = process.cpuUsage();
     work();
     const { user, system } = process.cpuUsage(start);

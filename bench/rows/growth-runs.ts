@@ -1,4 +1,4 @@
-/** What reading costs once there are many runs: the first page of the list, and a page of usage. */
+/** Latency of reads with many runs: the first page of the list, and a page of usage. */
 import { performance } from 'node:perf_hooks';
 import { ensureMonths } from '../../src/ledger/partitions.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -61,20 +61,20 @@ function noonAgo(daysAgo: number): string {
   return `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)}T12:00:00Z`;
 }
 
-/** An org with so many runs, and one with few. */
+/** Creates an org with many runs, and one with few. */
 export async function fill(db: Database, runs: number, progress: RowOptions['progress']) {
   const [many, few] = await seedOrgs(db, 2);
   if (many === undefined || few === undefined) {
     throw new Error('two orgs are needed');
   }
-  // As if the service had been there all the time; today's and the next months it makes itself.
+  // Creates the partitions of past months; the service creates the current and the next ones.
   await ensureMonths(db, new Date(Date.now() - days * 86_400_000));
   await fillOrg(db, few, size.floor, progress);
   await fillOrg(db, many, runs, progress);
   return { many, few };
 }
 
-/** One org with so many runs. */
+/** Creates one org with the given number of runs. */
 export async function fillRuns(
   db: Database,
   runs: number,
@@ -90,8 +90,8 @@ export async function fillRuns(
 }
 
 /**
- * Runs evenly over the days, of 99 scopes: the second is used half as often as the first, the third a third as often, as
- * it is with workflows and customers. The other tables follow from the runs, so that the books agree.
+ * Distributes runs evenly over the days, in 99 scopes: the second is used half as often as the first, the third a third as
+ * often, as is typical of workflows and customers. The other tables are derived from the runs, so that the ledger is balanced.
  */
 async function fillOrg(
   db: Database,
@@ -150,13 +150,13 @@ const insertUsage = `
     FROM runs WHERE org_id = $1
    GROUP BY org_id, 2, key_id, model, provider, workflow, deployment, department, team, customer_id, status`;
 
-/** Days, latencies and sums of everything are made of quarters and runs as they are for an org that had none yet. */
+/** Migrations that derive days, latencies and totals from 15-minute buckets and runs. */
 const migrations = await readMigrations();
 const carriedOver = ['0006_usage_days.sql', '0017_usage_insight.sql'].map(
   (name) => migrations.find((one) => one.name === name)?.sql ?? '',
 );
 
-/** That the tables agree is for the service itself to say; how long it takes is worth knowing too. */
+/** Lets the service reconcile the org, and reports how long that takes. */
 async function reconciled(service: ServiceProcess, { id, key }: BenchOrg): Promise<string> {
   const startedMs = performance.now();
   const { balanced, totals } = await service.call<{

@@ -3,10 +3,10 @@ import { type LoadRequest, sendEach } from '../load.ts';
 import { median, type SingleRow } from '../measure.ts';
 import { forgetPeak, residentBytes, type ServiceProcess, startService } from '../processes.ts';
 
-/** The most that one request may hold by default. */
+/** Default maximum of one request. */
 const largest = 10_000;
 
-/** What is free in the process when the request comes is a matter of luck. */
+/** Number of services: the result depends on how much memory happens to be free in the process. */
 const services = 5;
 
 export const memoryBulk: SingleRow = {
@@ -40,7 +40,7 @@ async function ofOneService() {
   try {
     const org = await orgWithEightLimits(service);
     const [few, many] = [bulk(org, 100), bulk(org, largest)];
-    // What is loaded and compiled only once is not the request's.
+    // Warm-up, so that one-time loading and compilation is not counted.
     await sendEach({ port: service.port, requests: [few()], connections: 1 });
     const first = await raised(service, many());
     const second = await raised(service, many());

@@ -1,4 +1,6 @@
-/** Why a ledger: what a limiter that reads the balance and then debits lets through when calls come at once. */
+/**
+ * Compares the ledger with a limiter that reads the balance and then debits: how much each lets through under parallel calls.
+ */
 import { performance } from 'node:perf_hooks';
 import type { Database } from '../../src/platform/db/database.ts';
 import { type BenchOrg, benchOrg, decision } from '../bench-org.ts';
@@ -110,7 +112,7 @@ function capWorkflow(service: ServiceProcess, { id, key }: BenchOrg, workflow: s
   return service.call('POST', `/v1/orgs/${id}/budgets`, { ...budget, limit_usd: String(fits) }, key);
 }
 
-/** `prepare` makes a fresh cap and returns what makes all the reservations. */
+/** `prepare` creates a new cap and returns the function that makes all reservations. */
 async function inRounds(prepare: (round: number) => Promise<() => Promise<Round>>): Promise<Round[]> {
   const results: Round[] = [];
   for (let round = 1; round <= rounds; round += 1) {

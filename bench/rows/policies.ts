@@ -4,7 +4,7 @@ import { type ServiceProcess, startService } from '../processes.ts';
 import { turn } from '../turn.ts';
 
 const rules = 200;
-/** As for `run-single`: what waits at the same time shares a commit. */
+/** As for `run-single`: requests that wait at the same time share a commit. */
 const connections = 200;
 
 export const policies: PairsRow = {
@@ -24,7 +24,7 @@ export const policies: PairsRow = {
   },
 };
 
-/** None matches in the end, so that all of them are looked at: the worst case of rules of this kind. */
+/** No rule matches, so that all of them are evaluated: the worst case for rules of this kind. */
 async function addRules(service: ServiceProcess, { id, key }: BenchOrg): Promise<void> {
   const expressions = [
     'cost_usd > 100.0 && team != "research"',

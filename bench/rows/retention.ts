@@ -1,4 +1,4 @@
-/** Decisions while old runs are deleted. */
+/** Latency of decisions while old runs are deleted. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BenchOrg, decision } from '../bench-org.ts';

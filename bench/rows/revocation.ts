@@ -1,4 +1,4 @@
-/** How soon another process refuses a key that was revoked in this one. */
+/** Time until another process rejects a key that was revoked in this one. */
 import { performance } from 'node:perf_hooks';
 import { median, type SingleRow } from '../measure.ts';
 import { startPostgres } from '../postgres.ts';

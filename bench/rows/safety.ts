@@ -1,4 +1,4 @@
-/** How good the built-in detectors are on the labelled texts, and what each detector costs for 10 KB of ordinary content. */
+/** Accuracy of the built-in detectors on the labelled texts, and the CPU time of each for 10 KB of ordinary content. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { builtIns } from '../../src/capabilities/governance/safety/built-in.ts';
 import { Breather, matchesOf } from '../../src/capabilities/governance/safety/inspection.ts';
@@ -55,15 +55,15 @@ export const safety: SingleRow = {
 const bytes = 10_240;
 const rounds = 401;
 
-/** What detectors see nearly always: prose, logs, code and numbers with nothing in them that they look for. */
+/** Ordinary content: prose, logs, code and numbers without matches. */
 function ordinaryText(): string {
   const negatives = builtIns.flatMap(({ id }) => safetyCases(id).filter(({ positive }) => !positive));
-  // From all files in turn, so that no detector meets only what was made to mislead it.
+  // From all files, so that no detector gets only texts that were written to mislead it.
   const mixed = negatives.filter((_, index) => index % 23 === 0).map(({ text }) => text);
   return mixed.join('\n').slice(0, bytes);
 }
 
-/** How long others wait while a content of the largest size is looked at. */
+/** Longest event-loop delay while a content of the maximum size is inspected. */
 async function longestStallMs(text: string): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

@@ -1,4 +1,4 @@
-/** Usage of very many groups: what it costs the process that answers, and those who wait for a decision meanwhile. */
+/** Usage with very many groups: memory of the process, and latency of decisions in the meantime. */
 import type { Database } from '../../src/platform/db/database.ts';
 import { readMigrations } from '../../src/platform/db/migrate.ts';
 import { type BenchOrg, decision } from '../bench-org.ts';
@@ -34,7 +34,7 @@ export const usageExport: SingleRow = {
         csv: { query: 'group_by=customer_id&format=csv&compare=previous', lines: customers + 1 },
         page: { query: 'group_by=customer_id&limit=200', lines: 0 },
       };
-      // What is loaded and compiled only once is nobody's.
+      // Warm-up, so that one-time loading and compilation is not counted.
       await usage('group_by=customer_id&format=csv&customer_id=customer-1');
       const without = await decided(service, org, async () => usage('limit=1'));
       await service.memory();
@@ -66,7 +66,7 @@ export const usageExport: SingleRow = {
   },
 };
 
-/** Decisions for as long as something else is asked. */
+/** Makes decisions while another request is in flight. */
 async function decided(
   { port }: ServiceProcess,
   org: BenchOrg,
@@ -103,7 +103,7 @@ async function fill(db: Database, customers: number): Promise<BenchOrg> {
     (tx) => tx.query(insertUsage, [org.id, keyIdOf(org.id), customers, daysPerCustomer]),
     patiently,
   );
-  // Days and sums of everything are made of the quarters as they are for an org that had none yet.
+  // Derives days and totals from the 15-minute buckets with the migrations that do so.
   const migrations = await readMigrations();
   for (const name of ['0006_usage_days.sql', '0017_usage_insight.sql']) {
     const sql = migrations.find((one) => one.name === name)?.sql ?? '';
@@ -112,7 +112,7 @@ async function fill(db: Database, customers: number): Promise<BenchOrg> {
   return org;
 }
 
-/** Of each customer a few runs on each of its days, with as many latencies. */
+/** A few runs of each customer on each of its days, with as many latencies. */
 const insertUsage = `
   INSERT INTO usage_rollups (org_id, bucket, digest, key_id, model, provider, workflow, deployment, department, team,
                              customer_id, status, requests, input_tokens, cached_input_tokens, cache_write_tokens,

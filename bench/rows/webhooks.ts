@@ -1,6 +1,6 @@
 /**
- * Webhooks on the embedded engine: how fast deliveries go out, and whether those that are done slow down the others. The
- * subscriptions are paused between the turns of the service, so that the floor has the machine for itself.
+ * Webhooks on the embedded engine: the rate of deliveries, and whether past deliveries slow down new ones. The subscriptions
+ * are paused between the turns of the service, so that the floor is not disturbed.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,14 +13,14 @@ import type { Asked, Count, Posted } from '../webhook-peers.ts';
 
 const size = {
   events: 10_000,
-  /** All that a paused subscription keeps, nearly: one lane must not run dry before the last turn. */
+  /** Slightly below the maximum of a paused subscription: no queue may be empty before the last turn. */
   eventsOfOne: 48_000,
   smallEvents: 500,
   delivered: 200_000,
   smallDelivered: 5_000,
 };
 const manySubscriptions = 20;
-/** As many as the service has at once to that many quick receivers. */
+/** The service's concurrency for the same number of fast receivers. */
 const floorConnections = 160;
 
 export const webhooks: PairsRow = {
@@ -101,7 +101,7 @@ async function countOf({ helper }: Receiver): Promise<Count> {
 
 interface Sender {
   readonly service: ServiceProcess;
-  /** How long it took until each event was a delivery of each subscription. */
+  /** Returns the time until each event was a delivery of each subscription. */
   readonly fanOut: string;
   change(action: 'pause' | 'resume'): Promise<void>;
 }
@@ -146,7 +146,7 @@ const exampleBody = JSON.stringify({
   data: exampleData,
 });
 
-/** The newest event is made to be found: once its delivery is there, all are. */
+/** The newest event is marked: when its delivery exists, all deliveries exist. */
 async function fill(
   db: Database,
   port: number,
@@ -230,7 +230,7 @@ async function deliverTheRest(sender: Sender, receiver: Receiver, total: number)
   await sender.change('resume');
   const startedMs = performance.now();
   const first = await countOf(receiver);
-  // The floor's posts all have the same path and id.
+  // All posts of the floor have the same path and id.
   const arrived = ({ distinct }: Count) => distinct - 1;
   let last = first;
   while (arrived(last) < total && performance.now() - startedMs < restWithinMs) {

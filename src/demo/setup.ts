@@ -47,7 +47,7 @@ export async function setUp(orgId: string, { owner, agent }: Keys, now: Date): P
     events: ['*'],
     description: 'A receiver that does not answer',
   });
-  await meetThem(org, owner, agent);
+  await makeDemoCalls(org, owner, agent);
 }
 
 type Spent = (query: string) => Promise<Usage>;
@@ -189,7 +189,7 @@ async function setRouting(org: string, owner: Caller, now: Date): Promise<void> 
 }
 
 /** Makes calls that the limits and rules above allow, flag, deny or hold for approval. */
-async function meetThem(org: string, owner: Caller, agent: Caller): Promise<void> {
+async function makeDemoCalls(org: string, owner: Caller, agent: Caller): Promise<void> {
   const reply = {
     model: 'gpt-4o-mini',
     workflow: 'support-replies',
