@@ -213,7 +213,7 @@ export async function createWorld(
     },
     async listen() {
       const server = createHttpServer(app.handler, log, app.headersOfUnread);
-      servers.push(drainable(server, openFastPath(server, app.fastPath)));
+      servers.push(drainable(server, app.fastPath && openFastPath(server, app.fastPath)));
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;

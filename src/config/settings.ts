@@ -206,6 +206,11 @@ const settings = {
     'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
     'Allow webhooks and identity providers at private and local addresses, and webhooks without TLS.',
   ),
+  httpFastPath: flag(
+    'SVC_HTTP_FAST_PATH',
+    "Read plain requests with Purser's own, faster HTTP reader. With `false`, Node's parser reads every request; responses stay the same.",
+    'true',
+  ),
   drainSeconds: integer(
     'SVC_DRAIN_SECONDS',
     '20',
@@ -370,11 +375,11 @@ function integer(
   };
 }
 
-function flag(name: string, meaning: string): Setting<boolean> {
+function flag(name: string, meaning: string, fallback: 'true' | 'false' = 'false'): Setting<boolean> {
   return {
     name,
     meaning: `${meaning} \`true\` or \`false\`.`,
-    fallback: 'false',
+    fallback,
     parse: parseBoolean,
   };
 }

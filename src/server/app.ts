@@ -22,8 +22,8 @@ export interface App {
   readonly routes: readonly Route[];
   readonly handler: RequestHandler;
   readonly headersOfUnread: HeadersOfUnread;
-  /** Options of the hand-written HTTP reader. */
-  readonly fastPath: FastPathOptions;
+  /** Options of the fast HTTP path; undefined if `SVC_HTTP_FAST_PATH` turns it off. */
+  readonly fastPath: FastPathOptions | undefined;
   readonly jobs: readonly Job[];
   /** The deprecations in force. */
   readonly deprecations: DeprecationRegistry;
@@ -113,7 +113,7 @@ export function createApp(deps: AppDependencies): App {
     routes,
     handler: pipeline.handle,
     headersOfUnread: pipeline.headersOfUnread,
-    fastPath: { fastHandler, serve: pipeline.serve },
+    fastPath: config.httpFastPath ? { fastHandler, serve: pipeline.serve } : undefined,
     jobs: createJobs(deps, components),
     deprecations,
     async finish() {

@@ -94,7 +94,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
     isDraining: () => draining,
   });
   const server = createHttpServer(app.handler, log, app.headersOfUnread);
-  const connections = drainable(server, openFastPath(server, app.fastPath));
+  const connections = drainable(server, app.fastPath && openFastPath(server, app.fastPath));
   address = await listen(server, config);
   const jobs = startJobs(app.jobs, log);
   const url = urlOf(config.host, address.port);

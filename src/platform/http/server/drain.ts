@@ -11,7 +11,7 @@ export interface Drainable {
   drain(withinMs: number): Promise<void>;
 }
 
-export function drainable(server: Server, fastPath: FastPath): Drainable {
+export function drainable(server: Server, fastPath: FastPath | undefined): Drainable {
   // Node counts neither a connection that never sent a byte nor one that was detached by CONNECT.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -26,7 +26,7 @@ export function drainable(server: Server, fastPath: FastPath): Drainable {
       const sweep = setInterval(() => {
         // A kept-alive connection becomes idle when its last answer is out.
         server.closeIdleConnections();
-        fastPath.closeIdle();
+        fastPath?.closeIdle();
         for (const socket of sockets) {
           if (socket.bytesRead === 0 || Date.now() > deadlineMs) {
             socket.destroy();
