@@ -2,6 +2,7 @@
  * HTML as values. Whatever is put into a template is text and is escaped, unless it was made by a template itself; so
  * what a user typed can never become markup. Attributes are always quoted, which is what makes one way of escaping enough.
  */
+import { escapeHtml } from '../platform/http/html/html.ts';
 
 /** Made by `html` alone: what came as JSON and only looks like it is no instance. */
 class Markup {
@@ -39,27 +40,9 @@ function textOf(part: Part): string {
     return '';
   }
   if (typeof part !== 'object') {
-    return escapeText(String(part));
+    return escapeHtml(String(part));
   }
   return part instanceof Markup ? part.text : part.reduce<string>((text, one) => text + textOf(one), '');
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const special = /[&<>"']/;
-
-/** Most texts have nothing to escape, which is seen sooner than they are copied. */
-function escapeText(text: string): string {
-  if (!special.test(text)) {
-    return text;
-  }
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
 /** The address of a page of ours, with its query; parameters without a value are left out. */
