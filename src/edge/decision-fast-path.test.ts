@@ -4,6 +4,9 @@ import { limitsOf } from '../../test/support/ledger-values.ts';
 import type { HoldResult } from '../ledger/holds/hold-request.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
+import type { HttpRequest } from '../platform/http/message/http-request.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import type { HandlerContext, Route } from '../platform/http/routes/route.ts';
 import { createLog } from '../platform/log.ts';
 import { RouteCounts } from '../platform/observability/request-counts.ts';
 import { systemClock } from '../platform/time/clock.ts';
@@ -12,20 +15,22 @@ import { edgeRoutes } from './routes.ts';
 
 const denial = { code: 'spend_cap_exceeded', details: {} };
 
-/** Books that have to be asked and waited for, and whatever goes the common way. */
-async function decide(answer: () => Promise<HoldResult>) {
-  let asked = 0;
+/** Sends one decision to a fast path whose ledger returns `result` and cannot decide at once. */
+async function decide(result: () => Promise<HoldResult>) {
+  let holds = 0;
   const parts = {
     ledger: {
       decide: () => undefined,
       hold: () => {
-        asked += 1;
-        return answer();
+        holds += 1;
+        return result();
       },
     },
     orgLimits: { peek: () => limitsOf([]) },
     findPrice: () => undefined,
     hasPolicies: () => false,
+    limitEvents: { limitDenied: () => undefined },
+    pendingHolds: new WeakMap(),
   } as unknown as DecisionFastPathDependencies;
   const [route] = edgeRoutes(parts);
   const fastPath = createDecisionFastPath({
@@ -55,23 +60,46 @@ async function decide(answer: () => Promise<HoldResult>) {
   );
   const usual = head && fastPath.prepare(head);
   if (usual === undefined) {
-    throw new Error('this head is as usual as it gets');
+    throw new Error('the fast path does not accept this head');
   }
-  return new Promise<{ asked: number; went: string; outcome: Promise<unknown> | undefined }>((resolve) => {
+  const requestIdentity = await new Promise<HttpRequest>((resolve, reject) => {
     fastPath.take(usual, body, {
       socket: {} as Socket,
-      sendOk: () => resolve({ asked, went: 'fast', outcome: undefined }),
-      fallBackToPipeline: (outcome) => resolve({ asked, went: 'common', outcome }),
+      sendOk: () => reject(new Error('the fast path must not answer')),
+      fallBackToPipeline(beforehand) {
+        const request = {} as HttpRequest;
+        beforehand?.(request);
+        resolve(request);
+      },
     });
   });
+  // As the pipeline does with the request that it received.
+  const caller = { tenantId: 'org_1', keyId: 'key_1' } as Caller;
+  const context = { body: JSON.parse(body.toString()), caller, now: systemClock.now(), requestIdentity };
+  const { run } = route as NonNullable<typeof route>;
+  const answer = (run as Extract<Route['run'], { kind: 'decision' }>).handler(
+    context as unknown as HandlerContext,
+    undefined,
+  );
+  return { error: await answer.catch((error: unknown) => error), holds };
 }
 
 test.each([
-  ['denies', async () => ({ kind: 'denied', denial }) as unknown as HoldResult],
-  ['fails, possibly after taking the hold', () => Promise.reject(new DatabaseUnavailable('lost'))],
-])('a ledger that %s is not called again: the pipeline gets its result', async (_title, answer) => {
-  const { asked, went, outcome } = await decide(answer);
-  outcome?.catch(() => undefined);
-  expect([asked, went]).toEqual([1, 'common']);
-  expect(outcome).toBeInstanceOf(Promise);
-});
+  [
+    'is denied',
+    async () => ({ kind: 'denied', denial }) as unknown as HoldResult,
+    { code: 'spend_cap_exceeded' },
+  ],
+  [
+    'fails, perhaps after it was stored',
+    () => Promise.reject(new DatabaseUnavailable('lost')),
+    expect.any(DatabaseUnavailable),
+  ],
+])(
+  'a hold that %s on the fast path is not requested again by the pipeline',
+  async (_title, result, expected) => {
+    const { error, holds } = await decide(result);
+    expect(holds).toBe(1);
+    expect(error).toMatchObject(expected);
+  },
+);

@@ -48,7 +48,7 @@ interface FastHead {
 }
 
 export function createDecisionFastPath(deps: DecisionFastPathDependencies): FastHandler<FastHead> {
-  const { route, clock, ledger, orgLimits, findPrice, counts, trustedProxies } = deps;
+  const { route, clock, ledger, orgLimits, findPrice, pendingHolds, counts, trustedProxies } = deps;
   const { access, path } = route;
   if (access.kind === 'public' || route.body === undefined) {
     throw new Error('the fast path requires a route with authentication and a body');
@@ -136,12 +136,10 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     };
     const decided = decide(request);
     if (decided === undefined) {
-      const asked = ledger.hold(request.request);
-      asked.then(
-        // What was asked of the books is not asked again: the answer may be lost, and the hold there.
-        (result) => (result.kind === 'held' ? allow(result) : responder.fallBackToPipeline(asked)),
-        () => responder.fallBackToPipeline(asked),
-      );
+      const hold = ledger.hold(request.request);
+      // The pipeline must not request the hold again: it may exist although its result was lost.
+      const fallBack = () => responder.fallBackToPipeline((plain) => pendingHolds.set(plain, hold));
+      hold.then((result) => (result.kind === 'held' ? allow(result) : fallBack()), fallBack);
     } else if ('held' in decided) {
       decided.durable.then(
         () => allow(decided.held),

@@ -28,7 +28,14 @@ export interface EdgeDependencies {
   /** Returns true if the org has policies. They are not checked here, only listed in `not_checked`. */
   hasPolicies(orgId: string): boolean | Promise<boolean>;
   readonly customerDigest: CustomerDigest;
+  readonly pendingHolds: PendingHolds;
 }
+
+/**
+ * Holds that the fast path requested before it fell back to the pipeline, by the identity of the HTTP request. The handler
+ * awaits such a hold instead of requesting a second one: the first may exist although its result was lost.
+ */
+export type PendingHolds = WeakMap<WeakKey, Promise<HoldResult>>;
 
 export function edgeRoutes(deps: EdgeDependencies): Route[] {
   return [
@@ -46,8 +53,9 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
-      async handler({ body, caller, now, outcome }, idempotencyKey) {
-        const { customerDigest, failOpen } = deps;
+      async handler({ body, caller, now, requestIdentity }, idempotencyKey) {
+        const { customerDigest, failOpen, pendingHolds } = deps;
+        const pendingHold = requestIdentity && pendingHolds.get(requestIdentity);
         const decisionCaller = { orgId: caller.tenantId, keyId: caller.keyId };
         const key =
           idempotencyKey === undefined
@@ -58,7 +66,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
           return replayedResponse(replay);
         }
         try {
-          return await decide(deps, { body, caller, now, key, outcome: outcome as PendingHold });
+          return await decide(deps, { body, caller, now, key, pendingHold });
         } catch (error) {
           if (failOpen === undefined || !(error instanceof DatabaseUnavailable)) {
             throw error;
@@ -76,20 +84,17 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
   ];
 }
 
-/** What the books have answered already, on the fast path. */
-type PendingHold = Promise<HoldResult> | undefined;
-
 interface DecisionInput {
   readonly body: DecisionBody;
   readonly caller: Caller;
   readonly now: Date;
   readonly key: RequestKey | undefined;
-  readonly outcome: PendingHold;
+  readonly pendingHold: Promise<HoldResult> | undefined;
 }
 
 async function decide(
   deps: EdgeDependencies,
-  { body, caller, now, key, outcome }: DecisionInput,
+  { body, caller, now, key, pendingHold }: DecisionInput,
 ): Promise<DecisionResponse> {
   const { ledger, orgLimits, rates, findPrice, limitEvents } = deps;
   const orgId = caller.tenantId;
@@ -116,7 +121,7 @@ async function decide(
   }
   const giveBack = () => reservation && rates.giveBack(reservation.debits, now.getTime());
   try {
-    const result = await (outcome ??
+    const result = await (pendingHold ??
       ledger.hold({
         ...request.request,
         ...(key !== undefined && {

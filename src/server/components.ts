@@ -103,6 +103,7 @@ export function createComponents(deps: AppDependencies) {
     limitEvents,
     hasPolicies: policyCache.isGoverned,
     customerDigest,
+    pendingHolds: new WeakMap(),
   };
 
   const recordCallersChange: WriterDependencies['recordChange'] = (tx, context, action, change) =>

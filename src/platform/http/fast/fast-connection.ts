@@ -2,7 +2,7 @@
 import { IncomingMessage, ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { NodeMessages } from '../message/http-request.ts';
+import type { HttpRequest, NodeMessages } from '../message/http-request.ts';
 import type { Reply } from '../message/reply.ts';
 import { closeGently } from '../message/send.ts';
 import type { PlainHead } from './plain-head.ts';
@@ -13,8 +13,11 @@ export interface FastResponder {
   readonly socket: Socket;
   /** With 200, these lines of headers beside those that every response has, and this body. All of it is ASCII. */
   sendOk(headerLines: string, body: string): void;
-  /** `outcome`: what its handler would ask for, where that was asked already. */
-  fallBackToPipeline(outcome?: Promise<unknown>): void;
+  /**
+   * Hands the request to the pipeline. `beforehand` receives it first: state of the fast handler can be attached to it, for
+   * the route's handler to find by `HandlerContext.requestIdentity`.
+   */
+  fallBackToPipeline(beforehand?: (request: HttpRequest) => void): void;
 }
 
 export interface KnownHead {
@@ -159,9 +162,11 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#answered();
   }
 
-  fallBackToPipeline(outcome?: Promise<unknown>): void {
+  fallBackToPipeline(beforehand?: (request: HttpRequest) => void): void {
     const { head } = this.#current as KnownHead;
-    this.#lane.serve(new PlainRequest(this, head, this.#body, outcome));
+    const request = new PlainRequest(this, head, this.#body);
+    beforehand?.(request);
+    this.#lane.serve(request);
   }
 
   messagesOf(head: PlainHead, body: Buffer): NodeMessages {

@@ -23,20 +23,18 @@ export class PlainRequest implements HttpRequest, RequestHead {
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders: string[];
   readonly socket: Socket;
-  readonly outcome: Promise<unknown> | undefined;
   readonly #head: PlainHead;
   readonly #body: Buffer;
   readonly #connection: PlainConnection;
   #messages: NodeMessages | undefined;
 
-  constructor(connection: PlainConnection, head: PlainHead, body: Buffer, outcome?: Promise<unknown>) {
+  constructor(connection: PlainConnection, head: PlainHead, body: Buffer) {
     this.method = head.method;
     this.url = head.target;
     // They belong to all requests with this head: nobody changes them.
     this.headers = head.headers as IncomingHttpHeaders;
     this.rawHeaders = head.rawHeaders as string[];
     this.socket = connection.socket;
-    this.outcome = outcome;
     this.#head = head;
     this.#body = body;
     this.#connection = connection;

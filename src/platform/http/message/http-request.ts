@@ -8,8 +8,6 @@ import { sendReply, sendStream } from './send.ts';
 
 export interface HttpRequest {
   readonly request: RequestHead;
-  /** What its handler would ask for, where that was asked before it was its turn. */
-  readonly outcome: Promise<unknown> | undefined;
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
   /** Node's own, for what needs them: forms, answers that are streams, requests that are sent on. */
   messages(): NodeMessages;
@@ -26,7 +24,6 @@ export function requestFromNode(request: IncomingMessage, response: ServerRespon
   const messages = { request, response };
   return {
     request,
-    outcome: undefined,
     readBody: (rules) => readJsonBody(request, response, rules),
     messages: () => messages,
     send: (reply, headers) => sendByNode(messages, reply, headers),

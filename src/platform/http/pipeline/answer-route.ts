@@ -42,7 +42,7 @@ export interface RouteRequest {
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
-  readonly outcome?: Promise<unknown> | undefined;
+  readonly requestIdentity?: HandlerContext['requestIdentity'];
   /** For answers that last, and for those that take long to find. */
   readonly stillAdmitted?: StillAdmitted | undefined;
   /** Whoever wants to see how far long work is. */
@@ -81,7 +81,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
 
   /** Its rate, its query and its body: what the handler is called with. */
   async function understand(endpoint: RouteEndpoint, asked: RouteRequest): Promise<HandlerContext> {
-    const { match, caller, address, traceId, now, outcome } = asked;
+    const { match, caller, address, traceId, now, requestIdentity } = asked;
     const { route } = endpoint;
     const rate = caller && deps.takeRequest(caller, route, now.getTime());
     throwIfRateLimited(rate instanceof Promise ? await rate : rate);
@@ -109,7 +109,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       address,
       traceId,
       now,
-      outcome,
+      requestIdentity,
       progress: async (made) => {
         asked.onProgress?.(made);
         await deps.faults('progress', route.id);

@@ -286,7 +286,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
             examine: (credential, now) => examine(context, credential, endpoint.route, match, now),
           }),
         }),
-      outcome: context.incoming.outcome,
+      requestIdentity: context.incoming,
     });
   }
 

@@ -25,8 +25,8 @@ export interface HandlerContext<Params = Readonly<Record<string, string>>, Query
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
-  /** What the handler would ask for, where that was asked before it was its turn. */
-  readonly outcome?: Promise<unknown> | undefined;
+  /** Identifies the HTTP request, as a key of a `WeakMap`. Undefined for an in-process call. */
+  readonly requestIdentity?: WeakKey | undefined;
   /** Told by work that may take long. Whoever asked by a socket does not hear it. */
   readonly progress: ReportProgress;
 }
