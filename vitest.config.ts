@@ -60,6 +60,10 @@ const neverOnPostgres = [
   'src/capabilities/governance/safety/built-in.test.ts',
 ];
 const soakEnv = { PURSER_TEST_SOAK: '1' };
+/** The contract over sockets instead of injected requests. Leaves out files that need no server, or that always use sockets. */
+const socketEnv = { PURSER_TEST_ENGINE: 'embedded', PURSER_TEST_TRANSPORT: 'sockets' };
+const withoutServer = 'test/contract/{lists,ranges}.test.ts';
+const alwaysOnSockets = 'test/contract/{forms,http-edges.*}.test.ts';
 
 export default defineConfig({
   test: {
@@ -84,6 +88,24 @@ export default defineConfig({
           name: 'soak-embedded',
           include: [...repeated, ...tools],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'soak-sockets',
+          include: ['test/contract/**/*.test.ts'],
+          exclude: [withoutServer, alwaysOnSockets],
+          env: socketEnv,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'soak-without-fast-path',
+          include: ['test/contract/**/*.test.ts'],
+          exclude: [withoutServer],
+          env: { ...socketEnv, PURSER_TEST_FAST_PATH: 'off' },
         },
       },
       ...(postgres

@@ -1,5 +1,6 @@
 /** A whole service in the test's process: fresh database, clock and ids under control, every answer checked. */
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request as sendOverHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { trace } from '@opentelemetry/api';
 import inject from 'light-my-request';
@@ -111,13 +112,18 @@ export async function createWorld(
   const db = await openPlace(place);
   const clock = new FakeClock();
   const ids = createIds(clock, seededBytes(1));
-  const config: Config = loadConfig({ SVC_DATA_DIR: place.dataDir, ...env });
+  const config: Config = loadConfig({
+    SVC_DATA_DIR: place.dataDir,
+    ...(process.env.PURSER_TEST_FAST_PATH === 'off' && { SVC_HTTP_FAST_PATH: 'false' }),
+    ...env,
+  });
   const operatorKey = generateKey('test', seededBytes(2));
 
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line: string) => void logLines.push(line) });
   const servers: Drainable[] = [];
-  let ownUrl: Promise<string> | undefined;
+  const agent = new Agent({ keepAlive: true });
+  let ownPort: Promise<number> | undefined;
   const services = await openServices({ config, db, clock, ids, log });
   await bootstrapOperator({
     db,
@@ -169,9 +175,9 @@ export async function createWorld(
         payload,
       };
       let response: Omit<TestAnswer, 'json'>;
-      if (method === 'POST' && path === '/v1/edge/decision' && address === defaultAddress) {
-        ownUrl ??= world.listen().then(({ url }) => url);
-        response = await overSocket(await ownUrl, sent);
+      if (address === defaultAddress && (transport === 'sockets' || hasFastHandler(method, path))) {
+        ownPort ??= world.listen().then(({ port }) => port);
+        response = await overSocket({ agent, port: await ownPort }, sent);
       } else {
         response = await injected(app, sent, address);
       }
@@ -220,6 +226,7 @@ export async function createWorld(
       return { url: `http://127.0.0.1:${port}`, port };
     },
     async close() {
+      agent.destroy();
       await Promise.all(servers.map((server) => server.drain(0)));
       // As when the service stops: what one cannot finish keeps nothing else from being closed.
       await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
@@ -240,6 +247,12 @@ interface Sent {
 
 const defaultAddress = '127.0.0.1';
 
+/**
+ * PURSER_TEST_TRANSPORT: `inject` (the default) calls the handler without a socket, which is faster; `sockets` sends every
+ * request from the default address over kept-alive connections, through the fast HTTP path or Node's parser.
+ */
+export const transport = process.env.PURSER_TEST_TRANSPORT ?? 'inject';
+
 async function injected(app: App, sent: Sent, address: string): Promise<Omit<TestAnswer, 'json'>> {
   const response = await inject((req, res) => void app.handler(req as never, res as never), {
     method: sent.method as 'GET',
@@ -255,19 +268,48 @@ async function injected(app: App, sent: Sent, address: string): Promise<Omit<Tes
   };
 }
 
-/** For what has a way of its own past the handler: decisions. */
-async function overSocket(url: string, sent: Sent): Promise<Omit<TestAnswer, 'json'>> {
-  const { method, path, headers, payload } = sent;
-  const response = await fetch(`${url}${path}`, {
+/** The fast HTTP path has a handler of its own for decisions, which only a socket reaches. */
+function hasFastHandler(method: string, path: string): boolean {
+  return method === 'POST' && path === '/v1/edge/decision';
+}
+
+interface SocketOptions {
+  readonly agent: Agent;
+  readonly port: number;
+}
+
+async function overSocket(
+  { agent, port }: SocketOptions,
+  { method, path, headers, payload }: Sent,
+): Promise<Omit<TestAnswer, 'json'>> {
+  const request = sendOverHttp({
+    host: defaultAddress,
+    port,
+    agent,
     method,
-    headers,
-    // Not as text, which would be given a content type.
-    ...(payload !== undefined && { body: Buffer.from(payload as string) }),
+    path,
+    headers: {
+      ...(payload !== undefined && { 'content-length': Buffer.byteLength(payload) }),
+      ...headers,
+    },
   });
+  request.end(payload);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  // A response may arrive before the upload is complete; then the server closes the connection under the upload.
+  request.on('error', () => undefined);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer);
+  }
+  const { 'set-cookie': cookies, ...single } = response.headers;
   return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    text: await response.text(),
+    status: response.statusCode ?? 0,
+    headers: {
+      ...(single as Record<string, string | undefined>),
+      // As injection returns it: a list only where several cookies are set.
+      ...(cookies !== undefined && { 'set-cookie': (cookies.length === 1 ? cookies[0] : cookies) as string }),
+    },
+    text: Buffer.concat(chunks).toString(),
   };
 }
 
