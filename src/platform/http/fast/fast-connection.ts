@@ -1,4 +1,4 @@
-/** One connection of the lane: what was read of it, the request that is under way, and how it leaves. */
+/** One connection of the fast HTTP path: its unread bytes, its request in progress, and the handover to Node. */
 import { IncomingMessage, ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -8,10 +8,10 @@ import { closeGently } from '../message/send.ts';
 import type { PlainHead } from './plain-head.ts';
 import { type PlainConnection, PlainRequest } from './plain-request.ts';
 
-/** What a shortcut is given to answer a request. One of the two has to be called, once. */
+/** Answers a request of the fast handler. Exactly one of the two methods must be called, once. */
 export interface FastResponder {
   readonly socket: Socket;
-  /** With 200, these lines of headers beside those that every response has, and this body. All of it is ASCII. */
+  /** Sends 200 with these header lines, beside those of every response, and this body. Both must be ASCII. */
   sendOk(headerLines: string, body: string): void;
   /**
    * Hands the request to the pipeline. `beforehand` receives it first: state of the fast handler can be attached to it, for
@@ -20,31 +20,33 @@ export interface FastResponder {
   fallBackToPipeline(beforehand?: (request: HttpRequest) => void): void;
 }
 
-export interface KnownHead {
+export interface PreparedHead {
   readonly head: PlainHead;
-  /** With the empty line behind it. */
+  /** Length of the head, including the empty line that ends it. */
   readonly bytes: number;
+  /** The result of the fast handler's `prepare`. */
   readonly prepared: unknown;
 }
 
-/** Larger requests are not held here: nobody has asked yet who sends them. */
+/** Larger requests are handed over to Node: this path buffers them before the caller is identified. */
 const requestBytesMax = 65_536;
-/** A body that is not there by then is waited for by Node, with its timeouts. */
+/** A body that is incomplete after this time is left to Node, which has timeouts for it. */
 const bodyWithinMs = 250;
-const nothing: Buffer = Buffer.alloc(0);
+const noBytes: Buffer = Buffer.alloc(0);
 
-/** What a connection needs of its lane. */
+/** The server's side of a connection. */
 export interface FastConnectionHost {
-  headOf(bytes: Buffer): KnownHead | undefined;
-  take(known: KnownHead, body: Buffer): void;
+  headOf(bytes: Buffer): PreparedHead | undefined;
+  take(known: PreparedHead, body: Buffer): void;
   serve(request: PlainRequest): void;
-  /** Gives the connection to Node. */
+  /** Hands the connection over to Node. */
   parse(): void;
   timedOut(): void;
+  /** Called when the connection is closed or handed over. */
   left(): void;
-  /** Headers that Node gives its responses by itself. */
+  /** Returns the header lines that Node adds to its responses by itself. */
   commonLines(): string;
-  /** The server takes no more: each answer is the last one of its connection, and says so. */
+  /** True once the server stops: each response is then the last one of its connection, with `Connection: close`. */
   isClosing(): boolean;
   readonly keepAliveMs: number;
   readonly firstByteWithinMs: number;
@@ -52,23 +54,23 @@ export interface FastConnectionHost {
 
 export class FastConnection implements FastResponder, PlainConnection {
   readonly socket: Socket;
-  readonly #lane: FastConnectionHost;
-  /** What was read and belongs to no request that is under way. */
-  #bytes = nothing;
-  /** The request that is under way, or whose body is not whole yet. */
-  #current: KnownHead | undefined;
-  #body = nothing;
-  /** Of the pipeline, while it makes one. */
+  readonly #host: FastConnectionHost;
+  /** Bytes that were read and do not belong to the request in progress. */
+  #bytes = noBytes;
+  /** The head of the request in progress, or of one whose body is incomplete. */
+  #current: PreparedHead | undefined;
+  #body = noBytes;
+  /** Node's response, while the pipeline uses one. */
   #response: ServerResponse | undefined;
-  #isUnderWay = false;
+  #isInProgress = false;
   #isFresh = true;
   #hasEnded = false;
-  /** Since when it has been as it is. */
+  /** Time of the last change of state. */
   #sinceMs = performance.now();
 
-  constructor(socket: Socket, lane: FastConnectionHost) {
+  constructor(socket: Socket, host: FastConnectionHost) {
     this.socket = socket;
-    this.#lane = lane;
+    this.#host = host;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('drain', this.#onDrain);
@@ -80,7 +82,7 @@ export class FastConnection implements FastResponder, PlainConnection {
   readonly #onData = (chunk: Buffer) => {
     this.#isFresh = false;
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
-    if (this.#isUnderWay || this.socket.writableNeedDrain) {
+    if (this.#isInProgress || this.socket.writableNeedDrain) {
       this.socket.pause();
     } else {
       this.#proceed();
@@ -89,7 +91,7 @@ export class FastConnection implements FastResponder, PlainConnection {
 
   readonly #onEnd = () => {
     this.#hasEnded = true;
-    if (!this.#isUnderWay && !this.socket.writableNeedDrain) {
+    if (!this.#isInProgress && !this.socket.writableNeedDrain) {
       this.#proceed();
     }
   };
@@ -97,20 +99,20 @@ export class FastConnection implements FastResponder, PlainConnection {
   readonly #onDrain = () => {
     if (this.#response !== undefined) {
       this.#response.emit('drain');
-    } else if (!this.#isUnderWay) {
+    } else if (!this.#isInProgress) {
       this.#proceed();
     }
   };
 
-  /** As Node's server does: whoever set it on the response is told. */
+  /** Forwards the timeout to the response, as Node's server does. */
   readonly #onTimeout = () => void this.#response?.emit('timeout', this.socket);
 
-  /** Closes it too; here it would end the process. */
+  /** An error also closes the socket; without a listener it would end the process. */
   readonly #onError = () => undefined;
 
-  readonly #onClose = () => this.#lane.left();
+  readonly #onClose = () => this.#host.left();
 
-  /** The next request, where there is a whole one. */
+  /** Starts the next request, if it is complete. */
   #proceed(): void {
     if (this.#bytes.length === 0) {
       if (this.#hasEnded) {
@@ -121,7 +123,7 @@ export class FastConnection implements FastResponder, PlainConnection {
       return;
     }
     const isNew = this.#current === undefined;
-    this.#current ??= this.#lane.headOf(this.#bytes);
+    this.#current ??= this.#host.headOf(this.#bytes);
     const current = this.#current;
     const end = current === undefined ? 0 : current.bytes + current.head.bodyBytes;
     if (current === undefined || end > requestBytesMax) {
@@ -136,45 +138,45 @@ export class FastConnection implements FastResponder, PlainConnection {
     }
   }
 
-  #begin(current: KnownHead, end: number): void {
-    this.#isUnderWay = true;
+  #begin(current: PreparedHead, end: number): void {
+    this.#isInProgress = true;
     this.#body = this.#bytes.subarray(current.bytes, end);
-    this.#bytes = this.#bytes.length === end ? nothing : this.#bytes.subarray(end);
-    this.#lane.take(current, this.#body);
+    this.#bytes = this.#bytes.length === end ? noBytes : this.#bytes.subarray(end);
+    this.#host.take(current, this.#body);
   }
 
   sendOk(headerLines: string, body: string): void {
     this.socket.write(
-      `HTTP/1.1 200 OK\r\n${headerLines}content-length: ${body.length}\r\n${this.#lane.commonLines()}\r\n${body}`,
+      `HTTP/1.1 200 OK\r\n${headerLines}content-length: ${body.length}\r\n${this.#host.commonLines()}\r\n${body}`,
       'latin1',
     );
     this.#answered();
   }
 
-  /** As Node would write it. */
+  /** Writes the response in the same form as Node. */
   answer(status: number, headers: Reply['headers'], body: string): void {
     const bytes = Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? '' : `content-length: ${bytes}\r\n`;
     this.socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${linesOf(headers)}${length}${this.#lane.commonLines()}\r\n${body}`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headerLinesOf(headers)}${length}${this.#host.commonLines()}\r\n${body}`,
       bytes === body.length ? 'latin1' : 'utf8',
     );
     this.#answered();
   }
 
   fallBackToPipeline(beforehand?: (request: HttpRequest) => void): void {
-    const { head } = this.#current as KnownHead;
+    const { head } = this.#current as PreparedHead;
     const request = new PlainRequest(this, head, this.#body);
     beforehand?.(request);
-    this.#lane.serve(request);
+    this.#host.serve(request);
   }
 
   messagesOf(head: PlainHead, body: Buffer): NodeMessages {
     const request = requestOf(head, body, this.socket);
     const response = new ServerResponse(request);
     // As Node's server does; there is no option for it.
-    Object.assign(response, { _keepAliveTimeout: this.#lane.keepAliveMs });
-    response.shouldKeepAlive = !this.#lane.isClosing();
+    Object.assign(response, { _keepAliveTimeout: this.#host.keepAliveMs });
+    response.shouldKeepAlive = !this.#host.isClosing();
     response.assignSocket(this.socket);
     response.once('finish', () => {
       response.detachSocket(this.socket);
@@ -185,18 +187,18 @@ export class FastConnection implements FastResponder, PlainConnection {
     });
     this.#response = response;
     if (this.socket.destroyed) {
-      // Nobody is there to read it, and a closed socket does not say so again.
+      // The client is gone, and a closed socket emits no second `close` event.
       response.destroy();
     }
     return { request, response };
   }
 
   #answered(): void {
-    this.#isUnderWay = false;
+    this.#isInProgress = false;
     this.#current = undefined;
-    this.#body = nothing;
+    this.#body = noBytes;
     this.#sinceMs = performance.now();
-    if (this.#lane.isClosing()) {
+    if (this.#host.isClosing()) {
       this.#leave();
       closeGently(this.socket);
     } else if (!this.socket.writableNeedDrain && !this.socket.destroyed) {
@@ -204,19 +206,19 @@ export class FastConnection implements FastResponder, PlainConnection {
     }
   }
 
-  /** To Node, with all that was read and not answered. */
+  /** Hands the connection over to Node, with all bytes that were read and not answered. */
   #handOver(): void {
     const { socket } = this;
     this.#leave();
     socket.pause();
     if (this.#hasEnded) {
-      // Nothing can be put back into a stream that has ended.
-      this.#lane.parse();
+      // `unshift` is not possible after the end of a stream.
+      this.#host.parse();
       socket.emit('data', this.#bytes);
       socket.emit('end');
     } else {
       socket.unshift(this.#bytes);
-      this.#lane.parse();
+      this.#host.parse();
       socket.resume();
     }
   }
@@ -228,13 +230,13 @@ export class FastConnection implements FastResponder, PlainConnection {
     socket.off('drain', this.#onDrain);
     socket.off('timeout', this.#onTimeout);
     socket.off('close', this.#onClose);
-    this.#lane.left();
+    this.#host.left();
   }
 
-  /** Ends what has lasted too long. */
+  /** Ends or hands over the connection if its current state has lasted too long. */
   enforceTimeouts(nowMs: number): void {
     const lastedMs = nowMs - this.#sinceMs;
-    if (this.#isUnderWay || this.socket.writableLength > 0) {
+    if (this.#isInProgress || this.socket.writableLength > 0) {
       return;
     }
     if (this.#current !== undefined) {
@@ -242,23 +244,23 @@ export class FastConnection implements FastResponder, PlainConnection {
         this.#handOver();
       }
     } else if (this.#isFresh) {
-      if (lastedMs >= this.#lane.firstByteWithinMs) {
+      if (lastedMs >= this.#host.firstByteWithinMs) {
         this.#leave();
-        this.#lane.timedOut();
+        this.#host.timedOut();
       }
-    } else if (lastedMs >= this.#lane.keepAliveMs) {
+    } else if (lastedMs >= this.#host.keepAliveMs) {
       this.socket.destroy();
     }
   }
 
   closeIfIdle(): void {
-    if (!this.#isUnderWay && this.#current === undefined && this.socket.writableLength === 0) {
+    if (!this.#isInProgress && this.#current === undefined && this.socket.writableLength === 0) {
       this.socket.destroy();
     }
   }
 }
 
-function linesOf(headers: Reply['headers']): string {
+function headerLinesOf(headers: Reply['headers']): string {
   let lines = '';
   for (const name of Object.keys(headers)) {
     const value = headers[name] as string | string[];
@@ -270,7 +272,7 @@ function linesOf(headers: Reply['headers']): string {
   return lines;
 }
 
-/** A request as Node's parser would have made it, all of it there. */
+/** Returns the request as Node's parser would have made it, with a complete body. */
 function requestOf(head: PlainHead, body: Buffer, socket: Socket): IncomingMessage {
   const request = new IncomingMessage(socket);
   request.method = head.method;

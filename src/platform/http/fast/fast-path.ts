@@ -1,74 +1,71 @@
 /**
- * A lane for plain requests in front of Node's parser, which costs more than a whole decision does. Every connection begins
- * here. A plain request (`plain-head.ts`) is answered by the shortcut where there is one for it, else by the same handler
- * as every other; what is not plain goes to Node with its connection, for good, behind all answers before it. So framing
- * that is odd or broken, expectations, upgrades and what arrives too slowly keep their one home, `server.ts`.
+ * The fast HTTP path: reads plain requests in front of Node's parser, which takes longer than a whole decision. Every
+ * connection starts here. A plain request (`plain-head.ts`) is answered by the fast handler if that accepts its head, else by the
+ * pipeline. At the first request that is not plain the connection is handed over to Node for good, after all earlier
+ * responses. So unusual or broken framing, expectations, upgrades and slow uploads are handled in one place, `server.ts`.
  *
- * One request of a connection is under way at a time, and nothing is read behind it: answers keep their order, and a client
- * that sends without reading is held back by its own socket.
+ * A connection has one request in progress at a time and is not read meanwhile: responses keep their order, and a client that
+ * sends without reading gets backpressure from its socket.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { HttpRequest } from '../message/http-request.ts';
-import { FastConnection, type FastResponder, type KnownHead } from './fast-connection.ts';
+import { FastConnection, type FastResponder, type PreparedHead } from './fast-connection.ts';
 import { headBytesMax, type PlainHead, parsePlainHead } from './plain-head.ts';
 
-/** Answers some plain requests without the pipeline. */
+/** Answers some plain requests without the pipeline. `Prepared` is what it derives from a head. */
 export interface FastHandler<Prepared = unknown> {
-  /** What all requests with this head have in common; undefined: they go the common way. */
+  /** Called once per distinct head. Returns undefined if the pipeline must answer requests with this head. */
   prepare(head: PlainHead): Prepared | undefined;
   take(prepared: Prepared, body: Buffer, responder: FastResponder): void;
 }
 
 export interface FastPath {
-  /** Closes the connections on which nothing is under way. */
+  /** Closes the connections without a request in progress. */
   closeIdle(): void;
 }
 
 const sweepEveryMs = 250;
-/** Clients send the same few heads again and again. */
-const knownHeadsMax = 1_000;
+/** Maximum number of cached heads: clients repeat the same few. */
+const cachedHeadsMax = 1_000;
 const headEnd = Buffer.from('\r\n\r\n');
 
 export interface FastPathOptions {
   readonly fastHandler?: FastHandler | undefined;
-  /** Answers all others. Left out, it is whoever listens for the server's requests. */
+  /** Answers all other requests. Default: the server's `request` listeners. */
   serve?(incoming: HttpRequest): void;
 }
 
-export function openFastPath(
-  server: Server,
-  { fastHandler: shortcut, serve }: FastPathOptions = {},
-): FastPath {
+export function openFastPath(server: Server, { fastHandler, serve }: FastPathOptions = {}): FastPath {
   const parse = server.listeners('connection') as ((socket: Socket) => void)[];
   const connections = new Set<FastConnection>();
-  const knownHeads = new Map<string, KnownHead>();
+  const cachedHeads = new Map<string, PreparedHead>();
 
-  /** The head that these bytes begin with; undefined where it is not whole, or not plain. */
-  function headOf(bytes: Buffer): KnownHead | undefined {
+  /** Returns the head that these bytes start with; undefined if it is incomplete or not plain. */
+  function headOf(bytes: Buffer): PreparedHead | undefined {
     const end = bytes.indexOf(headEnd);
     if (end === -1 || end > headBytesMax) {
       return undefined;
     }
     const text = bytes.toString('latin1', 0, end);
-    const known = knownHeads.get(text);
-    if (known !== undefined) {
-      return known;
+    const cached = cachedHeads.get(text);
+    if (cached !== undefined) {
+      return cached;
     }
     const head = parsePlainHead(text);
     if (head === undefined) {
       return undefined;
     }
-    const made = { head, bytes: end + headEnd.length, prepared: shortcut?.prepare(head) };
-    if (knownHeads.size >= knownHeadsMax) {
-      knownHeads.clear();
+    const prepared = { head, bytes: end + headEnd.length, prepared: fastHandler?.prepare(head) };
+    if (cachedHeads.size >= cachedHeadsMax) {
+      cachedHeads.clear();
     }
-    knownHeads.set(text, made);
-    return made;
+    cachedHeads.set(text, prepared);
+    return prepared;
   }
 
-  /** Formatting is dear, and a second is all it tells. */
+  /** Cached for a second, the resolution of `Date`: formatting is expensive. */
   let lines = { second: Number.NaN, isClosing: false, text: '' };
   const isClosing = () => !server.listening;
   function commonLines(): string {
@@ -85,18 +82,18 @@ export function openFastPath(
 
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
-    // Node keeps it from the first time on; of a client that has left since, the system no longer knows it.
+    // Reads the address once, so that Node caches it: the system no longer returns it after the client has disconnected.
     if (socket.remoteAddress === undefined) {
       socket.destroy();
       return;
     }
     const connection = new FastConnection(socket, {
       headOf,
-      take(known, body) {
-        if (known.prepared === undefined || shortcut === undefined) {
+      take({ prepared }, body) {
+        if (prepared === undefined || fastHandler === undefined) {
           connection.fallBackToPipeline();
         } else {
-          shortcut.take(known.prepared, body, connection);
+          fastHandler.take(prepared, body, connection);
         }
       },
       serve:
@@ -111,7 +108,9 @@ export function openFastPath(
         }
       },
       timedOut() {
-        const error = Object.assign(new Error('nothing was sent'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+        const error = Object.assign(new Error('no request was received'), {
+          code: 'ERR_HTTP_REQUEST_TIMEOUT',
+        });
         server.emit('clientError', error, socket);
       },
       left: () => void connections.delete(connection),

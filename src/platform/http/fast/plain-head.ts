@@ -1,18 +1,18 @@
 /**
- * The head of a plain request, in a strict and closed grammar: what well-behaved clients send, and nothing about which two
- * readers of HTTP could disagree. Whatever is not in it is not wrong, only not plain, and is left to Node's parser.
+ * Parses the head of a plain request, in a strict grammar: the usual requests of common clients, and nothing that two HTTP
+ * parsers could read differently. A head outside the grammar is not an error; it is left to Node's parser.
  *
- * Plain is: GET without a body, or POST with a length; one blank behind each colon; no header twice; no character beyond
- * printable ASCII; a connection that stays open; a body that is what it looks like.
+ * A request is plain if it is a GET without a body or a POST with a content length; has one space after each colon, no header
+ * twice, and only printable ASCII; keeps the connection open; and has no transfer or content coding.
  */
 import { maxHeaderSize } from 'node:http';
 
 export interface PlainHead {
   readonly method: 'GET' | 'POST';
   readonly target: string;
-  /** By name in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values in turn, as they were sent. */
+  /** Names and values alternately, as they were sent. */
   readonly rawHeaders: readonly string[];
   readonly bodyBytes: number;
 }
@@ -24,7 +24,7 @@ const requestLine = /^(GET|POST) (\/[\w\-.~!$&'()*+,;=:@/%?]*) HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ([!-~](?:[ -~]*[!-~])?)$/;
 const plainLength = /^(?:0|[1-9]\d{0,8})$/;
 
-/** They say how the message is to be read, or who may say so. The three that plain requests have are looked at below. */
+/** Headers that change how the message is read. `parsePlainHead` checks the three that a plain request may have. */
 const notPlain = new Set([
   'content-encoding',
   'expect',
@@ -38,7 +38,7 @@ const notPlain = new Set([
   'upgrade',
 ]);
 
-/** `text` is the head without the empty line that ends it. Undefined: not plain. */
+/** Returns undefined if the head is not plain. `text` is the head without the empty line that ends it. */
 export function parsePlainHead(text: string): PlainHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const [, method, target] = requestLine.exec(first) ?? [];

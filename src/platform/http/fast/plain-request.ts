@@ -1,4 +1,4 @@
-/** A request that the lane has read whole. Node's messages are made of it only where something needs them. */
+/** A request that the fast HTTP path has read completely. Node's message objects are created only if something needs them. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type BodyRules, parseBody, tooLarge } from '../message/body.ts';
@@ -8,11 +8,11 @@ import type { Reply, StreamedReply } from '../message/reply.ts';
 import type { RequestHead } from '../message/request-head.ts';
 import type { PlainHead } from './plain-head.ts';
 
-/** The connection that a plain request came by. */
+/** The connection of a plain request. */
 export interface PlainConnection {
   readonly socket: Socket;
   answer(status: number, headers: Reply['headers'], body: string): void;
-  /** From here on its answer goes through these. */
+  /** Creates Node's message objects; the response must then be sent through them. */
   messagesOf(head: PlainHead, body: Buffer): NodeMessages;
 }
 
@@ -31,7 +31,7 @@ export class PlainRequest implements HttpRequest, RequestHead {
   constructor(connection: PlainConnection, head: PlainHead, body: Buffer) {
     this.method = head.method;
     this.url = head.target;
-    // They belong to all requests with this head: nobody changes them.
+    // Shared by all requests with this head: must not be modified.
     this.headers = head.headers as IncomingHttpHeaders;
     this.rawHeaders = head.rawHeaders as string[];
     this.socket = connection.socket;

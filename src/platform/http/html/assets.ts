@@ -1,4 +1,4 @@
-/** The stylesheet, the script and the icon: served under names that change with their content, so browsers may keep them. */
+/** The stylesheet, the script and the icon. Their paths contain a hash of the content, so browsers may cache them forever. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Page } from '../routes/page.ts';
@@ -24,7 +24,7 @@ export interface Assets {
   readonly pages: readonly Page[];
 }
 
-/** The console's, and those of the pages around signing in to it. */
+/** The assets of the console and of its sign-in pages. */
 export const assets = readAssets();
 
 function readAssets(): Assets {

@@ -1,4 +1,4 @@
-/** Frames of HTML pages: no script, nothing from any other host, every text escaped. */
+/** HTML documents: no script, nothing from another host, every text escaped. */
 import { createHash } from 'node:crypto';
 import type { PageAnswer } from '../routes/page.ts';
 import type { Assets } from './assets.ts';
@@ -7,13 +7,13 @@ import type { Theme } from './theme.ts';
 export interface HtmlDocument {
   readonly status?: number;
   readonly title: string;
-  /** For a look that has several. */
+  /** For a stylesheet that has several themes. */
   readonly theme?: Theme;
-  /** The text of a style, or the files of the console's. */
+  /** An inline stylesheet, or the files of the console's. */
   readonly look: { readonly style: string } | Pick<Assets, 'stylesheet' | 'icon'>;
   /** HTML. */
   readonly body: string;
-  /** More of the content security policy, such as `form-action 'self'`. */
+  /** Additional directives of the content security policy, such as `form-action 'self'`. */
   readonly policy?: string;
   readonly headers?: PageAnswer['headers'];
 }
@@ -47,7 +47,7 @@ export function htmlDocument({
         "base-uri 'none'",
         "frame-ancestors 'none'",
       ].join('; '),
-      // Not `no-referrer`: with that, browsers send our own forms with `Origin: null`, as if another site had sent them.
+      // Not `no-referrer`: browsers would send our own forms with `Origin: null`, as if another site had sent them.
       'referrer-policy': 'same-origin',
       ...headers,
     },

@@ -1,4 +1,4 @@
-/** The choice between light and dark, kept in a cookie so that a page comes in the right colors at once. */
+/** The light or dark theme, kept in a cookie so that a page has the right colors from the start. */
 import { readCookie } from '../message/cookies.ts';
 
 export const themes = ['auto', 'light', 'dark'] as const;
@@ -11,12 +11,12 @@ export function themeOf(cookieHeader: string | undefined): Theme {
   return themeNamed(readCookie(cookieHeader, cookieName));
 }
 
-/** As the system has it, where it is none that we know. */
+/** Returns `auto`, the theme of the system, for an unknown name. */
 export function themeNamed(name: string | null | undefined): Theme {
   return themes.find((theme) => theme === name) ?? 'auto';
 }
 
-/** For all pages: those of single sign-on are not below the console. */
+/** Valid for all paths: the pages of single sign-on are not below `/console`. */
 export function themeCookie(theme: Theme): string {
   return `${cookieName}=${theme}; Path=/; Max-Age=${yearSeconds}; SameSite=Lax; HttpOnly`;
 }

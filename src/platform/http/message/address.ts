@@ -1,4 +1,4 @@
-/** Client addresses: where a request comes from, and whether an address is on a list. */
+/** Client addresses: determines the client of a request, and matches addresses against lists. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface Cidr {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address; undefined when it is neither. */
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address; returns undefined for anything else. */
 export function parseCidr(text: string): Cidr | undefined {
   const [, written = '', prefixText] = /^([0-9a-fA-F.:]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
   const address = plainAddress(written);
@@ -26,13 +26,13 @@ export function parseCidr(text: string): Cidr | undefined {
   return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
 }
 
-/** One list per family: Node's own lets `::/0` match every IPv4 address. */
+/** One list per family: in a single `BlockList` of Node `::/0` matches every IPv4 address. */
 export interface AddressList {
   readonly ipv4: BlockList;
   readonly ipv6: BlockList;
 }
 
-/** Of entries that `parseCidr` accepts. */
+/** Ignores entries that `parseCidr` does not accept. */
 export function addressList(cidrs: readonly string[]): AddressList {
   const list: AddressList = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const text of cidrs) {
@@ -50,8 +50,8 @@ export function isListed(list: AddressList, address: string): boolean {
 }
 
 /**
- * The socket's address; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
- * Anything further left was written by someone we do not trust.
+ * Returns the address of the socket; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
+ * Everything further left comes from an untrusted party.
  */
 export function clientAddress(
   { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,
@@ -75,7 +75,7 @@ export function clientAddress(
   return address;
 }
 
-/** IPv4 that arrived on an IPv6 socket (`::ffff:192.0.2.1`) is IPv4; a zone (`fe80::1%eth0`) is local noise. */
+/** Converts IPv4-mapped IPv6 (`::ffff:192.0.2.1`) to IPv4 and removes the zone (`fe80::1%eth0`). */
 function plainAddress(address: string): string {
   if (!address.includes(':')) {
     return address;
@@ -85,7 +85,7 @@ function plainAddress(address: string): string {
   return mapped?.[1] ?? withoutZone;
 }
 
-/** The unit that one party controls: an IPv4 address, or the /64 of an IPv6 address. */
+/** Returns the block that one party controls: an IPv4 address, or the /64 of an IPv6 address. */
 export function addressBlock(address: string): string {
   if (isIP(address) !== 6) {
     return address;

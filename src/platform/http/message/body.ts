@@ -1,4 +1,4 @@
-/** Reads a request's body, bounded in bytes, as sent and after decompression. */
+/** Reads a request body, limited in bytes as sent and after decompression. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -21,22 +21,22 @@ const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
 export interface BodyRules {
   readonly limitBytes: number;
   readonly optional: boolean;
-  /** Lines of JSON are taken too, as the items of this field. */
+  /** The field whose items may also be sent as lines of JSON. */
   readonly lines?: JsonList | undefined;
 }
 
-/** Returns the body as an object; `{}` when it may be left out and was. */
+/** Returns the body as an object; `{}` if it is optional and absent. */
 export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
   rules: BodyRules,
 ): Promise<ParsedBody> {
-  invite(request, response, rules.limitBytes);
+  sendContinue(request, response, rules.limitBytes);
   const bytes = await readBytes(request, rules.limitBytes);
   return parseBody(bytes, request.headers['content-type'], rules);
 }
 
-/** The same of one that is at hand. */
+/** The same for a body that was read already. */
 export function parseBody(bytes: Buffer, contentType: string | undefined, rules: BodyRules): ParsedBody {
   if (bytes.length === 0 && rules.optional) {
     return noBody;
@@ -45,21 +45,17 @@ export function parseBody(bytes: Buffer, contentType: string | undefined, rules:
     return parseJsonLines(bytes, rules.lines);
   }
   if (contentType === undefined ? bytes.length > 0 : !jsonType.test(contentType)) {
-    throw invalidField(
-      'body',
-      'invalid_content_type',
-      'The content type has to be application/json in UTF-8.',
-    );
+    throw invalidField('body', 'invalid_content_type', 'The content type must be application/json in UTF-8.');
   }
   return parseJsonObject(bytes, rules.lines);
 }
 
-/** A browser sends one for each field, and one for each choice of a list. */
+/** A browser sends one parameter for each field, and one for each selected option of a list. */
 const formParametersMax = 1_000;
 
 /**
- * Returns the fields of a form as browsers submit it. Browsers do not compress forms, and some of these are taken before it is
- * known who sends them: a kilobyte must not become a megabyte here.
+ * Returns the fields of a form as browsers submit it. Compressed forms are rejected: browsers do not compress forms, and some
+ * forms are read before the caller is identified, so a kilobyte must not become a megabyte.
  */
 export async function readForm(
   request: IncomingMessage,
@@ -67,12 +63,16 @@ export async function readForm(
   limitBytes: number,
 ): Promise<URLSearchParams> {
   if (!formType.test(request.headers['content-type'] ?? '')) {
-    throw invalidField('body', 'invalid_content_type', 'The content type has to be that of a form.');
+    throw invalidField(
+      'body',
+      'invalid_content_type',
+      'The content type must be application/x-www-form-urlencoded in UTF-8.',
+    );
   }
   if (encodingOf(request) !== 'identity') {
     throw invalidField('body', 'invalid_content_type', 'A form must not be compressed.');
   }
-  invite(request, response, limitBytes);
+  sendContinue(request, response, limitBytes);
   const bytes = await readBytes(request, limitBytes);
   if (countAmpersands(bytes) >= formParametersMax) {
     throw invalidField('body', 'too_many', `At most ${formParametersMax} fields are allowed.`);
@@ -88,7 +88,7 @@ function countAmpersands(bytes: Buffer): number {
   return count;
 }
 
-/** The names and values of a form or a query, refused where one could not be stored. */
+/** Returns the names and values of a form or a query. Rejects those that cannot be stored. */
 export function storableParameters(text: string): URLSearchParams {
   const parameters = new URLSearchParams(text);
   for (const [name, value] of parameters) {
@@ -100,13 +100,13 @@ export function storableParameters(text: string): URLSearchParams {
 }
 
 /**
- * A client that waits for permission to send its body gets it only now, when everything before has passed, and not
- * at all for a body that it declares too large.
+ * Sends `100 Continue` to a client that waits for it. Called only after all earlier checks have passed; not sent if the
+ * declared body is too large.
  */
-function invite(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
+function sendContinue(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
   if (request.headers.expect !== undefined && declaredBytes(request) <= limitBytes) {
     response.writeContinue();
-    // What it waited for has happened; from here on it is a client like any other.
+    // The expectation is met; from here on the request is like any other.
     delete request.headers.expect;
   }
 }
@@ -115,25 +115,25 @@ function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-/** One message, since a body that is both cut short and damaged may be found to be either first. */
+/** One message for both, since either may be detected first in a body that is both truncated and damaged. */
 export const endedEarly = 'The body ended early or is damaged.';
 
-/** Bodies whose framing broke while they arrived, and what is to be answered for it. */
+/** Requests whose body framing broke while it arrived, with the error to send. */
 const broken = new WeakMap<IncomingMessage, ApiError>();
 const whenBroken = Symbol('when broken');
 
-/** A request with what to call when its body breaks. */
+/** A request with the callback for a broken body. */
 interface Breakable extends IncomingMessage {
   [whenBroken]?: () => void;
 }
 
-/** Tells whoever reads this body, now or later, that the rest of it cannot be read. */
+/** Marks a body as unreadable from here on, for its current or later reader. */
 export function breakBody(request: Breakable, error: ApiError): void {
   broken.set(request, error);
   request[whenBroken]?.();
 }
 
-/** What is to be answered for a body that broke. */
+/** Returns the error of a broken body. */
 export function breakageOf(request: IncomingMessage): ApiError | undefined {
   return broken.get(request);
 }
@@ -142,9 +142,9 @@ export function isBroken(request: IncomingMessage): boolean {
   return broken.has(request);
 }
 
-/** Calls back if the rest of the body cannot be read. Whoever reads it last is told. */
-export function onBroken(request: Breakable, heard: () => void): void {
-  request[whenBroken] = heard;
+/** Sets the callback for a broken body. A later call replaces an earlier one. */
+export function onBroken(request: Breakable, listener: () => void): void {
+  request[whenBroken] = listener;
 }
 
 function encodingOf({ headers }: IncomingMessage): string {
@@ -164,32 +164,32 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
     throw invalidField(
       'body',
       'invalid_content_type',
-      `The content encoding has to be one of ${[...decompressors.keys()].join(', ')}.`,
+      `The content encoding must be one of ${[...decompressors.keys()].join(', ')}.`,
     );
   }
   return collect(request, request.pipe(decompressor), limitBytes);
 }
 
-/** Of all bodies that are being read at this moment. */
+/** Buffer sizes of all bodies that are being read now, in total. */
 let bytesBeingRead = 0;
 const bytesBeingReadMax = 1_073_741_824;
-/** Up to here one is read however many large ones are. */
+/** Bodies up to this size are read even if the total is exceeded. */
 const smallBytes = 1_048_576;
 const noBytes = Buffer.alloc(0);
 
-/** `stream` is the request itself or what decompresses it. */
+/** Reads the whole stream: the request itself or its decompressor. */
 function collect(request: IncomingMessage, stream: Readable, limitBytes: number): Promise<Buffer> {
-  // One buffer that grows: a list of chunks would cost hundreds of bytes for each that a client sends one byte of.
+  // One growing buffer: a list of chunks would cost hundreds of bytes per chunk, even for chunks of one byte.
   let bytes: Buffer = noBytes;
   let size = 0;
-  const hold = (others: Buffer) => {
-    bytesBeingRead += others.length - bytes.length;
-    bytes = others;
+  const setBuffer = (buffer: Buffer) => {
+    bytesBeingRead += buffer.length - bytes.length;
+    bytes = buffer;
   };
   const declared = stream === request ? declaredBytes(request) : 0;
   const reading = new Promise<Buffer>((resolve, reject) => {
     const fail = (error: Error) => {
-      // The rest is read and thrown away by the server, so that the client gets to read the answer.
+      // The rest is read and discarded, so that the client receives the response.
       request.unpipe();
       stream.removeAllListeners('data');
       if (stream !== request) {
@@ -198,7 +198,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       request.resume();
       reject(error);
     };
-    const brokenOff = () => {
+    const failIfBroken = () => {
       const error = broken.get(request);
       if (error !== undefined) {
         fail(error);
@@ -211,9 +211,9 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
         return;
       }
       if (end > bytes.length) {
-        const larger = Buffer.allocUnsafe(roomFor(end, declared, limitBytes));
+        const larger = Buffer.allocUnsafe(bufferSizeFor(end, declared, limitBytes));
         bytes.copy(larger, 0, 0, size);
-        hold(larger);
+        setBuffer(larger);
       }
       if (bytesBeingRead > bytesBeingReadMax && bytes.length > smallBytes) {
         fail(apiError('service_unavailable', 'Too many large bodies are being read at once.'));
@@ -223,26 +223,26 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
       size = end;
     });
     stream.on('end', () => {
-      const whole = bytes.subarray(0, size);
-      // The request keeps its listeners, and with them what they hold, until it is answered.
-      hold(noBytes);
-      resolve(whole);
+      const body = bytes.subarray(0, size);
+      // The request keeps its listeners, and with them this buffer, until it is answered.
+      setBuffer(noBytes);
+      resolve(body);
     });
     const damaged = () => fail(invalidField('body', 'invalid_body', endedEarly));
     stream.on('error', damaged);
     request.on('error', damaged);
     request.on('aborted', damaged);
-    onBroken(request, brokenOff);
-    brokenOff();
+    onBroken(request, failIfBroken);
+    failIfBroken();
   });
-  return reading.finally(() => hold(noBytes));
+  return reading.finally(() => setBuffer(noBytes));
 }
 
-/** What is only declared gets no room; but once a part of it has come, the rest is believed. */
-const believedFrom = 1 / 8;
+/** The declared size is allocated only once this part of the body has arrived: a declaration alone costs no memory. */
+const allocateDeclaredFrom = 1 / 8;
 
-function roomFor(bytes: number, declared: number, limitBytes: number): number {
-  return bytes <= declared && bytes >= declared * believedFrom
+function bufferSizeFor(bytes: number, declared: number, limitBytes: number): number {
+  return bytes <= declared && bytes >= declared * allocateDeclaredFrom
     ? declared
     : Math.min(Math.max(2 * bytes, 4_096), limitBytes);
 }

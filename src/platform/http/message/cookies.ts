@@ -1,6 +1,6 @@
-/** Cookies: reading the header, and writing one that only this service sees. */
+/** Cookies: reads the header, and writes host-only cookies. */
 
-/** The first of that name; browsers send the most specific one first. */
+/** Returns the first cookie of that name; browsers send the most specific one first. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   for (const part of header?.split(';') ?? []) {
     const equals = part.indexOf('=');
@@ -18,13 +18,13 @@ export interface Cookies {
 }
 
 /**
- * Over HTTPS the name starts with `__Host-`: browsers take such a cookie from this very host alone, over TLS alone. Plain
- * HTTP, for trying things out, cannot have that and uses another name.
+ * Over HTTPS the name starts with `__Host-`: browsers accept such a cookie only from this host and over TLS. Plain HTTP, for
+ * local trials, cannot use that prefix and has another name.
  */
 export function cookiesNamed(bareName: string, baseUrl: string, sameSite: 'Lax' | 'None' = 'Lax'): Cookies {
   const secure = baseUrl.startsWith('https:');
   const name = secure ? `__Host-${bareName}` : bareName;
-  // Without TLS a cookie for other sites' forms cannot be had: browsers refuse `None` there.
+  // Browsers reject `SameSite=None` without TLS, so forms of other sites cannot send a cookie there.
   const attributes = `Path=/; HttpOnly; SameSite=${secure ? `${sameSite}; Secure` : 'Lax'}`;
   return {
     name,

@@ -1,4 +1,4 @@
-/** A request as the pipeline sees it, with its body and the way back, whether Node's parser has read it or the lane. */
+/** A request in the pipeline: its head, its body and its response, read by Node's parser or by the fast HTTP path. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type BodyRules, readJsonBody } from './body.ts';
 import type { ParsedBody } from './json.ts';
@@ -9,9 +9,9 @@ import { sendReply, sendStream } from './send.ts';
 export interface HttpRequest {
   readonly request: RequestHead;
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
-  /** Node's own, for what needs them: forms, answers that are streams, requests that are sent on. */
+  /** Returns Node's message objects, for forms, streamed responses and forwarded requests. */
   messages(): NodeMessages;
-  /** With these headers, which those of the reply are among. */
+  /** Sends the reply with `headers`, which include those of the reply. */
   send(reply: Reply | StreamedReply, headers: Reply['headers']): void;
 }
 

@@ -1,23 +1,23 @@
 /**
- * Finds the members of a body that must not be taken though the text is valid JSON: text that no store can hold, and what
- * `JSON.parse` passes over in silence, namely a name that stands twice in one object and numbers that it rounds.
+ * Finds the members of a body that must be rejected although the text is valid JSON: strings that cannot be stored, and what
+ * `JSON.parse` ignores silently: a name that appears twice in one object, and numbers that it rounds.
  *
- * Slow, as paths are built: asked only about bodies that may have such a member.
+ * Slow, since it builds paths: called only for bodies that may have such a member.
  */
 import type { FieldError } from '../../../contract/errors.ts';
 import { isStableNumber } from './json-numbers.ts';
 import { endOfNumber, endOfString } from './json-survey.ts';
 
 export interface JsonErrorRules {
-  /** Names the text when all of it is at fault. */
+  /** Field name of an error about the whole text. */
   readonly whole: string;
-  /** The beginning of the names of its members. */
+  /** Prefix of the field names of its members. */
   readonly path: string;
 }
 
-/** So that a body full of faults is not answered by one many times its size. */
+/** Limits the response to a body full of errors, which could be many times the size of the body. */
 export const fieldErrorsMax = 10_000;
-/** Longer ones are cut off in the answer; a body could repeat megabytes of path for each of its values. */
+/** Longer paths are truncated: otherwise each value of a body could have megabytes of path in the response. */
 const pathMax = 400;
 const shownNameMax = 100;
 
@@ -33,7 +33,7 @@ function itemPath(path: string, index: number): string {
   return path.length > pathMax ? path : `${path}[${index}]`;
 }
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair, and a `__proto__` key is never meant well. */
+/** PostgreSQL stores neither NUL nor lone surrogates. */
 export function isStorable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
@@ -63,13 +63,14 @@ function addUnstorable(value: unknown, path: string, whole: string, fieldErrors:
   } else if (value !== null && typeof value === 'object') {
     for (const [key, member] of Object.entries(value)) {
       const field = memberPath(path, key);
+      // Never sent in good faith.
       if (key === '__proto__') {
         fieldErrors.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
       } else if (!isStorable(key)) {
         fieldErrors.push({
           field: path === '' ? whole : path,
           code: 'invalid_value',
-          message: 'A name holds NUL or a lone surrogate.',
+          message: 'A name contains NUL or a lone surrogate.',
         });
       } else {
         addUnstorable(member, field, whole, fieldErrors);
@@ -78,17 +79,17 @@ function addUnstorable(value: unknown, path: string, whole: string, fieldErrors:
   }
 }
 
-/** An object or a list that is open. */
+/** An object or a list that has not ended yet. */
 interface Open {
   readonly path: string;
-  /** Undefined: it is a list. */
+  /** Names of the object so far; undefined for a list. */
   readonly names: Set<string> | undefined;
   index: number;
-  /** The name whose value comes next; undefined: a name comes next. */
+  /** The name whose value is next; undefined if a name is next. */
   name: string | undefined;
 }
 
-/** Names that stand twice in one object, and numbers that are not kept as they are. `bytes` are valid JSON. */
+/** Finds names that appear twice in one object, and numbers that cannot be stored exactly. `bytes` must be valid JSON. */
 export function findPassedOver(bytes: Buffer, { whole, path }: JsonErrorRules): FieldError[] {
   const fieldErrors: FieldError[] = [];
   const open: Open[] = [];

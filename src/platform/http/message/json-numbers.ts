@@ -1,8 +1,8 @@
-/** Tells numbers that JSON can hold from those that would become other numbers once they are parsed and written again. */
+/** Detects JSON numbers that change when they are parsed and written again. */
 
-/** Longer ones are not compared: no number that a program means has so many digits. */
+/** Longer numbers are treated as unstable without a comparison. */
 const charactersMax = 400;
-/** As many digits as tell any two doubles apart; some programs write all of them. */
+/** Enough digits to distinguish any two doubles; some programs write all of them. */
 const digitsOfDouble = 17;
 
 /** `text` is a number as JSON writes it. `1.0`, `1e2` and `0.10` are stable: they come back as the same value. */
@@ -21,7 +21,7 @@ export function isStableNumber(text: string): boolean {
   );
 }
 
-/** One text for all ways to write a value. */
+/** Returns the same text for all notations of a value. */
 function normalized(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];

@@ -1,24 +1,24 @@
 /**
- * Looks JSON over before it is parsed: whether it is small enough to be parsed, and where the items of its one long list lie.
- * `JSON.parse` takes seconds for some megabytes of different names or of tiny lists, and nothing can interrupt it.
+ * Scans JSON before it is parsed: checks that it is small enough, and finds the items of its one long list. `JSON.parse` takes
+ * seconds for a few megabytes of different names or of tiny lists, and cannot be interrupted.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { isStableNumber } from './json-numbers.ts';
 
-/** A member of the outermost object: a list that nearly all of the text is. */
+/** A member of the outermost object: a list that makes up nearly all of the text. */
 export interface JsonList {
   readonly field: string;
-  /** How many items it may have. */
+  /** Maximum number of items. */
   readonly max: number;
 }
 
-/** What a body may still hold, as far as it was surveyed; lines of JSON share one. */
+/** Counts of what was scanned so far, and their limit. Lines of JSON share one tally. */
 export interface JsonTally {
   readonly valuesMax: number;
   values: number;
   members: number;
   differentNames: number;
-  /** A bit for each hash of a name; made once there are enough names to count different ones. */
+  /** A bit per hash of a name; allocated once there are enough names to count different ones. */
   nameBits: Uint32Array | undefined;
 }
 
@@ -32,23 +32,23 @@ export function newTally(list?: JsonList): JsonTally {
   };
 }
 
-/** Nothing behind it can be taken either. */
+/** Returns true once a limit is exceeded: nothing after it can be accepted. */
 export function isSpent({ values, differentNames, ...tally }: JsonTally): boolean {
   return values > tally.valuesMax || differentNames > differentNamesMax;
 }
 
 export interface JsonSurvey {
-  /** The limit that the text exceeds, as a message; it must not be parsed then. */
+  /** Message about the limit that the text exceeds; then it must not be parsed. */
   readonly excess: string | undefined;
-  /** How many names there are, those that stand twice in one object counted twice. */
+  /** Number of names; a name that appears twice in one object counts twice. */
   readonly members: number;
-  /** A number would be another one once it is stored and read. */
+  /** A number would change when it is stored and read. */
   readonly hasUnstableNumber: boolean;
-  /** Undefined where that list is not there, or twice, or too long. */
+  /** Undefined if the list is absent, appears twice, or is too long. */
   readonly items: ItemsPlace | undefined;
 }
 
-/** Where the items of a list lie: behind its bracket and each comma, up to the next of these. */
+/** Positions of the items of a list: each starts after the bracket or a comma and ends at the next. */
 export interface ItemsPlace {
   readonly field: string;
   readonly start: number;
@@ -57,15 +57,15 @@ export interface ItemsPlace {
 }
 
 export const nestingMax = 64;
-/** Of one object. The engine keeps objects with more as tables, which are expensive to make. */
+/** Maximum number of members of one object. The engine turns larger objects into hash tables, which are expensive. */
 export const membersMax = 1_000;
-/** Members, items, objects and lists of one body, which is more than any list of a schema needs. */
+/** Maximum number of members, items, objects and lists of one body: more than any list of a schema needs. */
 export const valuesMax = 50_000;
-/** The same for each item of a list that a body is made for: a run with all its tags and metadata. */
+/** The same per item of the body's one long list: enough for a run with all its tags and metadata. */
 export const valuesPerItemMax = 100;
-/** Each different name makes the engine build a new shape of objects: they cost a hundred times more than repeated ones. */
+/** Each different name makes the engine create a new object shape: it costs a hundred times more than a repeated name. */
 export const differentNamesMax = 20_000;
-/** Up to here names are not compared: the usual body has fewer. */
+/** Different names are counted only beyond this number: the usual body has fewer. */
 const fewNames = 5_000;
 
 const quote = 0x22;
@@ -80,13 +80,13 @@ const brace = 0x7b;
 const braceEnd = 0x7d;
 const bracket = 0x5b;
 const bracketEnd = 0x5d;
-/** Every number of so many characters without an exponent is kept as it is. */
+/** Every number of up to this many characters without an exponent is stable. */
 const stableCharacters = 15;
 
-/** How many names the open objects have so far, by depth. One for all surveys, as each ends before another begins. */
+/** Number of names of the open objects, by depth. Shared by all scans, since each ends before another starts. */
 const membersAt = new Int32Array(nestingMax + 1);
 
-/** What is no JSON is found when it is parsed. */
+/** Does not check that the text is valid JSON: the parser does. */
 export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = newTally(list)): JsonSurvey {
   const name = list && Buffer.from(`"${list.field}"`);
   const valuesLeft = tally.valuesMax - tally.values;
@@ -111,7 +111,7 @@ export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = ne
       values += 1;
       if (depth === 2 && current !== undefined) {
         if (current.commas.length + 1 === list?.max) {
-          // It will be refused, and parsing millions of short items one by one would take seconds.
+          // The schema will reject the list, and parsing millions of short items one by one would take seconds.
           current = undefined;
         } else {
           current.commas.push(i);
@@ -133,7 +133,7 @@ export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = ne
       values += 1;
       depth += 1;
       if (depth > nestingMax) {
-        excess = `This is nested more than ${nestingMax} levels deep.`;
+        excess = `The JSON is nested more than ${nestingMax} levels deep.`;
         break;
       }
       membersAt[depth] = 0;
@@ -172,7 +172,7 @@ export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = ne
   };
 }
 
-/** Where the quote is that ends the string whose content begins here. */
+/** Returns the position of the quote that ends the string whose content starts at `from`. */
 export function endOfString(bytes: Buffer, from: number): number {
   let at = from;
   for (let byte = bytes[at]; byte !== quote && at < bytes.length; byte = bytes[at]) {
@@ -181,7 +181,7 @@ export function endOfString(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Where the number that has begun before ends. */
+/** Returns the end of the number that `from` is in. */
 export function endOfNumber(bytes: Buffer, from: number): number {
   let at = from;
   for (let byte = bytes[at] as number; at < bytes.length; byte = bytes[at] as number) {
@@ -211,10 +211,10 @@ function isSurelyStable(bytes: Buffer, from: number, to: number): boolean {
 }
 
 const nameBitsMax = 2 ** 20;
-/** Secret, so that no body can be made of names that share their bits. */
+/** Random, so that a client cannot construct names that share their bits. */
 const hashSeed = randomInt(2 ** 32);
 
-/** Returns how many different names were counted so far. Names that share a bit count once, which at these numbers are few. */
+/** Returns the number of different names so far. Names that share a bit count once; at these numbers these are few. */
 function countName(tally: JsonTally, bytes: Buffer, from: number, to: number): number {
   tally.nameBits ??= new Uint32Array(nameBitsMax / 32);
   let hash = hashSeed;
@@ -232,7 +232,7 @@ function countName(tally: JsonTally, bytes: Buffer, from: number, to: number): n
   return tally.differentNames;
 }
 
-/** Whether what begins here is the value of that member. */
+/** Returns true if the value at this position belongs to the member of this name. */
 function isNamed(bytes: Buffer, at: number, name: Buffer): boolean {
   const colonAt = lastBefore(bytes, at);
   if (bytes[colonAt] !== colon) {
@@ -243,7 +243,7 @@ function isNamed(bytes: Buffer, at: number, name: Buffer): boolean {
   return start > 0 && bytes[start - 1] !== backslash && name.equals(bytes.subarray(start, end));
 }
 
-/** The last byte before this one that is no space. */
+/** Returns the position of the last byte before `at` that is not white space. */
 function lastBefore(bytes: Buffer, at: number): number {
   let before = at - 1;
   while (isSpace(bytes[before])) {
@@ -252,7 +252,7 @@ function lastBefore(bytes: Buffer, at: number): number {
   return before;
 }
 
-/** The first byte from this one on that is no space. */
+/** Returns the position of the first byte from `at` on that is not white space. */
 export function afterSpaces(bytes: Buffer, at: number): number {
   let after = at;
   while (isSpace(bytes[after])) {
@@ -265,11 +265,11 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Stands for the list while all around it is parsed. Nobody else can know it. */
+/** Placeholder of the list while the text around it is parsed. Random, so that no client can send it. */
 const stub = randomUUID();
 
 /**
- * The same as `JSON.parse` of the whole, but the items are parsed one by one where they lie: a large body is not held a
+ * Returns the same value as `JSON.parse` of the whole text, but decodes the items one by one: a large body is not in memory a
  * second time as text.
  */
 export function parseByItems(bytes: Buffer, { field, start, end, commas }: ItemsPlace): unknown {
@@ -277,7 +277,7 @@ export function parseByItems(bytes: Buffer, { field, start, end, commas }: Items
   const around = [bytes.toString('utf8', 0, start - 1), bytes.toString('utf8', end + 1)];
   const shell = JSON.parse(around.join(JSON.stringify(stub))) as Record<string, unknown>;
   if (shell[field] !== stub) {
-    // A second member of this name, and the last one counts.
+    // The object has a second member of this name, and the last one wins.
     return parse(0, bytes.length);
   }
   const items: unknown[] = [];

@@ -1,6 +1,6 @@
 /**
- * Parses JSON that came from outside: valid UTF-8, bounded, an object. Members that must not be taken are listed beside it,
- * so that they are refused together with all that the schema finds.
+ * Parses JSON from clients: it must be valid UTF-8, limited in size, and an object. Returns members that must be rejected as field
+ * errors, so that they are reported together with those of the schema.
  */
 import { isUtf8 } from 'node:buffer';
 import { ApiError, invalidField } from '../../../contract/api-error.ts';
@@ -16,7 +16,7 @@ import {
   surveyJson,
 } from './json-survey.ts';
 
-/** A body, and the members of it that must not be taken. */
+/** A body, and the errors of members that must be rejected. */
 export interface ParsedBody {
   readonly value: object;
   readonly fieldErrors: readonly FieldError[];
@@ -24,14 +24,14 @@ export interface ParsedBody {
 
 export const noBody: ParsedBody = { value: {}, fieldErrors: [] };
 
-/** Where nearly all of it is one list, `list` says which. */
+/** `list` is the list that makes up nearly all of the body, if there is one. */
 export function parseJsonObject(bytes: Buffer, list?: JsonList): ParsedBody {
   return parseObject(bytes, { whole: 'body', path: '', list, tally: newTally(list) });
 }
 
 /**
- * A small body that needs no closer look: one flat object of plain text and short whole numbers, no name twice. Undefined:
- * look closer, with `parseJsonObject`.
+ * Parses a small body that needs no further checks: one flat object of plain strings and safe integers, no name twice.
+ * Returns undefined for any other body, which `parseJsonObject` must parse.
  */
 export function parsePlainObject(bytes: Buffer): unknown {
   const quotes = plainQuotes(bytes);
@@ -39,7 +39,7 @@ export function parsePlainObject(bytes: Buffer): unknown {
     return undefined;
   }
   const text = bytes.toString('utf8');
-  // The first stands where the bytes were not UTF-8, or where it was sent as such.
+  // U+FFFD replaces bytes that are not UTF-8; it may also have been sent.
   if (text.includes('\ufffd') || text.includes('__proto__')) {
     return undefined;
   }
@@ -49,7 +49,7 @@ export function parsePlainObject(bytes: Buffer): unknown {
   } catch {
     return undefined;
   }
-  // A name that stands twice has left quotes in the text that belong to no member of the value.
+  // A name that appears twice leaves quotes in the text that belong to no member of the value.
   let quotesLeft = quotes;
   for (const name in value) {
     const member = value[name];
@@ -61,7 +61,7 @@ export function parsePlainObject(bytes: Buffer): unknown {
   return quotesLeft === 0 ? value : undefined;
 }
 
-/** How many quotes there are; undefined where the text may be more than one flat object without escapes and fractions. */
+/** Returns the number of quotes; undefined if the text may not be one flat object without escapes and fractions. */
 function plainQuotes(bytes: Buffer): number | undefined {
   let quotes = 0;
   let isInString = false;
@@ -82,12 +82,12 @@ function plainQuotes(bytes: Buffer): number | undefined {
   return quotes;
 }
 
-/** So many lines at fault are listed; what is behind them is not looked at. A parser that fails is slower than one that does not. */
+/** Maximum number of lines with errors; later lines are not parsed. A parser that fails is slower than one that succeeds. */
 export const faultyLinesMax = 100;
 
 /**
- * One object a line. The lines are parsed where they lie: the body is not held a second time as text. Of too many lines only
- * one too many is parsed, which is enough for them to be refused: millions would hold up everyone else.
+ * Parses one object per line. Lines are decoded one by one, so the body is not in memory a second time as text. If there are
+ * too many lines only one too many is parsed, enough for the schema to reject them: millions would block the process.
  */
 export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   const { field, max } = list;
@@ -95,7 +95,7 @@ export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   const fieldErrors: FieldError[] = [];
   let faultyLines = 0;
   const tally = newTally(list);
-  // Empty lines are no more than spaces, and there may be millions of these too.
+  // Skips empty lines without parsing: there may be millions.
   let at = afterSpaces(bytes, 0);
   while (at < bytes.length && objects.length <= max && faultyLines < faultyLinesMax && !isSpent(tally)) {
     const newline = bytes.indexOf(0x0a, at);
@@ -112,7 +112,7 @@ export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   return { value: { [field]: objects }, fieldErrors };
 }
 
-/** A line that is no object at all is `null` in its place, which the schema refuses as well. */
+/** Returns `null` for a line that is not an object; the schema rejects that too. */
 function parseLine(
   line: Buffer,
   rules: ParseRules,
@@ -137,7 +137,7 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
   if (!isUtf8(bytes)) {
     throw invalidField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
-  // Before parsing: a parser would build millions of arrays before anyone could object.
+  // Before parsing: `JSON.parse` would build millions of arrays first.
   const { excess, members, hasUnstableNumber, items } = surveyJson(bytes, list, tally);
   if (excess !== undefined) {
     throw invalidField(whole, 'invalid_body', excess);
@@ -153,21 +153,21 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
     );
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidField(whole, 'invalid_type', 'This has to be a JSON object.');
+    throw invalidField(whole, 'invalid_type', 'Must be a JSON object.');
   }
   const fieldErrors: FieldError[] = [];
-  // Of a name that stands twice the parser has kept one.
+  // If a name appears twice, the parser has kept only one.
   if (hasUnstableNumber || countMembers(value) !== members) {
     fieldErrors.push(...findPassedOver(bytes, rules));
   }
-  // Valid UTF-8 can hold these only as escapes, or by name; most bodies need no search.
+  // Valid UTF-8 can contain these only as escapes, or by name; most bodies need no search.
   if (bytes.includes('\\u') || bytes.includes('__proto__')) {
     fieldErrors.push(...findUnstorable(value, rules));
   }
   return { value, fieldErrors };
 }
 
-/** Of this object and all within it. */
+/** Counts the members of this object and of all objects in it. */
 function countMembers(value: object): number {
   let count = 0;
   if (Array.isArray(value)) {

@@ -1,8 +1,8 @@
-/** Answers 304 to a client that has the current version already. */
+/** Answers 304 to a client that already has the current version. */
 import type { Reply, StreamedReply } from './reply.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** Replaces a reply by 304 where `If-None-Match` names its entity tag. */
+/** Replaces a reply by 304 if `If-None-Match` contains its entity tag. */
 export function unlessUnchanged(
   { method, headers }: RequestHead,
   reply: Reply | StreamedReply,
@@ -13,10 +13,10 @@ export function unlessUnchanged(
     return reply;
   }
   const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && names(known, etag) ? { status: 304, headers: { ...others, etag }, body: '' } : reply;
+  return isRead && matches(known, etag) ? { status: 304, headers: { ...others, etag }, body: '' } : reply;
 }
 
-/** The comparison is weak: a proxy that compresses marks the tag with `W/`. */
-function names(list: string, etag: string): boolean {
+/** Weak comparison: a proxy that compresses adds `W/` to the tag. */
+function matches(list: string, etag: string): boolean {
   return list.trim() === '*' || list.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

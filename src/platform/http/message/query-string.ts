@@ -1,16 +1,16 @@
-/** Parses a query string strictly: broken percent-encoding is refused, a repeated parameter stays several. */
+/** Parses a query string strictly: rejects broken percent-encoding, and keeps all values of a repeated parameter. */
 
 import { apiError } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { isStorable } from './json-errors.ts';
 
 export interface ParsedQuery {
-  /** A repeated parameter is an array, which the schema refuses; one with a fault is left out. */
+  /** A repeated parameter is an array, which the schema rejects; one with a field error is left out. */
   readonly values: Record<string, string | string[]>;
   readonly fieldErrors: FieldError[];
 }
 
-/** More than any route or page has. A line of thousands would take longer to put together than the rest of the request. */
+/** More than any route or page has. Thousands of parameters would take longer to parse than the rest of the request. */
 const parametersMax = 100;
 
 export function checkParameterCount(text: string): void {
@@ -26,7 +26,7 @@ export function checkParameterCount(text: string): void {
 export function parseQueryString(text: string): ParsedQuery {
   checkParameterCount(text);
   const values: ParsedQuery['values'] = Object.create(null);
-  const faulty = new Set<string>();
+  const unstorable = new Set<string>();
   for (const pair of text.split('&')) {
     if (pair === '') {
       continue;
@@ -37,13 +37,13 @@ export function parseQueryString(text: string): ParsedQuery {
     const before = values[name];
     values[name] = before === undefined ? value : [before, value].flat();
     if (!isStorable(value) || !isStorable(name)) {
-      faulty.add(name);
+      unstorable.add(name);
     }
   }
-  for (const name of faulty) {
+  for (const name of unstorable) {
     delete values[name];
   }
-  const fieldErrors = [...faulty].map(
+  const fieldErrors = [...unstorable].map(
     (field): FieldError => ({
       field,
       code: 'invalid_value',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { streamReply } from './reply.ts';
 
-/** Three chunks, and whether what they are made from was ended. */
+/** A source of three chunks, and its state. */
 function source() {
   const state = { made: 0, isEnded: false };
   async function* chunks(): AsyncGenerator<string> {
@@ -18,7 +18,7 @@ function source() {
   return { state, answer: { contentType: 'text/plain', chunks: chunks() } };
 }
 
-test('a stream is sent whole, and then what it is made from is ended', async () => {
+test('a stream is sent completely, and then its source is closed', async () => {
   const { state, answer } = source();
   const { body } = await streamReply(200, answer);
   expect(state.made).toBe(1);
@@ -29,7 +29,7 @@ test('a stream is sent whole, and then what it is made from is ended', async () 
   expect([text, state.isEnded]).toEqual(['chunk 1\nchunk 2\nchunk 3\n', true]);
 });
 
-test('what nobody begins to read is ended too', async () => {
+test('the source of a stream that is never read is closed too', async () => {
   const { state, answer } = source();
   const { body } = await streamReply(200, answer);
   const closed = once(body, 'close');

@@ -1,4 +1,4 @@
-/** Answers as values, and the one place that makes them out of whatever was thrown. */
+/** Responses as values, and the conversion of thrown errors to them. */
 import { Readable } from 'node:stream';
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { DatabaseUnavailable } from '../../db/database.ts';
@@ -12,10 +12,10 @@ export interface Reply {
   readonly code?: string;
 }
 
-/** An answer whose body comes bit by bit. If that fails half way the connection is cut: half an answer must not look whole. */
+/** A response with a streamed body. If the stream fails the connection is cut, so that the response does not look complete. */
 export interface StreamedReply extends Omit<Reply, 'body'> {
   readonly body: Readable;
-  /** The region that made it, and said all that is to be said of the route. */
+  /** The region that made the response, including its deprecation headers. */
   readonly servedBy?: string;
 }
 
@@ -29,14 +29,14 @@ export function jsonReply(status: number, body: string, headers: Record<string, 
   };
 }
 
-/** Makes the first chunk: what fails until then can still be refused. */
+/** Waits for the first chunk: a failure before it still becomes an error response. */
 export async function streamReply(
   status: number,
   { contentType, chunks }: StreamResponse,
 ): Promise<StreamedReply> {
   const rest = chunks[Symbol.asyncIterator]();
   let first: IteratorResult<string> | undefined = await rest.next();
-  // No generator: one that nobody has begun to read would end without ending what it reads from.
+  // Not a generator: `return` of a generator that was never started would not end its source.
   const all: AsyncIterableIterator<string> = {
     async next() {
       const chunk = first ?? (await rest.next());
@@ -64,7 +64,7 @@ export function errorReply(error: ApiError): Reply {
   return { status: error.status, headers, body: JSON.stringify(error.envelope), code: error.code };
 }
 
-/** Whatever was thrown, as the refusal that a caller may see. Nothing of an unexpected error gets out. */
+/** Returns the error that the caller may see. Hides everything about an unexpected error. */
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) {
     return error;
@@ -72,21 +72,21 @@ function asApiError(error: unknown): ApiError {
   return apiError(error instanceof DatabaseUnavailable ? 'service_unavailable' : 'internal');
 }
 
-/** The same, with what nobody meant to throw in the log. */
+/** The same, and logs unexpected errors. */
 export function logged(log: Log, error: unknown, traceId: string): ApiError {
-  const refusal = asApiError(error);
-  if (refusal.code === 'internal') {
-    log.error({ traceId, err: error }, 'a request failed unexpectedly');
-  } else if (refusal !== error) {
-    log.warn({ traceId, reason: String(error) }, 'a dependency is away');
+  const shown = asApiError(error);
+  if (shown.code === 'internal') {
+    log.error({ traceId, err: error }, 'unexpected error in a request');
+  } else if (shown !== error) {
+    log.warn({ traceId, reason: String(error) }, 'dependency unavailable');
   }
-  return refusal;
+  return shown;
 }
 
-/** An answer that is too long to be held: it is sent as it is made, and made no sooner than it can be sent. */
+/** A response that is too long for memory: it is generated while it is sent, at the pace of the client. */
 export interface StreamResponse {
   readonly contentType: string;
-  /** The first one is made before anything is sent, so that what fails at the start is refused like anything else. */
+  /** The first chunk is generated before anything is sent, so that an early failure becomes an error response. */
   readonly chunks: AsyncIterable<string>;
 }
 

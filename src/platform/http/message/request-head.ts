@@ -1,4 +1,4 @@
-/** What is known of a request before its body: Node's messages have it, and what the lane has read has it too. */
+/** The head of a request: a part of Node's message, which requests of the fast HTTP path have too. */
 import type { IncomingMessage } from 'node:http';
 import { apiError } from '../../../contract/api-error.ts';
 
@@ -7,17 +7,17 @@ export type RequestHead = Pick<
   'method' | 'url' | 'httpVersion' | 'headers' | 'rawHeaders' | 'socket'
 >;
 
-/** What Node leaves to us to refuse, see `server.ts`. */
+/** Rejects heads that Node accepts, see `server.ts`. */
 export function checkEnvelopeOfRequest(request: RequestHead): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     throw apiError('bad_request', 'The Host header is missing.');
   }
   if (headerLines(request, 'host').length > 1) {
-    // A proxy in front may have believed the other one.
+    // A proxy may have used the other one.
     throw apiError('bad_request', 'The Host header was sent more than once.');
   }
   if (headerLines(request, 'authorization').length > 1) {
-    // Two readers of the request may take two different keys for the caller.
+    // A proxy may have used the other one, and so another caller.
     throw apiError('bad_request', 'The Authorization header was sent more than once.');
   }
   if (!isPlainlyFramed(request)) {
@@ -25,20 +25,20 @@ export function checkEnvelopeOfRequest(request: RequestHead): void {
   }
   const { expect } = request.headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    throw apiError('bad_request', 'The Expect header asks for something unknown.');
+    throw apiError('bad_request', 'The Expect header must be 100-continue.');
   }
 }
 
 /**
- * False where the body has another transfer coding than `chunked`, which nothing here decodes. A proxy in front may see the
- * end of such a body elsewhere, so its connection is not used again.
+ * Returns false if the body has a transfer coding other than `chunked`, which is not supported. A proxy may find the end of
+ * such a body elsewhere, so its connection is not reused.
  */
 export function isPlainlyFramed({ headers }: Pick<RequestHead, 'headers'>): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';
 }
 
-/** A header's values as they were sent: Node joins the lines of a header that was sent twice. */
+/** Returns the values of a header as they were sent, one per line: Node joins the lines of a repeated header. */
 export function headerLines({ headers, rawHeaders }: RequestHead, name: string): string[] {
   const lines: string[] = [];
   for (let i = 0; headers[name] !== undefined && i < rawHeaders.length; i += 2) {
@@ -58,7 +58,7 @@ export function bearerToken(request: RequestHead): string {
   return token;
 }
 
-/** Undefined where there is no bearer token, or none that could be one. */
+/** Returns the bearer token; undefined if there is none or it is malformed. */
 export function presentedToken({ headers }: RequestHead): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
 }

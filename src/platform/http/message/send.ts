@@ -1,19 +1,19 @@
 /**
- * Writes an answer. The plain case is two calls; the rest is for clients that are answered while they are still
- * sending, who must receive the answer and not a reset.
+ * Sends a response. The usual case is two calls; the rest is for clients that are still sending when they are answered: they
+ * must receive the response, and not a connection reset.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isBroken } from './body.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 
-/** How long a connection is kept for a client that was answered while sending, and has gone silent since. */
+/** How long a connection stays open for a client that was answered while sending, and sends nothing more. */
 const lingerMs = 10_000;
 
-/** A receiver that takes nothing of a stream for so long is gone. */
+/** A client that reads nothing of a stream for this long is treated as disconnected. */
 const stalledMs = 120_000;
 
-/** `isWhole`: false where the length of the body is not known. */
+/** `isWhole` is false if the length of the body is unknown. */
 export function sendReply(
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,7 @@ export function sendReply(
   }
 }
 
-/** The same for a body that is still being made. What it is made from is ended with the connection. */
+/** The same for a streamed body. Destroys the stream when the connection closes. */
 export function sendStream(request: IncomingMessage, response: ServerResponse, reply: StreamedReply): void {
   const { status, headers, body } = reply;
   if (response.destroyed || response.headersSent) {
@@ -45,13 +45,13 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     return;
   }
   if (request.method === 'HEAD') {
-    // Nobody reads it, so it need not be made.
+    // HEAD has no response body.
     body.destroy();
     sendReply(request, response, { ...reply, body: '' }, false);
     return;
   }
   if (body.destroyed && !body.readableEnded) {
-    // It failed before anybody listened, so nothing else will end the response.
+    // The stream failed before the listeners below were added, so nothing else would end the response.
     response.destroy();
     return;
   }
@@ -78,8 +78,8 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
 }
 
 /**
- * Without chunks or a length, an answer to HTTP/1.0 ends with its connection. Node knows that too, but keeps it to itself;
- * `shouldKeepAlive` is what `server.ts` asks before it sends anything else.
+ * Without chunks or a length, a response to HTTP/1.0 ends with its connection. Node does so without setting `shouldKeepAlive`,
+ * which `server.ts` checks before it sends anything else.
  */
 function endOldConnection(
   { httpVersion }: IncomingMessage,
@@ -96,7 +96,7 @@ function isStillSending({ complete, readableEnded, headers }: IncomingMessage): 
   return hasBody && !complete && !readableEnded;
 }
 
-/** What follows on this connection can be told from the body only if that body is sure to come, and whole. */
+/** The next request can be told from this body only if the body will arrive completely. */
 function mayBeReused(request: IncomingMessage): boolean {
   return !isBroken(request) && request.headers.expect === undefined;
 }
@@ -106,9 +106,9 @@ interface SizedReply extends Omit<Reply, 'headers'> {
 }
 
 /**
- * The client is still sending. It gets the whole answer now, but the response ends with the request: until then
- * Node would not read on, or would close the connection under a client that asked for that, and a connection
- * that is closed with bytes unread is reset, which may take the answer along.
+ * Answers a client that is still sending. It gets the complete body now, but the response ends with the request: if it ended
+ * earlier, Node would stop reading, or close the connection of a client that sent `Connection: close`; closing with unread
+ * bytes resets the connection, and the response may be lost.
  */
 function answerEarly(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
   response.writeHead(reply.status, reply.headers);
@@ -119,14 +119,14 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, reply: 
 
 function endWithRequest(request: IncomingMessage, response: ServerResponse): void {
   request.once('end', () => response.end());
-  // Only silence is cut off here; how long a request may take as a whole is the server's to bound.
+  // Limits silence only; the server limits the total time of a request.
   const cut = setTimeout(() => request.socket.destroy(), lingerMs);
   cut.unref();
   request.on('data', () => cut.refresh());
   response.once('close', () => clearTimeout(cut));
 }
 
-/** The rest of the body never comes, or cannot be found: this is the last answer on the connection. */
+/** Answers a request whose remaining body never arrives or cannot be delimited: the last response of its connection. */
 function answerLast(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
   response.shouldKeepAlive = false;
   response.writeHead(reply.status, reply.headers);
@@ -135,7 +135,7 @@ function answerLast(request: IncomingMessage, response: ServerResponse, reply: S
   closeAfter(response, request.socket);
 }
 
-/** Closes once this response, which is written whole, is on its way behind those of all requests before it. */
+/** Closes the socket once this response, which is written completely, and all earlier ones are sent. */
 export function closeAfter(response: ServerResponse, socket: Duplex): void {
   const close = () => closeGently(socket);
   if (response.writableFinished) {
@@ -144,12 +144,12 @@ export function closeAfter(response: ServerResponse, socket: Duplex): void {
     response.prependListener('finish', close);
     response.end();
   } else {
-    // Not by ending it: Node would then cut the connection at once.
+    // Not with `end`: Node would close the connection at once.
     response.write('', close);
   }
 }
 
-/** Says that no more will come and reads on for a while, because closing with bytes unread is a reset. */
+/** Ends the sending side and keeps reading for a while, because closing with unread bytes resets the connection. */
 export function closeGently(socket: Duplex): void {
   socket.end();
   socket.resume();

@@ -1,4 +1,4 @@
-/** 128 random bits in hex for each request, drawn in blocks because asking the kernel each time is slow. */
+/** Trace ids: 128 random bits in hex. Generated in blocks, because a system call per request is slow. */
 import { randomFillSync } from 'node:crypto';
 
 const pool = Buffer.alloc(16 * 256);

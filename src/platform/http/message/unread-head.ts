@@ -1,36 +1,36 @@
 /**
- * Finds the request line of a request that Node's parser gives up on: its head is too large, malformed or does not end. The
- * parser's error holds at most the bytes it was reading then, so the line is kept from the bytes as they arrive.
+ * Finds the request line of a request that Node's parser rejects because its head is too large, malformed or incomplete. The
+ * parser's error contains at most the latest bytes, so the line is extracted from the bytes as they arrive.
  */
 import type { Duplex } from 'node:stream';
 
 export interface RequestLine {
   readonly method: string;
-  /** Up to its query at least. */
+  /** The path, and at least the `?` of the query if there is one. */
   readonly target: string;
 }
 
-/** The headers of a response to a request that could not be read, beside those of every such response. */
+/** Returns additional headers of the response to a request that could not be read. */
 export type HeadersOfUnread = (line: RequestLine) => Readonly<Record<string, string>>;
 
-/** Longer lines are refused by the parser. */
+/** The parser rejects longer lines. */
 const lineCharsMax = 16_384;
-/** Methods of routes. An alternative of words, so that the search takes linear time on any bytes. */
+/** Methods of routes. An alternation of words, so that the search takes linear time on any input. */
 const method = 'GET|HEAD|POST|PUT|PATCH|DELETE';
 const wholeLine = new RegExp(`(${method}) (\\S+) HTTP/1\\.[01]\\r?\\n`);
 const beginningOfLine = new RegExp(`(?:(?:${method}) \\S*(?: [HTP/.01]*\\r?)?|[A-Z]{1,6})$`);
 const lineWithoutEnd = new RegExp(`^(${method}) ([^\\s?]+\\?)`);
 
-/** What has arrived on one connection of the head that is not whole yet. */
+/** The incomplete head of one connection. */
 export class UnreadHead {
-  /** Its request line, or as much of it as has arrived. */
+  /** The request line, or the part of it that has arrived. */
   #line = '';
   /** The bytes that the parser is reading now. */
   #chunk: Buffer | undefined;
-  /** They began, or now are, behind the head that `#line` belongs to. */
+  /** True if `#chunk` starts, or the parser is now, after the head that `#line` belongs to. */
   #isBehind = false;
 
-  /** `isBody`: the body of a request that was read is not whole yet. To be made when the parser listens already. */
+  /** `isBody` returns true while the body of a request is incomplete. Must be called after the parser has added its listeners. */
   constructor(socket: Duplex, isBody: () => boolean) {
     socket.prependListener('data', (chunk: Buffer) => {
       this.#chunk = chunk;
@@ -42,14 +42,14 @@ export class UnreadHead {
     });
   }
 
-  /** A head has become a request. */
+  /** Called when the parser has read a complete head. */
   requestRead(): void {
     this.#isBehind = true;
   }
 
   /**
-   * Undefined where too little has arrived to tell its path. `bytesRead`: where in the latest bytes the parser has stopped; by
-   * default behind them.
+   * Returns undefined if too little has arrived to know the path. `bytesRead` is the position in the latest bytes at which the
+   * parser stopped; default: their end.
    */
   requestLine(bytesRead?: number): RequestLine | undefined {
     const text = this.#unread(bytesRead);
@@ -63,7 +63,7 @@ export class UnreadHead {
     }
     const before = this.#isBehind ? '' : this.#line;
     const text = before + this.#chunk.toString('latin1', 0, bytesRead);
-    // Where requests are pipelined, the last head begins behind the empty line of the one before it, or behind its body.
+    // With pipelined requests the last head starts after the empty line of the previous head, or after its body.
     const rest = behindLast('\n\n', behindLast('\r\n\r\n', text));
     const found = wholeLine.exec(rest)?.[0] ?? beginningOfLine.exec(rest)?.[0] ?? '';
     return found.slice(0, lineCharsMax);

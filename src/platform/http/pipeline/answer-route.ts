@@ -1,4 +1,4 @@
-/** Answers a request of a route once it is known who asks: its rate, its body, its validity, its handler. */
+/** Answers a request of a route once the caller is identified: request rate, body, validation, handler. */
 
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -25,13 +25,13 @@ import { createWriter, type WriterDependencies } from './write.ts';
 
 export interface AnswerRouteDependencies extends WriterDependencies {
   readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
-  /** Counts a request that was admitted so far. */
+  /** Counts the request of an admitted caller against its request rates. */
   readonly takeRequest: CheckRequestRate;
-  /** Told of what was refused to somebody who was let in. */
-  noteRefusal(refusal: ApiError, route: Route, caller: Caller, body: object | undefined): void;
+  /** Called when the request of an admitted caller failed. */
+  noteRefusal(error: ApiError, route: Route, caller: Caller, body: object | undefined): void;
 }
 
-/** What a route needs of a request, wherever it comes from. */
+/** A request of a route, from a socket or from within the process. */
 export interface RouteRequest {
   readonly address: string;
   readonly traceId: string;
@@ -43,14 +43,14 @@ export interface RouteRequest {
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
   readonly requestIdentity?: HandlerContext['requestIdentity'];
-  /** For answers that last, and for those that take long to find. */
+  /** Repeats the access checks, for responses that are streamed or take long to compute. */
   readonly stillAdmitted?: StillAdmitted | undefined;
-  /** Whoever wants to see how far long work is. */
+  /** Receives the progress of long work. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
-export type AnswerRoute = (endpoint: RouteEndpoint, asked: RouteRequest) => Promise<Reply | StreamedReply>;
+export type AnswerRoute = (endpoint: RouteEndpoint, request: RouteRequest) => Promise<Reply | StreamedReply>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
@@ -59,14 +59,14 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   async function answerRead(
     route: Route,
     handler: ReadHandler,
-    call: HandlerContext,
-    asked: RouteRequest,
+    context: HandlerContext,
+    request: RouteRequest,
   ): Promise<Reply | StreamedReply> {
     await deps.faults('handler', route.id);
-    const answer = await handler(call);
-    await asked.stillAdmitted?.();
+    const answer = await handler(context);
+    await request.stillAdmitted?.();
     return route.contentTypes !== undefined && isStream(answer)
-      ? answerStream(route, answer, asked)
+      ? answerStream(route, answer, request)
       : jsonReply(route.success, JSON.stringify(answer));
   }
 
@@ -79,9 +79,9 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     return streamReply(route.success, lasting);
   }
 
-  /** Its rate, its query and its body: what the handler is called with. */
-  async function understand(endpoint: RouteEndpoint, asked: RouteRequest): Promise<HandlerContext> {
-    const { match, caller, address, traceId, now, requestIdentity } = asked;
+  /** Checks the request rate, then reads and validates the query and the body. Returns the argument of the handler. */
+  async function parseAndValidate(endpoint: RouteEndpoint, request: RouteRequest): Promise<HandlerContext> {
+    const { match, caller, address, traceId, now, requestIdentity } = request;
     const { route } = endpoint;
     const rate = caller && deps.takeRequest(caller, route, now.getTime());
     throwIfRateLimited(rate instanceof Promise ? await rate : rate);
@@ -89,7 +89,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     const query = queryOf(endpoint, match.queryString);
     const read =
       route.kind === 'write'
-        ? asked.readBody({
+        ? request.readBody({
             limitBytes: Math.min(route.bodyLimitBytes, deps.settings.bodyLimitBytes),
             optional: route.bodyOptional,
             lines: linesOf(route),
@@ -97,9 +97,9 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         : undefined;
     const parsed = read instanceof Promise ? await read : read;
     const body = parsed?.value;
-    const faultyBody = parsed === undefined ? [] : fieldErrorsOf(endpoint, parsed);
-    if (query.fieldErrors.length > 0 || faultyBody.length > 0) {
-      throw invalidFields([...query.fieldErrors, ...faultyBody]);
+    const bodyErrors = parsed === undefined ? [] : bodyErrorsOf(endpoint, parsed);
+    if (query.fieldErrors.length > 0 || bodyErrors.length > 0) {
+      throw invalidFields([...query.fieldErrors, ...bodyErrors]);
     }
     return {
       params: match.params,
@@ -110,62 +110,62 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       traceId,
       now,
       requestIdentity,
-      progress: async (made) => {
-        asked.onProgress?.(made);
+      progress: async (progress) => {
+        request.onProgress?.(progress);
         await deps.faults('progress', route.id);
-        await asked.stillAdmitted?.();
+        await request.stillAdmitted?.();
       },
     } as HandlerContext;
   }
 
-  async function answerCall(
+  async function callHandler(
     route: Route,
-    call: HandlerContext,
-    asked: RouteRequest,
+    context: HandlerContext,
+    request: RouteRequest,
   ): Promise<Reply | StreamedReply> {
     switch (route.run.kind) {
       case 'read':
-        return answerRead(route, route.run.handler, call, asked);
+        return answerRead(route, route.run.handler, context, request);
       case 'stream':
         await deps.faults('handler', route.id);
-        return answerStream(route, await route.run.handler(call), asked);
+        return answerStream(route, await route.run.handler(context), request);
       case 'document': {
         await deps.faults('handler', route.id);
         const { contentType, text, headers } = route.run.handler();
         return { status: route.success, headers: { 'content-type': contentType, ...headers }, body: text };
       }
       default:
-        return answerWrite(route, route.run, call, asked.keyLines);
+        return answerWrite(route, route.run, context, request.keyLines);
     }
   }
 
-  return async (endpoint, asked) => {
+  return async (endpoint, request) => {
     const { route } = endpoint;
-    let call: HandlerContext | undefined;
+    let context: HandlerContext | undefined;
     try {
-      call = await understand(endpoint, asked);
-      return await answerCall(route, call, asked);
+      context = await parseAndValidate(endpoint, request);
+      return await callHandler(route, context, request);
     } catch (error) {
-      if (error instanceof ApiError && asked.caller !== undefined) {
-        deps.noteRefusal(error, route, asked.caller, call?.body as object | undefined);
+      if (error instanceof ApiError && request.caller !== undefined) {
+        deps.noteRefusal(error, route, request.caller, context?.body as object | undefined);
       }
       throw error;
     }
   };
 }
 
-function fieldErrorsOf(
+function bodyErrorsOf(
   { checkBody }: RouteEndpoint,
   { value, fieldErrors }: ParsedBody,
 ): readonly FieldError[] {
   const found = checkBody(value);
-  // A name that no store can hold is a fault already, and is not repeated in the answer.
+  // A field name that cannot be stored has a field error already, and is not repeated in the response.
   return fieldErrors.length === 0
     ? found
     : onePerField([...fieldErrors, ...found.filter(({ field }) => isStorable(field))]);
 }
 
-/** Its values, with what the schema fills in, and every fault of theirs. Most writes have no query at all. */
+/** Returns the query parameters, with the defaults of the schema, and their field errors. Most writes have no query. */
 function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuery {
   if (text === '' && route.query === undefined) {
     return { values: {}, fieldErrors: [] };
@@ -174,27 +174,27 @@ function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuer
   return { values, fieldErrors: onePerField([...fieldErrors, ...checkQuery(values)]) };
 }
 
-/** As many lines as there may be items. */
+/** Returns the field that takes lines of JSON and the maximum number of lines, which is that of its items. */
 function linesOf({ lines: field, body }: Route): JsonList | undefined {
   if (field === undefined) {
     return undefined;
   }
   const items: { maxItems?: number } | undefined = body?.properties[field];
   if (items?.maxItems === undefined) {
-    throw new Error(`the lines of ${field} need a bound`);
+    throw new Error(`${field} takes lines of JSON and must declare maxItems`);
   }
   return { field, max: items.maxItems };
 }
 
-/** Examines a credential that was found. Undefined: the route is open to everyone. */
+/** Runs the access checks of a credential that was found. Returns undefined for a public route. */
 export function admit(
   credential: Credential,
   { access, method, path }: Route,
   { params, queryString }: Match,
-  whence: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
+  origin: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
 ): Caller | undefined {
   const pathOrgId = path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
   return access.kind === 'public'
     ? undefined
-    : admitCaller({ credential, access, method, queryString, pathOrgId, ...whence });
+    : admitCaller({ credential, access, method, queryString, pathOrgId, ...origin });
 }

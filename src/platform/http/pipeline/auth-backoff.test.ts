@@ -6,7 +6,7 @@ const clockAt = (startMs: number) => {
   return { now: () => new Date(nowMs), advance: (ms: number) => (nowMs += ms) };
 };
 
-test('failures beyond the limit wait for the end of their minute', () => {
+test('failures beyond the limit must wait until the end of their minute', () => {
   const clock = clockAt(0);
   const backoff = new AuthBackoff(2, clock);
   expect([backoff.failed('192.0.2.1'), backoff.failed('192.0.2.1')]).toEqual([undefined, undefined]);
@@ -17,7 +17,7 @@ test('failures beyond the limit wait for the end of their minute', () => {
   expect(backoff.failed('192.0.2.1')).toBeUndefined();
 });
 
-test('addresses are counted apart, but the addresses of one IPv6 network together', () => {
+test('counts each address separately, and all addresses of an IPv6 network together', () => {
   const backoff = new AuthBackoff(1, clockAt(0));
   backoff.failed('192.0.2.1');
   expect(backoff.failed('192.0.2.2')).toBeUndefined();
@@ -25,7 +25,7 @@ test('addresses are counted apart, but the addresses of one IPv6 network togethe
   expect(backoff.failed('2001:db8::2')).toBe(60);
 });
 
-test('remembers a bounded number of addresses', () => {
+test('keeps a bounded number of addresses', () => {
   const backoff = new AuthBackoff(1, clockAt(0));
   backoff.failed('192.0.2.1');
   for (let i = 0; i < 10_000; i += 1) {

@@ -1,6 +1,6 @@
 /**
- * Slows down guessing: an address that presented too many bad tokens in a minute gets 429 instead of 401.
- * Only failures are counted and only failures are refused, so a good key from the same address still works.
+ * Slows down guessing of tokens: an address that sent too many invalid tokens within a minute gets 429 instead of 401.
+ * Only failures are counted and rejected, so a valid key from the same address still works.
  */
 import type { Clock } from '../../time/clock.ts';
 import { addressBlock } from '../message/address.ts';
@@ -35,7 +35,7 @@ export class AuthBackoff {
       : undefined;
   }
 
-  /** A Map keeps insertion order, so the first entry is the one whose minute ends first. */
+  /** Evicts the entry whose minute ends first: a Map keeps insertion order. */
   #makeRoom(): void {
     if (this.#failures.size >= addressesMax) {
       const [oldest] = this.#failures.keys();

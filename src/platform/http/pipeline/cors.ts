@@ -1,7 +1,7 @@
 /** Cross-origin calls from browsers, for configured origins only. */
 import type { RequestHead } from '../message/request-head.ts';
 
-/** What a script in a browser may read of an answer, beside its status and body. */
+/** Response headers that a script in a browser may read. */
 const exposedHeaders = [
   'x-svc-trace-id',
   'Retry-After',
@@ -14,7 +14,7 @@ const preflightSeconds = '600';
 
 export type Headers = Record<string, string>;
 
-/** What a response to this origin carries; undefined when the origin is not a configured one. */
+/** Returns the CORS headers of a response; undefined if the origin is not configured. */
 export function corsHeaders(request: RequestHead, origins: readonly string[]): Headers | undefined {
   const { origin } = request.headers;
   if (origin === undefined || !origins.includes(origin)) {

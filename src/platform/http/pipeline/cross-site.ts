@@ -1,7 +1,7 @@
 /**
- * Whether a request was caused by a page of somebody else. A browser adds a session's cookie by itself, so what changes
- * something is believed only from our own pages. Every browser in use says where a request comes from, in
- * `Sec-Fetch-Site` or at least in `Origin`; whoever sends neither is no browser, and nobody tricked it.
+ * Protects against cross-site request forgery. A browser adds the session cookie to requests of any page, so requests that
+ * change something are accepted only from our own pages. Every browser in use sends `Sec-Fetch-Site` or at least `Origin`; a
+ * client that sends neither is not a browser, and cannot be tricked by a page.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError } from '../../../contract/api-error.ts';
@@ -17,7 +17,7 @@ export function isCrossSite(headers: IncomingHttpHeaders, baseUrl: string): bool
   if (origin === undefined) {
     return false;
   }
-  // A proxy in front may have changed the Host; without one it is what the browser was told to visit.
+  // A proxy may have changed the Host header; without a proxy it is the host that the browser visits.
   return (
     origin !== new URL(baseUrl).origin && !(URL.canParse(origin) && new URL(origin).host === headers.host)
   );
@@ -28,6 +28,6 @@ export function checkNotCrossSite(
   baseUrl: string,
 ): void {
   if (!safeMethods.has(method ?? '') && isCrossSite(headers, baseUrl)) {
-    throw apiError('forbidden', 'This was sent by a page of another site.');
+    throw apiError('forbidden', 'The request was sent by a page of another site.');
   }
 }

@@ -1,17 +1,17 @@
-/** What a request's session cookie leads to. Sessions themselves are a capability; the pipeline only asks for them. */
+/** Result of looking up a session cookie. Sessions are a capability; this is the pipeline's interface to them. */
 import type { Credential } from '../routes/access.ts';
 
 export type FoundSession =
-  /** There is no such cookie. */
+  /** The request has no session cookie. */
   | { readonly kind: 'none' }
-  /** This service never gave it out. */
+  /** This service never issued the cookie. */
   | { readonly kind: 'unknown' }
-  /** It was given out once, and its session is over. */
+  /** The session has ended. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'live'; readonly credential: Credential };
 
 export interface SessionFinder {
   find(cookieHeader: string | undefined, now: Date): Promise<FoundSession>;
-  /** The header that makes a browser forget its cookie. */
+  /** Returns the `Set-Cookie` header that deletes the cookie. */
   clearCookie(): string;
 }

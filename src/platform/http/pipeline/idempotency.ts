@@ -1,14 +1,14 @@
 /**
  * One effect per `Idempotency-Key`.
  *
- * A key is reserved in a statement of its own before the effect, under a fence that only its owner knows. The
- * answer is stored in the effect's own transaction, and only while the fence still stands: so either the effect
- * and its answer are there, or neither is. A reservation whose owner crashed is taken over once it is old
- * enough, which changes the fence; the old owner, should it wake up, finds it gone and its commit fails.
- * Refusals and faults release the key. Ages are measured by the database's clock, the one all processes share.
+ * A key is reserved in a statement of its own before the effect, with a random fencing token that only its owner has. The
+ * response is stored in the transaction of the effect, and only if the fencing token is unchanged: so either both the effect
+ * and its response exist, or neither does. A reservation whose owner crashed is taken over once it is old enough, which
+ * changes the fencing token; if the old owner resumes, its commit fails. Errors release the key. Ages are measured by the
+ * database's clock, which all processes share.
  *
- * An answer may hold a minted secret, so it is stored encrypted under a key derived from the `Idempotency-Key`,
- * which is itself stored only as a digest.
+ * A response may contain a minted secret, so it is stored encrypted under a key derived from the `Idempotency-Key`,
+ * which itself is stored only as a digest.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
@@ -18,21 +18,21 @@ import type { Job } from '../../jobs/jobs.ts';
 import { decrypt, encrypt } from '../../secrets/encryption.ts';
 import type { Caller } from '../routes/access.ts';
 
-/** Unless the org's retention policy says otherwise. */
+/** Default retention, unless the org's retention policy has another one. */
 export const storedForDays = 3;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
 export interface IdempotentRequest {
   readonly caller: Caller;
   readonly method: string;
-  /** The route and what its path named, so that two spellings of one path are one path. */
+  /** The route and its path parameters, so that different spellings of a path are the same request. */
   readonly path: { readonly template: string; readonly params: unknown };
   readonly query: unknown;
   readonly body: unknown;
   readonly key: string;
 }
 
-/** How an answer that nobody here can read is found by the customer that it tells of: keyed, so that nobody can try names. */
+/** HMAC of a customer id. Finds the encrypted responses about a customer; keyed, so that ids cannot be guessed from it. */
 export type CustomerDigest = (tenantId: string, customerId: string) => string;
 
 export interface StoredResponse {
@@ -51,27 +51,23 @@ export type Reserved =
   | { readonly kind: 'mine'; readonly reservation: Reservation }
   | { readonly kind: 'replay'; readonly answer: StoredResponse };
 
-/** `lines` are the header's values as they were sent, one a line. */
+/** `lines` are the values of the header as they were sent, one per header line. */
 export function checkIdempotencyKey(lines: readonly string[]): string {
   const [key] = lines;
   if (key === undefined || lines.length > 1 || !keyForm.test(key)) {
-    throw invalidField(
-      'Idempotency-Key',
-      'invalid_format',
-      'This has to be 1 to 255 printable ASCII characters.',
-    );
+    throw invalidField('Idempotency-Key', 'invalid_format', 'Must be 1 to 255 printable ASCII characters.');
   }
   return key;
 }
 
-/** Reserves the key, or tells what became of it. */
+/** Reserves the key, or returns the stored response. Throws if the key is in use or belongs to another request. */
 export async function reserve(
   db: Queryable,
   request: IdempotentRequest,
   takeoverSeconds: number,
 ): Promise<Reserved> {
   const { tenantId, role, scopes } = request.caller;
-  // An answer may hold a secret that only a caller of this power may be given, so a weaker one gets no replay.
+  // A response may contain a secret that needs this role and these scopes, so a caller with fewer gets no replay.
   const power = { role, scopes: [...scopes].sort() };
   const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
@@ -92,7 +88,7 @@ export async function reserve(
     throw throwIfErased();
   }
   if (stored?.status == null || stored.body === null) {
-    // Also when the row vanished meanwhile: its owner has just released it, and a retry will find it free.
+    // Also if the row has just disappeared: its owner released it, and a retry will find the key free.
     throw apiError('idempotency_key_processing');
   }
   return {
@@ -101,7 +97,7 @@ export async function reserve(
   };
 }
 
-/** Stores the answer in the effect's transaction. Throws when the reservation was taken over meanwhile. */
+/** Stores the response in the transaction of the effect. Throws if the reservation was taken over in the meantime. */
 export async function storeResponse(
   tx: Queryable,
   reservation: Reservation,
@@ -130,15 +126,15 @@ export async function storeResponse(
   }
 }
 
-/** What an answer about an erased customer is answered with. */
+/** Status that replaces a stored response about an erased customer. */
 export const erasedStatus = 410;
 
-/** The key stays used, and there is no answer to give again. */
+/** Returns the error for a key whose response was erased. The key stays used. */
 export function throwIfErased(): ApiError {
-  return apiError('gone', 'The answer was erased together with the customer that it told of.');
+  return apiError('gone', 'The response was erased together with its customer.');
 }
 
-/** Forgets the answers that tell of a customer. Their keys stay used: a retry has no second effect. */
+/** Erases the stored responses about a customer. Their keys stay used: a retry has no second effect. */
 export async function eraseStoredResponses(
   tx: Queryable,
   tenantId: string,
@@ -157,7 +153,7 @@ function customerOf(body: string): string | undefined {
   return quoted === undefined ? undefined : (JSON.parse(quoted) as string);
 }
 
-/** Frees a key whose request had no effect. A stored answer is left alone: then the effect did happen. */
+/** Frees a key whose request had no effect. Keeps a stored response: then the effect did happen. */
 export async function release(db: Queryable, { tenantId, keyDigest, fence }: Reservation): Promise<void> {
   await db.query(
     'DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL',
@@ -173,7 +169,7 @@ export function expiredKeysJob(db: Queryable): Job {
     everyMs: 60_000,
     async runOnce() {
       const deleted = await db.query(
-        // The age is asked twice: a key that is reserved anew while this waits for its row must stay.
+        // The age is checked twice: a key that is reserved again while this waits for its row lock must stay.
         `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (tenant_id, key_digest) IN (
            SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
          ) RETURNING 1 AS one`,

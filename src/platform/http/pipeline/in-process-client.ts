@@ -1,6 +1,6 @@
 /**
- * The API, asked from within this process: a page of the console on behalf of its visitor. It answers like a socket would, so
- * who may do what, what is valid and what is written to the audit log has one home.
+ * Calls the API from within this process, for pages of the console on behalf of their visitor. It runs the same checks as a
+ * request over a socket, so access, validation and the audit log have one implementation.
  */
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Log } from '../../log.ts';
@@ -18,7 +18,7 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 export interface InProcessRequest {
   readonly credential: Credential;
   readonly foundAt: Date;
-  /** Looks for it anew, where it was found a while ago, and while the answer lasts. */
+  /** Finds the credential again, if it was found a while ago and while the response lasts. */
   findAgain(now: Date): Promise<Credential | undefined>;
   readonly address: string;
   readonly traceId: string;
@@ -28,18 +28,18 @@ export interface InProcessRequest {
   readonly body?: object;
   /** The `Idempotency-Key` of a write, such as a form that a browser may send again. */
   readonly idempotencyKey?: string | undefined;
-  /** Told how far it is, where the answer takes long to find. */
+  /** Receives the progress, if the response takes long to compute. */
   readonly onProgress?: RouteRequest['onProgress'];
 }
 
 export type InProcessClient = (request: InProcessRequest) => Promise<Reply | StreamedReply>;
 
 /**
- * Why a caller may not use a route, by its role, scopes and grant; undefined: it may. Decided from the declaration alone:
- * nothing is called, counted or recorded.
+ * Returns why a caller may not use a route, by its role, scopes and grant; undefined if it may. Uses the declaration of the
+ * route only: nothing is called, counted or recorded.
  */
 export type CheckAccess = (
-  question: Pick<InProcessRequest, 'credential' | 'address' | 'method' | 'path'>,
+  request: Pick<InProcessRequest, 'credential' | 'address' | 'method' | 'path'>,
 ) => ApiError | undefined;
 
 export function createCheckAccess({
@@ -106,21 +106,21 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
                 () => examine(credential, now),
               ),
         stillAdmitted: isStillAdmitted,
-        // By way of its text, so that it is held against the same rules.
+        // Serialized and parsed again, so that the same rules apply.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: idempotencyKey === undefined ? [] : [idempotencyKey],
         onProgress,
       });
-      // With the page's trace id: what a page has asked is found beside the page itself. It may name a person, so it is
-      // told to nobody who has not asked for every detail.
-      log.trace({ traceId, method, path, status: reply.status }, 'asked from within');
+      // Has the page's trace id, so that the log shows the calls of a page beside the page. At level `trace`, since the path may
+      // name a person.
+      log.trace({ traceId, method, path, status: reply.status }, 'in-process request');
       return reply;
     } catch (error) {
-      const refusal = logged(log, error, traceId);
+      const failed = logged(log, error, traceId);
       if (!(match instanceof ApiError) && match.endpoint.kind === 'route') {
         const { route } = match.endpoint;
         onRefusedCall({
-          error: refusal,
+          error: failed,
           route,
           params: match.params,
           credential,
@@ -129,8 +129,8 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
           at: clock.now(),
         });
       }
-      log.trace({ traceId, method, path, status: refusal.status }, 'asked from within');
-      return errorReply(refusal);
+      log.trace({ traceId, method, path, status: failed.status }, 'in-process request');
+      return errorReply(failed);
     }
   };
 }

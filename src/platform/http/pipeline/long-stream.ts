@@ -1,40 +1,39 @@
 /**
- * A stream may last longer than what it was admitted by: a key is revoked, a support grant ends, an org is suspended. Whoever
- * would not be let in any more is cut off, as if the stream had failed. So may a page that works for a while before it is
- * answered.
+ * Repeats the access checks during long responses. A stream, or a page that takes long to compute, may outlast its credential:
+ * the key is revoked, the support grant ends, the org is suspended. Then the response is aborted as if it had failed.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { StreamResponse } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';
 
-/** Looks at the caller again, from time to time; throws where it is let in no more. */
+/** Repeats the access checks if the last ones are too old; throws if the caller is no longer admitted. */
 export type StillAdmitted = () => Promise<void>;
 
-/** As soon as a revocation has to be obeyed by other processes. */
-const lookEveryMs = 1_000;
+/** The time within which other processes must honour a revocation. */
+const checkEveryMs = 1_000;
 
 export interface Admission {
   readonly clock: Clock;
-  /** When it was last known that the caller may be here. */
+  /** Time of the last successful check. */
   readonly foundAt: Date;
-  /** Undefined: what was presented belongs to nobody any more. */
+  /** Returns undefined if the token or session no longer has a credential. */
   find(now: Date): Promise<Credential | undefined>;
-  /** Throws the refusal. */
+  /** Throws if the credential no longer permits the request. */
   examine(credential: Credential, now: Date): void;
 }
 
 export function stillAdmitted({ clock, foundAt, find, examine }: Admission): StillAdmitted {
-  let lookedAtMs = foundAt.getTime();
+  let checkedAtMs = foundAt.getTime();
   return async () => {
     const now = clock.now();
-    if (now.getTime() - lookedAtMs < lookEveryMs) {
+    if (now.getTime() - checkedAtMs < checkEveryMs) {
       return;
     }
-    lookedAtMs = now.getTime();
+    checkedAtMs = now.getTime();
     const credential = await find(now);
     if (credential === undefined) {
-      throw apiError('unauthorized', 'You are not signed in any more.');
+      throw apiError('unauthorized', 'You are no longer signed in.');
     }
     examine(credential, now);
   };

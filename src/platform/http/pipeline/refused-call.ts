@@ -1,4 +1,4 @@
-/** A call that was refused to somebody who is known, for whoever keeps a record of attempts. */
+/** A failed request of a known credential, for the log of attempts. */
 import type { ApiError } from '../../../contract/api-error.ts';
 import type { Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';

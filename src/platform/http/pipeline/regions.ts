@@ -1,15 +1,15 @@
-/** Other regions, as the pipeline sees them: requests that they have sent here, and requests that belong there. */
+/** The pipeline's interface to other regions: requests that they forwarded here, and requests to forward to them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StreamedReply } from '../message/reply.ts';
 import type { RequestHead } from '../message/request-head.ts';
 
-/** What a region that sends a request on vouches for, signed. A request that carries it is never sent on again. */
+/** Header with the signed statement of the region that forwards a request. A request that has it is never forwarded again. */
 export const forwardHeader = 'x-svc-region-forward';
 
 export interface Sent {
-  /** The region that has sent it. */
+  /** The region that forwarded the request. */
   readonly from: string;
-  /** Of the client, as that region saw it. */
+  /** The client's address, as that region saw it. */
   readonly address: string;
   readonly traceId: string;
 }
@@ -22,8 +22,8 @@ export interface ToSend {
 }
 
 export interface Regions {
-  /** Undefined: no other region has sent it, or none that can be believed. */
+  /** Returns undefined unless another region forwarded the request and its signature is valid. */
   received(request: RequestHead): Sent | undefined;
-  /** Sends a request to its home region, its body as it comes, and gives what is answered there, as it comes. */
+  /** Forwards a request to its home region. Both the request body and the response are streamed. */
   forward(homeRegion: string, toSend: ToSend): Promise<StreamedReply>;
 }

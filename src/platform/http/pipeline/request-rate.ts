@@ -1,10 +1,10 @@
-/** Enforces how often a caller may send requests, before its body is read. */
+/** Enforces the request rate of a caller, before the body is read. */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { RateVerdict } from '../../rates/rate-limiter.ts';
 import type { Caller } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 
-/** A value wherever it can be, so that the usual request need not wait. Undefined: there is nothing to ask. */
+/** Returns a promise only if it must, so that the usual request does not wait. Undefined: the caller has no request rate. */
 export type CheckRequestRate = (
   caller: Caller,
   route: RoutePlace,
@@ -13,7 +13,6 @@ export type CheckRequestRate = (
 
 export type RoutePlace = Pick<Route, 'kind' | 'path'>;
 
-/** Throws what is not allowed. */
 export function throwIfRateLimited(verdict: RateVerdict | undefined): void {
   if (verdict?.allowed === false) {
     throw apiErrorWithDetails(

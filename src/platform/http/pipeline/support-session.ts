@@ -1,4 +1,4 @@
-/** Requests of support sessions, as the pipeline hands them to whoever keeps the record. */
+/** Records the requests of support sessions before they are served. */
 import { ApiError } from '../../../contract/api-error.ts';
 import { type Caller, type Credential, type SupportIdentity, WrongRegion } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
@@ -6,22 +6,22 @@ import type { Route } from '../routes/route.ts';
 export interface ImpersonatedRequest {
   readonly support: SupportIdentity;
   readonly orgId: string;
-  /** Undefined where nothing matches the path. */
+  /** Undefined if no route matches the path. */
   readonly route: Route | undefined;
   readonly method: string;
-  /** As it was asked for, without its query. */
+  /** As it was requested, without the query string. */
   readonly path: string;
-  /** Undefined: it is let in. */
+  /** Undefined if the request is admitted. */
   readonly error: ApiError | undefined;
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
 }
 
-/** Throws where it cannot be written: then the request must not be served. */
+/** Throws if the record cannot be written: then the request must not be served. */
 export type RecordImpersonated = (request: ImpersonatedRequest) => Promise<void>;
 
-/** A support session is served only what is on record, and what it is refused is on record too. */
+/** Runs the access checks and records the request, admitted or not, before it returns or throws. */
 export async function onRecord(
   record: RecordImpersonated,
   { support, org }: Credential,
@@ -31,23 +31,23 @@ export async function onRecord(
   examine: () => Caller | undefined,
 ): Promise<Caller | undefined> {
   let caller: Caller | undefined;
-  let refusal: ApiError | undefined;
+  let failed: ApiError | undefined;
   try {
     caller = examine();
   } catch (error) {
     if (!(error instanceof ApiError) || error instanceof WrongRegion) {
-      // The home region is the one to record it.
+      // The home region records it.
       throw error;
     }
-    refusal = error;
+    failed = error;
   }
   if (support !== undefined && org !== null) {
     const { url, ...rest } = request;
     const [path = ''] = url.split('?');
-    await record({ ...rest, support, orgId: org.id, path, error: refusal });
+    await record({ ...rest, support, orgId: org.id, path, error: failed });
   }
-  if (refusal !== undefined) {
-    throw refusal;
+  if (failed !== undefined) {
+    throw failed;
   }
   return caller;
 }

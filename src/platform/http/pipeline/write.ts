@@ -1,5 +1,5 @@
 /**
- * Answers a write: one transaction for the change, its audit entries, its events and its stored answer, and one effect
+ * Answers a write: one transaction for the change, its audit entries, its events and its stored response, and one effect
  * per `Idempotency-Key`.
  */
 import type { Database, Transaction } from '../../db/database.ts';
@@ -19,13 +19,13 @@ export interface WriterDependencies {
   recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
-/** What changes something: in a transaction of its own that is made here, or in one that it shares with others. */
+/** A handler that changes something: in a transaction that `commit` opens, or in one that it shares with other requests. */
 export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' | 'document' }>;
 type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
 type StoreResponseText = (tx: Transaction, text: string) => Promise<void>;
 
-/** `keyLines` are the values of the `Idempotency-Key` header as they were sent; none where there is no such header. */
+/** `keyLines` are the values of the `Idempotency-Key` header as they were sent; empty if the header is absent. */
 type Writer = (
   route: Route,
   run: WriteRun,
@@ -74,9 +74,9 @@ export function createWriter(deps: WriterDependencies): Writer {
       );
       return jsonReply(route.success, text);
     } catch (error) {
-      // If even this fails, the reservation grows old and is taken over.
+      // If this fails too, a retry takes the reservation over once it is old enough.
       await release(db, reservation).catch((err) =>
-        log.warn({ traceId: call.traceId, err }, 'a key stays reserved'),
+        log.warn({ traceId: call.traceId, err }, 'release of an idempotency key failed'),
       );
       throw error;
     }
@@ -97,7 +97,7 @@ export function createWriter(deps: WriterDependencies): Writer {
     return text;
   }
 
-  /** The change, its audit entries, its events and its stored answer: one transaction. Returns the answer's text. */
+  /** Commits the change, its audit entries, its events and its stored response in one transaction. Returns the response body. */
   async function commit(
     route: Route,
     handler: WriteHandler,

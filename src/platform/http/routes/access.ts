@@ -1,4 +1,4 @@
-/** Who may call what: roles, scopes, and the order in which a credential is examined. */
+/** Access control: roles, scopes, and the checks of a credential in the order of the contract. */
 
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type OrgRole, orgRoles, type Role, type Scope } from '../../../contract/scopes.ts';
@@ -8,17 +8,17 @@ export type Access =
   | { readonly kind: 'public' }
   /** Platform operators; no scope is needed. */
   | { readonly kind: 'operator' }
-  /** Platform operators, who need no scope, and admins of the org that the path names, who need this one. */
+  /** Platform operators, who need no scope, and admins of the org in the path, who need this scope. */
   | { readonly kind: 'operator_or_admin'; readonly scope: Scope }
   | {
       readonly kind: 'org';
       readonly scope: Scope;
       readonly role: OrgRole;
-      /** The scope that a value of a query parameter needs as well. */
+      /** An additional scope that a value of a query parameter requires. */
       readonly queryScope?: { readonly parameter: string; readonly value: string; readonly scope: Scope };
     };
 
-/** What is known of a token that was found. Whether it may be used now is decided per request. */
+/** The credential of a token or session. `checkCredentialActive` decides for each request if it may be used. */
 export interface Credential {
   /** The id of the key, or of the member who is signed in. */
   readonly keyId: string;
@@ -26,57 +26,57 @@ export interface Credential {
   readonly scopes: ReadonlySet<string>;
   readonly notBefore: Date | null;
   readonly expiresAt: Date | null;
-  /** No clock is asked: what was revoked in one process is gone in all, however their clocks differ. */
+  /** A flag and not a time: a revocation takes effect in all processes, even if their clocks differ. */
   readonly revoked: boolean;
   /** The end of a rotated key's overlap with its successor. */
   readonly endsAt: Date | null;
   /** Null for operators, who belong to no org. */
   readonly org: CredentialOrg | null;
-  /** Set where a browser is signed in, rather than a key presented. */
+  /** Set for a console session; undefined for a key. */
   readonly session?: CallerSession | undefined;
-  /** Set where an operator acts for the org, under a grant. */
+  /** Set if an operator acts for the org under a support grant. */
   readonly support?: SupportIdentity | undefined;
 }
 
 export interface SupportIdentity {
   readonly grantId: string;
   readonly sessionId: string;
-  /** Who acts. */
+  /** The operator who acts. */
   readonly operatorKeyId: string;
-  /** As the grant gives it. */
+  /** The reason in the grant. */
   readonly reason: string;
   readonly scope: readonly string[];
 }
 
 export interface CallerSession {
   readonly id: string;
-  /** Whom `keyId` names: an operator may be signed in to an org, by a link that was made for that. */
+  /** Kind of `keyId`. An operator may be signed in to an org, through a console link. */
   readonly actor: 'key' | 'operator' | 'member';
-  /** What the key or the person is called. */
+  /** Display name of the key or the person. */
   readonly name: string;
 }
 
 export interface CredentialOrg {
   readonly id: string;
-  /** What its people see on every page, and the time zone in which they see it. */
+  /** Shown on every page of the console, as is the time zone used for times. */
   readonly name: string;
   readonly timezone: string;
   readonly suspended: boolean;
-  /** Null when any address may call. */
+  /** Null if every address is allowed. */
   readonly allowList: AddressList | null;
-  /** Null while residency is off, and for an org that is at home everywhere. */
+  /** Null while residency is off, and for an org without a home region. */
   readonly residency: CredentialResidency | null;
 }
 
 export interface CredentialResidency {
   readonly homeRegion: string;
-  /** Whether a request that arrives elsewhere is sent home, or refused. */
+  /** A request that arrives in another region is forwarded home, or rejected (`strict`). */
   readonly mode: 'forward' | 'strict';
-  /** Whether this process runs in the home region. */
+  /** True if this process runs in the home region. */
   readonly isHere: boolean;
 }
 
-/** `region` is the one that this process runs in; undefined: residency is off. */
+/** `region` is the region of this process; undefined while residency is off. */
 export function residencyIn(
   region: string | undefined,
   homeRegion: string | null,
@@ -87,18 +87,23 @@ export function residencyIn(
     : { homeRegion, mode, isHere: homeRegion === region };
 }
 
-/** The request belongs into the org's home region. Whoever cannot send it there refuses. */
+/** The request must be forwarded to the org's home region, or rejected with this error. */
 export class WrongRegion extends ApiError {
   readonly homeRegion: string;
 
   constructor(homeRegion: string) {
     const { code, status, details } = apiError('residency_violation');
-    super(code, status, `The organization is at home in ${homeRegion}; call that region.`, details);
+    super(
+      code,
+      status,
+      `The home region of the organization is ${homeRegion}. Send the request there.`,
+      details,
+    );
     this.homeRegion = homeRegion;
   }
 }
 
-/** The tenant that owns what operators do outside any org. */
+/** The tenant of operator actions outside any org. */
 export const platformTenant = 'platform';
 
 export interface Caller {
@@ -116,27 +121,27 @@ export function outranks(role: Role, other: Role): boolean {
   return rank(role) > rank(other);
 }
 
-/** For what cannot be sent to another region: the org has to be at home here. */
+/** For requests that cannot be forwarded: throws unless this is the org's home region. */
 export function checkResidency(org: CredentialOrg | null): void {
   if (org?.residency?.isHere === false) {
-    throw refuseHere(org.residency);
+    throw residencyViolation(org.residency);
   }
 }
 
-function refuseHere({ homeRegion }: CredentialResidency): ApiError {
+function residencyViolation({ homeRegion }: CredentialResidency): ApiError {
   return apiError(
     'residency_violation',
-    `The organization is at home in ${homeRegion}; what arrives elsewhere is refused.`,
+    `The home region of the organization is ${homeRegion}. Requests in other regions are rejected.`,
   );
 }
 
-/** A strict org is refused at home too if its request came by way of another region, which knew no better. */
+/** A request of a strict org that another region forwarded is rejected in the home region too. */
 function checkRegion(residency: CredentialResidency | null, arrivedElsewhere: boolean): void {
   if (residency?.mode === 'forward' && !residency.isHere) {
     throw new WrongRegion(residency.homeRegion);
   }
   if (residency?.mode === 'strict' && (!residency.isHere || arrivedElsewhere)) {
-    throw refuseHere(residency);
+    throw residencyViolation(residency);
   }
 }
 
@@ -151,19 +156,19 @@ export interface AccessRequest {
   readonly pathOrgId: string | undefined;
   readonly address: string;
   readonly now: Date;
-  /** Another region has sent it here. */
+  /** True if another region forwarded the request. */
   readonly arrivedElsewhere?: boolean | undefined;
 }
 
-/** The query is read leniently: it has not been validated yet, and what is not well-formed is refused later. */
+/** Parses the query leniently: it is not validated yet, and a malformed query is rejected later. */
 function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }: OrgAccess): Scope[] {
-  const isAsked =
+  const needsQueryScope =
     queryScope !== undefined &&
     new URLSearchParams(queryString).getAll(queryScope.parameter).includes(queryScope.value);
-  return isAsked ? [scope, queryScope.scope] : [scope];
+  return needsQueryScope ? [scope, queryScope.scope] : [scope];
 }
 
-/** What a support session may do is what its grant says, and never more than an admin of the org. */
+/** A support session may do what its grant permits, and never more than an admin of the org. */
 function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void {
   const { access, method } = request;
   const deny = (reason: string) =>
@@ -185,7 +190,7 @@ function checkScope({ scopes }: Credential, scope: Scope): void {
   }
 }
 
-/** Whether a credential may be used at all, here and now; the first refusal is thrown. */
+/** Throws unless the credential may be used now and from this address. */
 export function checkCredentialActive(credential: Credential, address: string, now: Date): void {
   const { org } = credential;
   if (credential.revoked || (credential.endsAt !== null && credential.endsAt <= now)) {
@@ -205,7 +210,7 @@ export function checkCredentialActive(credential: Credential, address: string, n
   }
 }
 
-/** Examines a credential in the order of the contract; the first refusal is thrown. */
+/** Runs the access checks in the order of the contract. Throws the first one that fails. */
 export function admitCaller(request: AccessRequest): Caller {
   const { credential, access, pathOrgId, address, now, arrivedElsewhere = false } = request;
   checkCredentialActive(credential, address, now);
@@ -222,21 +227,21 @@ export function admitCaller(request: AccessRequest): Caller {
       checkScope(credential, required);
     }
     if (credential.role === 'operator' || outranks(access.role, credential.role)) {
-      throw apiError('forbidden', `This needs the role ${access.role}.`);
+      throw apiError('forbidden', `Requires the role ${access.role}.`);
     }
   } else if (credential.role !== 'operator') {
-    // Nothing under /v1/admin is sent to another region.
+    // Requests under /v1/admin are not forwarded to another region.
     checkResidency(org);
     if (credential.support !== undefined) {
       checkSupport(credential.support, request);
     }
-    // Which orgs there are is not told: one's own is let in, any other is refused like one that does not exist.
+    // Does not reveal which orgs exist: the caller's own org is allowed, any other fails like one that does not exist.
     if (access.kind === 'operator' || pathOrgId !== org?.id) {
-      throw apiError('forbidden', 'This is for platform operators.');
+      throw apiError('forbidden', 'Only platform operators may do this.');
     }
     checkScope(credential, access.scope);
     if (outranks('admin', credential.role)) {
-      throw apiError('forbidden', 'This needs the role admin.');
+      throw apiError('forbidden', 'Requires the role admin.');
     }
   }
   return {

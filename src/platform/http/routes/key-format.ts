@@ -1,7 +1,7 @@
 /**
- * The form of a key: `svc_<environment>_<33 base-62 characters of 192 random bits><6 of a checksum>`.
- * The checksum lets a mistyped or made-up token be refused without asking the database, and lets secret
- * scanners be certain. Only the SHA-256 of a key is ever stored.
+ * Format of a key: `svc_<environment>_<33 base-62 characters of 192 random bits><6 of a checksum>`.
+ * The checksum allows mistyped and invented tokens to be rejected without a query, and secret scanners to avoid false
+ * positives. Only the SHA-256 of a key is stored.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -26,7 +26,7 @@ export function keyDigest(token: string): string {
   return hash('sha256', token);
 }
 
-/** What may be shown of a key, to tell it from others. */
+/** Returns the part of a key that may be shown to identify it. */
 export function keyHint(token: string): string {
   return `${token.slice(0, token.lastIndexOf('_') + 5)}…`;
 }

@@ -1,6 +1,6 @@
 /**
- * Lists: pages by keyset, so that a page costs the same however far in it is and no row is seen twice.
- * A list declares its sort fields and filters once; the query schema and the statement follow from it.
+ * Lists with keyset pagination: every page costs the same, and no row appears twice.
+ * A list declares its sort fields and filters once; the query schema and the SQL statement are derived from them.
  */
 import { type TProperties, Type } from 'typebox';
 import { invalidField } from '../../../contract/api-error.ts';
@@ -10,15 +10,15 @@ import { isInstant } from './validation.ts';
 
 export const pageSize = { fallback: 50, max: 200 };
 
-/** For lists of which there is only one order. */
+/** Query parameters of a list with a fixed order. */
 export const pageParameters = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageSize.max, default: pageSize.fallback })),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 4_000, description: '`next_cursor` of the page before.' }),
+    Type.String({ minLength: 1, maxLength: 4_000, description: '`next_cursor` of the previous page.' }),
   ),
 };
 
-/** Sort fields and the SQL type of their column, which must not be null. */
+/** Sort fields, with the SQL type of their column. The column must not be null. */
 export type SortFields = Readonly<Record<string, 'timestamptz' | 'text' | 'int8'>>;
 
 export interface ListQuery {
@@ -27,7 +27,7 @@ export interface ListQuery {
   readonly sort?: string;
 }
 
-/** The query parameters of a list: paging, `sort` as `field` or `-field`, and the filters given. */
+/** Returns the query parameters of a list: pagination, `sort` as `field` or `-field`, and the filters. */
 export function listParameters<Filters extends TProperties>(sorts: SortFields, filters: Filters) {
   const words = Object.keys(sorts).flatMap((field) => [field, `-${field}`]);
   return closed({
@@ -37,7 +37,7 @@ export function listParameters<Filters extends TProperties>(sorts: SortFields, f
   });
 }
 
-/** A condition with one `?` for its value. Undefined values are left out: the filter was not given. */
+/** A condition with one `?` for its value. It is left out if the value is undefined: the filter is not set. */
 export type Condition = readonly [sql: string, value: unknown];
 
 export interface Listing {
@@ -91,7 +91,7 @@ export async function selectPage<Row extends { readonly id: string }>(
   return { data, next_cursor: more ? encodeCursor(sort, last[field as keyof Row], last.id) : null };
 }
 
-/** A cursor only fits the list and the order, named by `sort`, that it was made for. */
+/** Encodes a position in a list. The cursor is valid only with the same `sort`. */
 export function encodeCursor(sort: string, value: unknown, id: string): string {
   const text = typeof value === 'bigint' ? String(value) : value;
   return Buffer.from(JSON.stringify([sort, text, id])).toString('base64url');
@@ -100,18 +100,18 @@ export function encodeCursor(sort: string, value: unknown, id: string): string {
 export function decodeCursor(cursor: string, sort: string, type: SortFields[string] | undefined) {
   try {
     const [madeFor, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
-    const usable = typeof value === 'string' && fits(value, type);
+    const usable = typeof value === 'string' && fitsType(value, type);
     if (madeFor === sort && usable && typeof id === 'string' && !`${value}${id}`.includes('\u0000')) {
       return { value: type === 'timestamptz' ? new Date(value) : value, id };
     }
   } catch {
-    // Falls through to the refusal: whatever it was, we did not make it.
+    // Falls through to the error: the cursor was not made by `encodeCursor`.
   }
-  throw invalidField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+  throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this list and sort order.');
 }
 
-/** Values go into a statement, where what is none of its type would be an error of ours. */
-function fits(value: string, type: SortFields[string] | undefined): boolean {
+/** Returns false for a value that is not of the SQL type: in a statement it would be an internal error. */
+function fitsType(value: string, type: SortFields[string] | undefined): boolean {
   switch (type) {
     case 'timestamptz':
       return isInstant(value);

@@ -1,4 +1,4 @@
-/** OpenAPI's `webhooks`: what the service sends to subscriptions, made from the event catalog. */
+/** Builds the `webhooks` of the OpenAPI document from the event catalog. */
 import { eventKind, eventSchema, eventTypes } from '../../../contract/events.ts';
 import { eventVersionHeader, signatureHeader } from '../../../contract/webhook-signing.ts';
 
@@ -33,8 +33,8 @@ export function describeWebhooks(): Json {
               },
             },
             responses: {
-              '2XX': { description: 'Received. Anything else, a redirect too, is tried again later.' },
-              '410': { description: 'Not wanted any more: disables the subscription.' },
+              '2XX': { description: 'Received. Any other status, including a redirect, is retried later.' },
+              '410': { description: 'Gone: disables the subscription.' },
             },
           },
         },
@@ -57,7 +57,7 @@ const parameters = [
     name: eventVersionHeader,
     in: 'header',
     required: true,
-    description: "`2` where the subscription's own secret signs, `1` where the org's does.",
+    description: "`2` if signed with the subscription's own secret, `1` if signed with the org's.",
     schema: { type: 'string', enum: ['1', '2'] },
   },
 ];

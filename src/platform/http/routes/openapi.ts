@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the route declarations and the error catalog. */
+/** Builds the OpenAPI 3.1 document from the route declarations and the error catalog. */
 import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/errors.ts';
 import { describeWebhooks } from './openapi-webhooks.ts';
@@ -8,7 +8,7 @@ export interface ApiInfo {
   readonly version: string;
   readonly baseUrl: string;
   readonly docsUrl: string;
-  /** What each group of operations (the first part of their ids) is about. */
+  /** Description of each group of operations (the first part of their ids). */
   readonly groups: Readonly<Record<string, string>>;
   readonly deprecations: Pick<DeprecationRegistry, 'find' | 'list'>;
 }
@@ -18,16 +18,16 @@ type Json = Record<string, unknown>;
 const sessionCookie = '__Host-purser_session';
 
 /**
- * Built again only when it would say something else: anyone may ask for it, and it is expensive. What was built is the same
- * object until then, so that others can keep what they make of it.
+ * Caches the document and builds it again only if its input has changed: it is expensive, and public. Returns the same object
+ * until then, so that callers can cache what they derive from it.
  */
 export function rememberedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
-  let made: { readonly told: string; readonly document: Json } | undefined;
+  let cached: { readonly input: string; readonly document: Json } | undefined;
   return () => {
     const { baseUrl, docsUrl, deprecations } = info();
-    const told = JSON.stringify([baseUrl, docsUrl, deprecations.list()]);
-    made = made?.told === told ? made : { told, document: buildOpenApi(routes(), info()) };
-    return made.document;
+    const input = JSON.stringify([baseUrl, docsUrl, deprecations.list()]);
+    cached = cached?.input === input ? cached : { input, document: buildOpenApi(routes(), info()) };
+    return cached.document;
   };
 }
 
@@ -65,7 +65,7 @@ export function buildOpenApi(
           name: sessionCookie,
           description:
             'A session of the console. Over plain HTTP the cookie is called `purser_session`. A request that changes ' +
-            'something has to come from a page of the service itself. A bearer token wins over the cookie.',
+            'something must come from a page of the service itself. A bearer token takes precedence over the cookie.',
         },
       },
       schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code)])),
@@ -76,7 +76,7 @@ export function buildOpenApi(
         },
         Replayed: {
           description:
-            '`true` when the answer of an earlier request with the same `Idempotency-Key` is repeated.',
+            '`true` if the response is that of an earlier request with the same `Idempotency-Key`.',
           schema: { type: 'string' },
         },
         Authenticate: { description: 'How to authenticate.', schema: { type: 'string' } },
@@ -87,7 +87,7 @@ export function buildOpenApi(
   };
 }
 
-/** Every code that a route can answer: its own, and those of the pipeline in front of it. */
+/** Returns every error code of a route: its own, and those of the pipeline. */
 export function possibleErrors(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'internal', 'service_unavailable', ...route.errors]);
   const add = (...more: ErrorCode[]) => {
@@ -115,7 +115,7 @@ export function possibleErrors(route: Route): ErrorCode[] {
   if (route.path.includes('{')) {
     add('not_found');
   }
-  // A query parameter that does not exist is refused on every route.
+  // An unknown query parameter is rejected on every route.
   add('validation_failed');
   if (route.kind === 'write') {
     add('payload_too_large', 'idempotency_key_conflict', 'idempotency_key_processing');
@@ -169,7 +169,7 @@ function operation(route: Route, deprecation: Deprecation | undefined): Json {
 function limitSentence({ bodyLimitBytes }: Route): string {
   return Number.isFinite(bodyLimitBytes)
     ? `At most ${bodyLimitBytes} bytes, also after decompression.`
-    : 'As large as the service is configured to take, also after decompression.';
+    : 'At most `SVC_BODY_LIMIT_BYTES` bytes, also after decompression.';
 }
 
 function deprecationSentence({ since, sunset, replacement }: Deprecation): string {
@@ -177,7 +177,7 @@ function deprecationSentence({ since, sunset, replacement }: Deprecation): strin
   return `Deprecated since ${since}; may be removed after ${sunset}.${successor}`;
 }
 
-/** What a line holds. */
+/** Returns the schema of a line. */
 function linesSchema({ body }: Route, field: string): unknown {
   return (body?.properties[field] as { readonly items?: unknown } | undefined)?.items ?? {};
 }
@@ -185,13 +185,13 @@ function linesSchema({ body }: Route, field: string): unknown {
 function accessSentence({ access }: Route): string {
   switch (access.kind) {
     case 'public':
-      return 'Open to everyone.';
+      return 'Public.';
     case 'operator':
       return 'For platform operators.';
     case 'operator_or_admin':
       return `For platform operators, who need no scope, and for the organization's own keys with the scope \`${access.scope}\` and the role \`admin\` or above.`;
     case 'org':
-      return `Needs the scope \`${access.scope}\` and the role \`${access.role}\` or above.`;
+      return `Requires the scope \`${access.scope}\` and the role \`${access.role}\` or above.`;
   }
 }
 
@@ -214,7 +214,7 @@ function parameters(route: Route): Json[] {
     in: 'header',
     required: false,
     description:
-      'Makes a retry safe: the same key with the same body has one effect and one answer, for 72 hours.',
+      'Makes a retry safe: requests with the same key and body have one effect and the same response, for 72 hours.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   };
   return [...path, ...query, ...(route.kind === 'write' ? [header] : [])];

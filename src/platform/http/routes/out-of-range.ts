@@ -1,6 +1,6 @@
-/** Tells a value that has the right form, and is only too large or too small, from one that has not. */
+/** Distinguishes well-formed values that are out of range from malformed ones. */
 
-/** Below what amounts of money are, in digits before the decimal point. */
+/** Exclusive maximum of an amount of money, in digits before the decimal point. */
 const usdLimit = '9000000000';
 const messages = {
   usd: 'Must be at least 0 and below 9 billion.',
@@ -9,14 +9,14 @@ const messages = {
   'date-time': 'Must be within the years 1900 to 2199.',
 };
 
-/** The message for a value that did not pass; undefined where its form is wrong. */
+/** Returns the message for an invalid value that is out of range; undefined if it is malformed. */
 export function outOfRange(
   format: string | undefined,
   value: unknown,
   isDateTime: (text: string) => boolean,
 ): string | undefined {
   if (typeof value === 'number') {
-    // JSON has no infinity: this was a number with an exponent that is too large.
+    // JSON has no infinity: the number had too large an exponent.
     return Number.isFinite(value) ? undefined : 'The number is too large.';
   }
   if (typeof value !== 'string') {
@@ -50,7 +50,7 @@ function isBelowZero(text: string): boolean {
   return text.startsWith('-');
 }
 
-/** By its digits: the text may be megabytes long, and is never made a number. */
+/** Compares digits: the text may be megabytes long, and is never converted to a number. */
 function isAtLeast(text: string, limit: string): boolean {
   const [digits = ''] = text.replace(/^-?0*/, '').split('.', 1);
   return digits.length === limit.length ? digits >= limit : digits.length > limit.length;

@@ -1,53 +1,53 @@
 /**
- * What is served outside the JSON API: health, metrics, documentation, the console. Never enveloped where the page says how
- * a refusal looks.
+ * Pages: everything outside the JSON API, such as health, metrics, documentation and the console. A page that declares `refused`
+ * renders its errors itself; the others return the error envelope.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ApiError } from '../../../contract/api-error.ts';
 
-/** What a form needs at most that holds a key, a token or a choice. */
+/** Maximum size of a form with a key, a token or a choice. */
 export const usualFormBytes = 16_384;
 
 export interface Page {
-  /** GET unless it says so. */
+  /** Default: GET. */
   readonly method?: 'GET' | 'POST';
-  /** With `{names}` for parts that vary, and `*` at the end for everything below. */
+  /** With `{names}` for variable segments, and `*` at the end for everything below. */
   readonly path: string;
-  /** The largest form that it takes, where that is more than most need. */
+  /** Maximum size of its form, if larger than `usualFormBytes`. */
   readonly formLimitBytes?: number;
-  /** Forms are taken from our own pages alone, unless a page is there for those of other sites. */
+  /** Accepts forms of other sites. By default only forms of our own pages are accepted. */
   readonly takesFormsOfOthers?: true;
   handler(visit: Visit): Promise<PageAnswer>;
-  /** How a refusal is shown: what `handler` threw, or what was wrong before it was asked. */
+  /** Renders an error that `handler` threw, or that a check before it threw. */
   refused?(error: ApiError, visit: Omit<Visit, 'query' | 'form'>): PageAnswer;
 }
 
-/** What a page may know of the request. Who asks is the page's to find out: most are open to everyone. */
+/** The request of a page. Pages identify the visitor themselves: most are public. */
 export interface Visit {
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** As it was asked for: the path with its query string. */
+  /** The path with its query string, as requested. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
-  /** The fields of a submitted form. May be read once; refuses what is no form, or too large. */
+  /** Reads the fields of a submitted form. May be called once; throws if the body is not a form or too large. */
   form(): Promise<URLSearchParams>;
 }
 
 export interface PageAnswer {
   readonly status: number;
   readonly contentType: string;
-  /** A stream where it is too long to be held. */
+  /** A stream if it is too long for memory. */
   readonly body: string | Readable;
-  /** A list where the header is sent more than once, as cookies are. */
+  /** A list if the header is sent more than once, such as `set-cookie`. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
-/** To a page of our own. 303: whatever was posted, the next request is a GET. */
+/** Redirects to one of our pages. Status 303: the next request is a GET, also after a POST. */
 export function redirectTo(location: string, headers: PageAnswer['headers'] = {}): PageAnswer {
   return {
     status: 303,

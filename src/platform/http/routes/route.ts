@@ -1,6 +1,6 @@
 /**
- * One declaration is the whole truth of an operation: its path, who may call it, what it takes and gives, and
- * which errors it can answer. The router, validation, OpenAPI, metrics and the audit log are derived from it.
+ * Route declarations: the path, the access rule, the request and response schemas and the errors of an operation. The router,
+ * validation, OpenAPI, metrics and the audit log are derived from them.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../../contract/errors.ts';
@@ -27,35 +27,35 @@ export interface HandlerContext<Params = Readonly<Record<string, string>>, Query
   readonly now: Date;
   /** Identifies the HTTP request, as a key of a `WeakMap`. Undefined for an in-process call. */
   readonly requestIdentity?: WeakKey | undefined;
-  /** Told by work that may take long. Whoever asked by a socket does not hear it. */
+  /** Called by long work. Reported to in-process callers only; ignored for requests over a socket. */
   readonly progress: ReportProgress;
 }
 
-/** How far something is: so many of so many, which may become more meanwhile. */
+/** Progress of long work. `of` may grow meanwhile. */
 export interface Progress {
   readonly done: number;
-  /** Undefined where that is only known at the end. */
+  /** Undefined if it is only known at the end. */
   readonly of?: number;
   readonly unit: 'entries' | 'runs' | 'days' | 'deliveries';
 }
 
 /**
- * Waited for, as anything may happen between two pieces of work; never within a transaction, since it may look whether the
- * caller would still be let in. It throws where that is not so.
+ * Must be awaited, and must not be called within a transaction: it may repeat the access checks, and throws if the caller is no
+ * longer admitted.
  */
 export type ReportProgress = (progress: Progress) => Promise<void>;
 
-/** A call of a public route has no caller. */
+/** A request of a public route has no caller. */
 export type PublicHandlerContext<Params, Query> = Omit<
   HandlerContext<Params, Query, undefined>,
   'caller' | 'body'
 >;
 
-/** One thing that a write changed: it becomes an audit entry and, where others wait for it, an event. */
+/** A change made by a write: it becomes an audit entry and, with `event`, an event. */
 export interface Change {
   readonly tenantId: string;
   readonly target: { readonly kind: string; readonly id: string };
-  /** The resource as its readers see it, so never with a secret. */
+  /** The resource as readers see it, so never with a secret. */
   readonly before?: object;
   readonly after?: object;
   readonly event?: EventType;
@@ -74,7 +74,7 @@ interface Declaration<Path extends string, Query extends TObject, Response exten
   readonly description?: string;
   readonly query?: Query;
   readonly response: Response;
-  /** Where a body may be larger than most: at least the largest one that its schema allows. */
+  /** Set if a body may be larger than usual: at least the largest one that the schema allows. */
   readonly bodyLimitBytes?: number;
   /** Codes of the handler itself; those of authentication, parsing and idempotency are derived. */
   readonly errors?: readonly ErrorCode[];
@@ -96,29 +96,29 @@ export interface Route {
   readonly success: number;
   readonly response: TSchema | undefined;
   readonly errors: readonly ErrorCode[];
-  /** Lines of JSON are taken too, as the items of this field. */
+  /** The field whose items may also be sent as lines of JSON. */
   readonly lines: string | undefined;
-  /** The types that an answer can have where it is a stream: always, or where `response` is not what was asked for. */
+  /** Content types of a streamed response: the only kind of response, or an alternative to `response`. */
   readonly contentTypes: readonly string[] | undefined;
   readonly run:
-    | { readonly kind: 'read'; handler(call: HandlerContext): Promise<unknown> }
-    | { readonly kind: 'stream'; handler(call: HandlerContext): Promise<StreamResponse> }
+    | { readonly kind: 'read'; handler(context: HandlerContext): Promise<unknown> }
+    | { readonly kind: 'stream'; handler(context: HandlerContext): Promise<StreamResponse> }
     | { readonly kind: 'document'; handler(): Rendered }
     | {
         readonly kind: 'write';
-        handler(call: HandlerContext, tx: Transaction): Promise<WriteOutcome<unknown>>;
+        handler(context: HandlerContext, tx: Transaction): Promise<WriteOutcome<unknown>>;
       }
     | {
         readonly kind: 'posting';
-        handler(call: HandlerContext, seal: StoreResponse | undefined): Promise<unknown>;
+        handler(context: HandlerContext, storeResponse: StoreResponse | undefined): Promise<unknown>;
       }
     | {
         readonly kind: 'decision';
-        handler(call: HandlerContext, key: string | undefined): Promise<DecisionResponse>;
+        handler(context: HandlerContext, key: string | undefined): Promise<DecisionResponse>;
       };
 }
 
-/** Keeps the answer to an idempotent request, in the transaction that makes it true. */
+/** Stores the response to an idempotent request, in the transaction of its effect. */
 export type StoreResponse = (tx: Transaction, body: unknown) => Promise<void>;
 
 export interface DecisionResponse {
@@ -127,16 +127,16 @@ export interface DecisionResponse {
   readonly replayed: boolean;
 }
 
-/** How large a body may be, in bytes. A route without one of its own has `usual`. */
+/** Maximum body sizes in bytes. The default of a route is `usual`. */
 export const bodyLimits = {
   usual: 65_536,
   /** Lists of names and words, and metadata. */
   lists: 1_048_576,
   /** All the rules of an org. */
   drafts: 4_194_304,
-  /** A million characters of content, though each is escaped, beside what is said of it. */
+  /** A million characters of content, even if each is escaped, and its metadata. */
   content: 8_388_608,
-  /** As large as `SVC_BODY_LIMIT_BYTES` says, and no route may have more than that. */
+  /** Limited by `SVC_BODY_LIMIT_BYTES` only, which is the maximum for every route. */
   configured: Number.POSITIVE_INFINITY,
 } as const;
 
@@ -145,10 +145,10 @@ const publicAccess: Access = { kind: 'public' };
 interface ReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
   extends Declaration<Path, Query, Response> {
   readonly access: Exclude<Access, { kind: 'public' }>;
-  /** The types of the streams that may be asked for instead. */
+  /** Content types of the streams that a client may request instead. */
   readonly contentTypes?: readonly string[];
   handler(
-    call: HandlerContext<PathParams<Path>, Static<Query>, undefined>,
+    context: HandlerContext<PathParams<Path>, Static<Query>, undefined>,
   ): Promise<Static<Response> | StreamResponse>;
 }
 
@@ -163,10 +163,10 @@ interface StreamDeclaration<Path extends string, Query extends TObject>
   extends Omit<Declaration<Path, Query, TSchema>, 'response'> {
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly contentTypes: readonly string[];
-  handler(call: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
+  handler(context: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
 }
 
-/** A read whose answer is a stream. A failure in the middle ends the connection: nothing is ever appended to tell of it. */
+/** A read with a streamed response. A failure during the stream closes the connection: no error is appended. */
 export function stream<const Path extends string, Query extends TObject>(
   declaration: StreamDeclaration<Path, Query>,
 ): Route {
@@ -175,13 +175,16 @@ export function stream<const Path extends string, Query extends TObject>(
     ...common(declaration),
     access,
     contentTypes,
-    run: { kind: 'stream', handler: handler as unknown as (call: HandlerContext) => Promise<StreamResponse> },
+    run: {
+      kind: 'stream',
+      handler: handler as unknown as (context: HandlerContext) => Promise<StreamResponse>,
+    },
   };
 }
 
 interface PublicReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
   extends Declaration<Path, Query, Response> {
-  handler(call: PublicHandlerContext<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
+  handler(context: PublicHandlerContext<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
 }
 
 export function publicRead<const Path extends string, Query extends TObject, Response extends TSchema>(
@@ -194,7 +197,7 @@ interface PublicDocumentDeclaration extends Declaration<string, TObject, TSchema
   handler(): Rendered;
 }
 
-/** A document that is rendered once and sent many times: a client that has it already gets 304. */
+/** A document that is rendered once and sent many times: a client that already has it gets 304. */
 export function publicDocument(declaration: PublicDocumentDeclaration): Route {
   return {
     ...common(declaration),
@@ -212,12 +215,12 @@ interface WriteDeclaration<
   readonly method: Exclude<Method, 'GET'>;
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly body?: Body;
-  /** The body may be left out; then the handler sees `{}`. */
+  /** The body may be absent; the handler then gets `{}`. */
   readonly bodyOptional?: true;
   readonly success: 200 | 201 | 204;
-  /** Runs inside the transaction that also writes the audit entry, the events and the stored answer. */
+  /** Runs in the transaction that also writes the audit entries, the events and the stored response. */
   handler(
-    call: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
+    context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
     tx: Transaction,
   ): Promise<WriteOutcome<Static<Response>>>;
 }
@@ -238,11 +241,11 @@ export function write<
     bodyOptional: bodyOptional ?? body === undefined,
     success,
     response: success === 204 ? undefined : declaration.response,
-    // The types of the parts are checked against the schemas above; the pipeline validates before it calls.
+    // The declaration checks the types against the schemas; the pipeline validates before it calls the handler.
     run: {
       kind: 'write',
       handler: handler as unknown as (
-        call: HandlerContext,
+        context: HandlerContext,
         tx: Transaction,
       ) => Promise<WriteOutcome<unknown>>,
     },
@@ -259,17 +262,17 @@ interface PostingDeclaration<
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly body?: Body;
   readonly bodyOptional?: true;
-  /** Lines of JSON (`application/x-ndjson`) are taken too, as the items of this field. */
+  /** The field whose items may also be sent as lines of JSON (`application/x-ndjson`). */
   readonly lines?: string;
   readonly success: 200 | 201 | 204;
-  /** Commits by itself, together with others. Has to seal what it answers in that transaction, where asked to. */
+  /** Commits by itself, together with other requests. Must call `storeResponse`, if given, in that transaction. */
   handler(
-    call: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
-    seal: StoreResponse | undefined,
+    context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
+    storeResponse: StoreResponse | undefined,
   ): Promise<Static<Response>>;
 }
 
-/** A write into the books, which are their own record: it shares its transaction with others and is not audited. */
+/** A write to the ledger, which is its own record: it shares its transaction with other requests and is not audited. */
 export function posting<
   const Path extends string,
   Query extends TObject,
@@ -290,8 +293,8 @@ export function posting<
     run: {
       kind: 'posting',
       handler: handler as unknown as (
-        call: HandlerContext,
-        seal: StoreResponse | undefined,
+        context: HandlerContext,
+        storeResponse: StoreResponse | undefined,
       ) => Promise<unknown>,
     },
   };
@@ -303,14 +306,14 @@ interface DecisionDeclaration<Path extends string, Body extends TObject, Respons
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly body: Body;
   readonly success: 200;
-  /** Answers with the text itself. Has to store the response under the `Idempotency-Key`, if there is one. */
+  /** Returns the response body as text. Must store it under the `Idempotency-Key`, if there is one. */
   handler(
-    call: HandlerContext<PathParams<Path>, object, Static<Body>>,
+    context: HandlerContext<PathParams<Path>, object, Static<Body>>,
     key: string | undefined,
   ): Promise<DecisionResponse>;
 }
 
-/** A decision on the hot path, which keeps its own record. */
+/** A decision on the hot path. It keeps its own record, and is not audited. */
 export function decision<const Path extends string, Body extends TObject, Response extends TSchema>(
   declaration: DecisionDeclaration<Path, Body, Response>,
 ): Route {
@@ -326,7 +329,7 @@ export function decision<const Path extends string, Body extends TObject, Respon
     run: {
       kind: 'decision',
       handler: handler as unknown as (
-        call: HandlerContext,
+        context: HandlerContext,
         key: string | undefined,
       ) => Promise<DecisionResponse>,
     },
@@ -359,5 +362,5 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
 }
 
 function readRun(handler: unknown): Route['run'] {
-  return { kind: 'read', handler: handler as (call: HandlerContext) => Promise<unknown> };
+  return { kind: 'read', handler: handler as (context: HandlerContext) => Promise<unknown> };
 }

@@ -1,4 +1,4 @@
-/** Finds the declaration that a request is for, with its schemas compiled. */
+/** Finds the route or page of a request, with its compiled schemas. */
 import createRouter from 'find-my-way';
 import { Type } from 'typebox';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
@@ -24,19 +24,19 @@ export interface Match {
 }
 
 export interface Router {
-  /** Or `bad_request` for a path that cannot be decoded and `not_found` for one that nobody declared. */
+  /** Returns the endpoint, `bad_request` for a path that cannot be decoded, or `not_found` for an undeclared path. */
   find(method: string, url: string): Match | ApiError;
-  /** The endpoint that a URL is for, also where `find` refuses it because an id in its path cannot be decoded or stored. */
+  /** Returns the endpoint of a URL, also if `find` rejects it because an id in its path cannot be decoded or stored. */
   endpointOf(method: string, url: string): Endpoint | undefined;
 }
 
-const nothing = Type.Object({}, { additionalProperties: false });
+const noFields = Type.Object({}, { additionalProperties: false });
 
 export function buildRouter(routes: readonly Route[], pages: readonly Page[]): Router {
   const router = createRouter({
     querystringParser: (text: string) => text as unknown as Record<string, string>,
     onBadUrl: () => undefined,
-    // A long id is as unknown as any other; the size of the whole request line is bounded by the server.
+    // A long id is simply not found; the server limits the size of the request line.
     maxParamLength: Number.MAX_SAFE_INTEGER,
   });
   const add = (method: string, template: string, endpoint: Endpoint) =>
@@ -48,8 +48,8 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
       kind: 'route',
       template: route.path,
       route,
-      checkQuery: atFirstUse(() => compileQuery(route.query ?? nothing)),
-      checkBody: atFirstUse(() => compileBody(route.body ?? nothing)),
+      checkQuery: atFirstUse(() => compileQuery(route.query ?? noFields)),
+      checkBody: atFirstUse(() => compileBody(route.body ?? noFields)),
     };
     add(route.method, route.path, endpoint);
   }
@@ -70,7 +70,7 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
         return apiError('bad_request', 'The path is not properly percent-encoded.');
       }
       const params = match.params as Record<string, string>;
-      // An empty one is a trailing or doubled slash.
+      // An empty parameter is a trailing or doubled slash.
       if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
         return apiError('not_found', 'There is no such route.');
       }
@@ -88,7 +88,7 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
   };
 }
 
-/** No path has this as a fixed part, so only a parameter matches it. */
+/** Matches parameters only: no path has it as a fixed segment. */
 const unreadable = '~';
 
 function withoutUnreadableParts(url: string): string {
@@ -107,7 +107,7 @@ function isReadable(part: string): boolean {
   }
 }
 
-/** Compiling the schemas of all routes takes a second, which a start should not wait for. */
+/** Compiles a schema on first use: compiling those of all routes at start takes a second. */
 function atFirstUse(compile: () => Validator): Validator {
   let compiled: Validator | undefined;
   return (value) => {
@@ -116,19 +116,19 @@ function atFirstUse(compile: () => Validator): Validator {
   };
 }
 
-/** What the types cannot say; a declaration that breaks it never gets to serve a request. */
+/** Checks rules that the types cannot express. Throws at start. */
 function checkDeclaration({ id, path, access, query, body }: Route): void {
   for (const schema of [query, body] as ({ readonly additionalProperties?: boolean } | undefined)[]) {
     if (schema !== undefined && schema.additionalProperties !== false) {
-      throw new Error(`${id} would let unknown fields through: its query and body have to be closed objects`);
+      throw new Error(`${id} accepts unknown fields: its query and body must be closed objects`);
     }
   }
   if (path.startsWith('/v1/orgs/') && (!/^\/v1\/orgs\/\{id\}(\/|$)/.test(path) || access.kind !== 'org')) {
     throw new Error(
-      `${id} would escape the tenant check: below /v1/orgs a path starts with /v1/orgs/{id}, for org access`,
+      `${id} bypasses the tenant check: a path below /v1/orgs must start with /v1/orgs/{id} and have org access`,
     );
   }
   if (!path.startsWith('/v1/')) {
-    throw new Error(`${id} is outside /v1; what is not JSON under /v1 is a page`);
+    throw new Error(`${id} is outside /v1: declare it as a page`);
   }
 }

@@ -1,17 +1,17 @@
-/** The vocabulary of request and response schemas. Bodies are closed: an unknown field is refused. */
+/** Building blocks of request and response schemas. Bodies are closed: an unknown field is rejected. */
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 
-/** A closed object, for requests and for the resources we answer with. */
+/** A closed object, for requests and for resources in responses. */
 export function closed<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-/** A closed object of which any part may be left out, for PATCH. */
+/** A closed object with optional properties only, for PATCH. */
 export function partial<Properties extends TProperties>(properties: Properties) {
   return Type.Partial(Type.Object(properties), { additionalProperties: false });
 }
 
-/** One of a few words. Unlike a union of literals, a wrong one is a single finding. */
+/** A string enum. Unlike a union of literals, a wrong value is a single error. */
 export function choice<const Words extends readonly string[]>(words: Words, description?: string) {
   return Type.Unsafe<Words[number]>({
     type: 'string',
@@ -29,20 +29,20 @@ export const name = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '\\S',
-  description: 'Up to 200 characters, not all of them blank.',
+  description: 'Up to 200 characters, not only white space.',
 });
 export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
 
-/** RFC 3339 with offset. The format bounds the years, so that every store and client can hold the instant. */
+/** RFC 3339 with offset. The format limits the years to those that databases and clients support. */
 export const timestamp = Type.String({
   format: 'date-time',
   description: 'RFC 3339 with offset.',
 });
 
-/** For clients, who do not know the format; the format bounds the amount as well. */
+/** For clients, which do not know the format `usd`; the format also limits the amount. */
 export const usdPattern = '^\\d{1,10}(\\.\\d{1,9})?$';
 
-/** An amount of money as it travels. */
+/** An amount of money in requests and responses. */
 export const usd = Type.String({
   format: 'usd',
   pattern: usdPattern,
@@ -51,7 +51,8 @@ export const usd = Type.String({
 export const signedUsd = Type.String({
   format: 'signed-usd',
   pattern: '^-?\\d{1,10}(\\.\\d{1,9})?$',
-  description: 'US dollars as a decimal string, at most 9 decimals, no exponent; below zero with a `-`.',
+  description:
+    'US dollars as a decimal string, at most 9 decimals, no exponent; negative amounts start with `-`.',
 });
 
 export const timezone = Type.String({

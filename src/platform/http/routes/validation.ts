@@ -1,4 +1,4 @@
-/** Compiles schemas and turns what the validator finds into the contract's field errors, one per offending field. */
+/** Compiles schemas, and converts the errors of the validator to the contract's field errors, one per field. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
@@ -12,19 +12,19 @@ const options = {
   strict: true,
   strictTuple: false,
   allowUnionTypes: true,
-  // That the schemas are schemas is tested. To ask it here would compile the schema of schemas at every start.
+  // A test validates the schemas. Doing it here would compile the meta-schema at every start.
   meta: false,
   validateSchema: false,
 } as const;
 const ajv = new Ajv2020(options);
-/** Stops at the first finding. */
+/** Stops at the first error. */
 const failFastAjv = new Ajv2020({ ...options, allErrors: false });
-/** Query parameters are text; the schema says what they stand for. */
+/** Query parameters are strings; they are coerced to the type in the schema. */
 const queries = new Ajv2020({ ...options, coerceTypes: true, useDefaults: true });
 const calendar = formats.default.get('date-time') as { validate(text: string): boolean };
-/** The library also takes blanks for the `T`, offsets without minutes and leap seconds, which no `Date` can hold. */
+/** The library also accepts a space for the `T`, offsets without minutes, and leap seconds, which `Date` does not support. */
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
-/** In UTC, which is how we give times back: an offset must not carry one out of the years that schemas allow. */
+/** Allowed years in UTC, in which times are returned: an offset must not move a time outside of them. */
 const years = { first: 1900, last: 2199 };
 
 function isDateTime(text: string): boolean {
@@ -40,35 +40,35 @@ for (const instance of [ajv, failFastAjv, queries]) {
   instance.addFormat('date-time', isInstant);
   instance.addFormat('usd', (text) => parseUsd(text) !== undefined);
   instance.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
-  // The pattern of the field says its form; up to 100 is the handler's to check, with the fields beside it.
+  // The pattern of the field checks the form; the handler checks the maximum of 100, together with other fields.
   instance.addFormat('percent', true);
 }
 
-/** Returns every offending field; none when the value is valid. A query validator also fills in defaults. */
+/** Returns a field error for every invalid field. A query validator also fills in defaults. */
 export type Validator = (value: unknown) => FieldError[];
 
 /**
- * The findings about one body are bounded: some megabytes of wrong items would otherwise become gigabytes of
- * findings. These bounds are above what a bulk request of the largest size can hold.
+ * Limits the errors of one body: a few megabytes of wrong items would otherwise become gigabytes of errors. The limits are
+ * above what the largest bulk request can contain.
  */
 const fieldErrorsMax = 10_000;
 const valuesMax = 500_000;
 
 export function compileBody(schema: TSchema): Validator {
   const first = validator(failFastAjv.compile(schema));
-  /** Most bodies are right, and to compile takes longer than to validate thousands. */
+  /** Compiled on first use: most bodies are valid, and compiling takes longer than validating thousands. */
   let all: Validator | undefined;
   return (value) => {
-    const finding = first(value);
-    if (finding.length === 0 || !holdsAtMost(valuesMax, value)) {
-      return finding;
+    const firstError = first(value);
+    if (firstError.length === 0 || !hasAtMost(valuesMax, value)) {
+      return firstError;
     }
     all ??= validator(ajv.compile(schema));
     return all(value);
   };
 }
 
-function holdsAtMost(max: number, value: unknown): boolean {
+function hasAtMost(max: number, value: unknown): boolean {
   let left = max;
   const fits = (part: unknown): boolean => {
     left -= 1;
@@ -90,31 +90,31 @@ export function compileQuery(schema: TObject): Validator {
   );
   return (value) => {
     const query = value as Record<string, unknown>;
-    // The library would take `0x5`, ` 5` and `1e999` for numbers as well.
-    const unclear = integers.filter(
+    // The library would also accept `0x5`, ` 5` and `1e999` as integers.
+    const malformed = integers.filter(
       (name) => typeof query[name] === 'string' && !/^-?\d+$/.test(query[name]),
     );
-    const faults = unclear.map(
+    const integerErrors = malformed.map(
       (field) => ({ field, code: 'invalid_type', message: `Must be ${typeNames.integer}.` }) as const,
     );
-    const clear = Object.fromEntries(
+    const wellFormed = Object.fromEntries(
       Object.entries(query)
-        .filter(([name]) => !unclear.includes(name))
+        .filter(([name]) => !malformed.includes(name))
         .map(([name, given]) => [name, integers.includes(name) ? finite(given) : given]),
     );
-    const others = check(clear);
-    Object.assign(query, clear);
-    return [...faults, ...others, ...(hasRange ? rangeErrors(clear, others) : [])];
+    const others = check(wellFormed);
+    Object.assign(query, wellFormed);
+    return [...integerErrors, ...others, ...(hasRange ? rangeErrors(wellFormed, others) : [])];
   };
 }
 
-/** An integer of hundreds of digits is too large, and not infinite, which would be of another type. */
+/** Replaces an integer of hundreds of digits by the largest number: infinity would be of another type, and not out of range. */
 function finite(given: unknown): unknown {
   const isInfinite = typeof given === 'string' && !Number.isFinite(Number(given));
   return isInfinite ? String(Number.MAX_VALUE * (given.startsWith('-') ? -1 : 1)) : given;
 }
 
-/** On every route with both: a time span that ends before it begins is a mistake, and not an empty answer. */
+/** On every route with `from` and `to`: a range that ends before it starts is an error, and not an empty response. */
 function rangeErrors({ from, to }: Record<string, unknown>, others: readonly FieldError[]): FieldError[] {
   const isBackwards =
     typeof from === 'string' &&
@@ -122,11 +122,11 @@ function rangeErrors({ from, to }: Record<string, unknown>, others: readonly Fie
     !others.some(({ field }) => field === 'from' || field === 'to') &&
     Date.parse(to) < Date.parse(from);
   return isBackwards
-    ? [{ field: 'to', code: 'out_of_range', message: 'This must not be earlier than `from`.' }]
+    ? [{ field: 'to', code: 'out_of_range', message: 'Must not be earlier than `from`.' }]
     : [];
 }
 
-/** The first finding about each field: one that could not be read is not missing as well. */
+/** Keeps the first error of each field: a field that could not be read is not missing as well. */
 export function onePerField(fieldErrors: readonly FieldError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
   for (const fieldError of fieldErrors) {
@@ -145,10 +145,14 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   const byField = new Map<string, FieldError>();
   for (const error of errors) {
     const field = fieldName(error);
-    // The first finding is the most basic one (the type before the range); the rest would repeat it.
+    // The first error is the most basic one (the type before the range); the others would repeat it.
     if (!byField.has(field)) {
       const { code, message } = explain(error);
-      byField.set(field, { field, code, message: isOfName(error) ? `Of a name in it: ${message}` : message });
+      byField.set(field, {
+        field,
+        code,
+        message: isOfName(error) ? `A name in it is invalid: ${message}` : message,
+      });
     }
     if (byField.size === fieldErrorsMax) {
       break;
@@ -157,7 +161,7 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   return [...byField.values()];
 }
 
-/** Names may be of any length, so a wrong one is not told. */
+/** True for an error about a name in an object. The response does not repeat the name, which may have any length. */
 function isOfName({ propertyName }: ErrorObject): boolean {
   return propertyName !== undefined;
 }
@@ -179,7 +183,7 @@ function unescapePointer(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** The types of JSON schema as a sentence names them. */
+/** The types of JSON schema, as used in messages. */
 const typeNames = {
   integer: 'an integer',
   number: 'a number',
@@ -209,7 +213,7 @@ function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanat
     case 'required':
       return { code: 'required', message: 'This field is required.' };
     case 'additionalProperties':
-      return { code: 'unknown_field', message: 'There is no such field.' };
+      return { code: 'unknown_field', message: 'Unknown field.' };
     case 'type':
       return { code: 'invalid_type', message: `Must be ${[params.type].flat().map(typeName).join(' or ')}.` };
     case 'enum':
@@ -220,8 +224,8 @@ function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanat
     case 'minItems':
     case 'minProperties':
       return params.limit === 1
-        ? { code: 'empty', message: 'This must not be empty.' }
-        : { code: 'out_of_range', message: `This needs at least ${params.limit}.` };
+        ? { code: 'empty', message: 'Must not be empty.' }
+        : { code: 'out_of_range', message: `Must have at least ${params.limit}.` };
     case 'maxItems':
     case 'maxProperties':
       return { code: 'too_many', message: `At most ${params.limit} are allowed.` };
@@ -236,10 +240,10 @@ function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanat
     case 'pattern':
       return {
         code: 'invalid_format',
-        message: parentSchema?.description ?? 'This does not have the right form.',
+        message: parentSchema?.description ?? 'The format is invalid.',
       };
     case 'uniqueItems':
-      return { code: 'invalid_value', message: 'The items have to be different from each other.' };
+      return { code: 'invalid_value', message: 'The items must be unique.' };
     default:
       return { code: 'invalid_value', message: 'This value is not allowed.' };
   }

@@ -1,4 +1,4 @@
-/** Ends a server in order: requests in flight get their answer, everything else is closed. */
+/** Stops a server gracefully: requests in flight are answered, all other connections are closed. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,12 +7,12 @@ import type { FastPath } from '../fast/fast-path.ts';
 const sweepEveryMs = 50;
 
 export interface Drainable {
-  /** Resolves when the last connection is closed, at the latest after `withinMs`. */
+  /** Resolves when the last connection is closed. Destroys connections that are still open after `withinMs`. */
   drain(withinMs: number): Promise<void>;
 }
 
 export function drainable(server: Server, fastPath: FastPath | undefined): Drainable {
-  // Node counts neither a connection that never sent a byte nor one that was detached by CONNECT.
+  // Node tracks neither connections that never sent a byte nor those detached by CONNECT.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -24,7 +24,7 @@ export function drainable(server: Server, fastPath: FastPath | undefined): Drain
       server.close();
       const deadlineMs = Date.now() + withinMs;
       const sweep = setInterval(() => {
-        // A kept-alive connection becomes idle when its last answer is out.
+        // A keep-alive connection becomes idle once its last response is sent.
         server.closeIdleConnections();
         fastPath?.closeIdle();
         for (const socket of sockets) {

@@ -1,4 +1,4 @@
-/** `/healthz` says that the process runs, `/readyz` that it can serve, `/metrics` how it fares. */
+/** `/healthz`: the process runs. `/readyz`: it can serve requests. `/metrics`: Prometheus metrics. */
 import type { Database } from '../../db/database.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Page, PageAnswer } from '../routes/page.ts';

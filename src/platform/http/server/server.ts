@@ -1,8 +1,7 @@
 /**
- * Node's HTTP server, with every answer it would make by itself replaced by ours: the envelope, a catalogued
- * status and a trace id, also where the request could not even be parsed. Answers keep the order of their
- * requests, and one request gets one answer, whatever the client sends behind it. Nothing follows an answer that says
- * `Connection: close`.
+ * Node's HTTP server, with every response that Node would make by itself replaced by ours: the error envelope, a status of the
+ * error catalog and a trace id, even if the request could not be parsed. Responses keep the order of their requests, and a
+ * request gets exactly one response, whatever the client sends after it. Nothing follows a response with `Connection: close`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -18,23 +17,23 @@ import type { RequestHandler } from '../pipeline/pipeline.ts';
 
 const headersWithinMs = 20_000;
 const requestWithinMs = 120_000;
-/** Above the idle timeouts of common load balancers, so that they are the ones to close an idle connection. */
+/** Above the idle timeouts of common load balancers, so that they close idle connections first. */
 const idleConnectionMs = 75_000;
 
 const latest = Symbol('latest');
 const waiting = Symbol('waiting');
 const unread = Symbol('unread');
 
-/** A connection with the response to the latest request that could be read from it. */
+/** A connection, with the response to the latest request that was read from it. */
 interface Connection extends Duplex {
   [latest]?: ServerResponse;
-  /** How many requests that were read wait for the answers before theirs. */
+  /** Number of requests that were read and wait for earlier responses. */
   [waiting]?: number;
   [unread]?: UnreadHead;
 }
 
 interface ParseError extends NodeJS.ErrnoException {
-  /** Of the latest bytes; undefined where the parser has not failed. */
+  /** Position in the latest bytes; undefined if the parser did not fail. */
   readonly bytesParsed?: number;
 }
 
@@ -51,12 +50,12 @@ export function createHttpServer(
     keepAliveTimeout: idleConnectionMs,
     connectionsCheckingInterval: 5_000,
   });
-  // A client that has sent all it has to say still gets to read its answers. Node has no option for this.
+  // A client that has closed its sending side still receives its responses. Node has no option for this.
   Object.assign(server, { httpAllowHalfOpen: true });
 
   /**
-   * One request of a connection is under way at a time, and nothing is read while others wait behind it: a client that does
-   * not read its answers costs no more than one of them.
+   * A connection has one request in progress at a time, and is not read while others wait: a client that does not read its
+   * responses costs the memory of one response.
    */
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const socket = request.socket as Connection;
@@ -67,11 +66,11 @@ export function createHttpServer(
     }
     socket[latest] = response;
     if (request.httpVersion === '1.0') {
-      // It does not know interim responses, so its expectation is to be ignored.
+      // HTTP/1.0 has no interim responses, so the expectation must be ignored.
       delete request.headers.expect;
     }
     if (request.headers.upgrade !== undefined || !isPlainlyFramed(request) || !server.listening) {
-      // Behind the offer of an upgrade Node does not find the next request: this is the last one.
+      // After an upgrade header Node does not parse the next request: this is the last one.
       response.shouldKeepAlive = false;
     }
     if (before === undefined || before.writableFinished) {
@@ -84,11 +83,11 @@ export function createHttpServer(
     socket[unread] = new UnreadHead(socket, () => socket[latest]?.req.complete === false);
   });
   server.on('request', serve);
-  // Both would be answered by Node before we saw the request; the pipeline looks at the header itself.
+  // Node would answer both by itself; the pipeline checks the header instead.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    // Node no longer listens on this connection; without a listener an error would end the process.
+    // Node has removed its listeners from this connection; without one an error would end the process.
     socket.on('error', () => undefined);
     answerAfterAll(socket, apiError('not_found', 'There is no such route.'));
   });
@@ -98,23 +97,23 @@ export function createHttpServer(
       socket.destroy();
       return;
     }
-    // Behind what cannot be read, everything fails again, and belongs to nothing that could be answered; nor
-    // does what comes behind a request that asked for the connection to be closed.
+    // After a parse error all further bytes fail too, and belong to no request that could be answered; neither do bytes after
+    // a request with `Connection: close`.
     if (unreadable.has(socket) || !socket.writable || error.code === 'HPE_CLOSED_CONNECTION') {
       return;
     }
     unreadable.add(socket);
     const response = socket[latest];
     if (response === undefined || response.req.complete) {
-      answerAfterAll(socket, refusalOf(error, 'head'), socket[unread]?.requestLine(error.bytesParsed));
+      answerAfterAll(socket, apiErrorOf(error, 'head'), socket[unread]?.requestLine(error.bytesParsed));
     } else if (response.headersSent) {
       closeAfter(response, socket);
     } else {
-      breakBody(response.req, refusalOf(error, 'body'));
+      breakBody(response.req, apiErrorOf(error, 'body'));
     }
   });
 
-  /** Answers what never became a request, behind the answers of all that did, unless one of these closes the connection. */
+  /** Sends an error for bytes that are not a request, after all earlier responses, unless one of them closes the connection. */
   function answerAfterAll(socket: Connection, error: ApiError, line?: RequestLine): void {
     const response = socket[latest];
     const answer = () => {
@@ -125,7 +124,7 @@ export function createHttpServer(
     if (response === undefined || response.writableFinished) {
       answer();
     } else {
-      // Before Node's own listener, which closes the connection of a client that has closed its half.
+      // Before Node's own listener, which closes the connection if the client has closed its sending side.
       response.prependListener('finish', answer);
     }
   }
@@ -135,7 +134,7 @@ export function createHttpServer(
 function wait(socket: Connection, before: ServerResponse, next: () => void): void {
   if (socket[waiting] === undefined) {
     socket[waiting] = 0;
-    // Whoever reads a body would set it going again.
+    // Reading a body would resume the socket.
     socket.on('resume', () => {
       if (socket[waiting] !== 0) {
         socket.pause();
@@ -156,7 +155,7 @@ function wait(socket: Connection, before: ServerResponse, next: () => void): voi
   });
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): ApiError {
+function apiErrorOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return apiError('bad_request', 'The headers are too large.');
@@ -176,7 +175,7 @@ function refusalOf({ code }: NodeJS.ErrnoException, part: 'head' | 'body'): ApiE
 interface RawAnswer {
   readonly error: ApiError;
   readonly log: Log;
-  /** Undefined where the request line is not known. */
+  /** Undefined if the request line is unknown. */
   readonly line: RequestLine | undefined;
   readonly headersOfUnread: HeadersOfUnread;
 }
@@ -196,7 +195,7 @@ function answerRaw(socket: Duplex, { error, log, line, headersOfUnread }: RawAns
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const body = line?.method === 'HEAD' ? '' : reply.body;
-  log.info({ traceId, status: reply.status, code: reply.code }, 'a request could not be read');
+  log.info({ traceId, status: reply.status, code: reply.code }, 'unreadable request');
   socket.write(`HTTP/1.1 ${reply.status} ${reply.code}\r\n${head.join('')}\r\n${body}`);
   closeGently(socket);
 }

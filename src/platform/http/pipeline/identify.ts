@@ -1,0 +1,150 @@
+/**
+ * Finds the credential of a request and checks it against the route: token or session, then `admit` (key status to role).
+ * Returns at once where the credential is cached, so that the usual request does not wait.
+ */
+import { apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
+import { bearerToken, presentedToken, type RequestHead } from '../message/request-head.ts';
+import type { Caller, Credential } from '../routes/access.ts';
+import type { Route } from '../routes/route.ts';
+import type { Match } from '../routes/router.ts';
+import { admit } from './answer-route.ts';
+import type { AuthBackoff } from './auth-backoff.ts';
+import { checkNotCrossSite } from './cross-site.ts';
+import type { SessionFinder } from './found-session.ts';
+import { forwardHeader } from './regions.ts';
+import type { RequestContext } from './request-context.ts';
+import { onRecord, type RecordImpersonated } from './support-session.ts';
+
+export interface IdentifyDependencies {
+  readonly backoff: AuthBackoff;
+  /** Finds the credential of a token, at once if it is cached; undefined if there is none. */
+  findCredential(token: string): Found | Promise<Found>;
+  /** The same for tokens of support sessions only. */
+  findSupportSession(token: string): Promise<Found>;
+  readonly sessions: SessionFinder;
+  readonly recordImpersonated: RecordImpersonated;
+  /** The URL at which browsers reach this service. */
+  baseUrl(): string;
+}
+
+type Found = Credential | undefined;
+
+export interface Identify {
+  /** Returns the caller, or undefined for a public route. Throws the first check that fails. */
+  identify(
+    context: RequestContext,
+    route: Route,
+    match: Match,
+  ): Caller | undefined | Promise<Caller | undefined>;
+  /** Returns undefined if the token or cookie is unknown. A bearer token takes precedence over a cookie. */
+  findCredential(context: Pick<RequestContext, 'request' | 'now'>): Found | Promise<Found>;
+  /** Throws unless the credential permits this request of this route. */
+  checkAdmission(
+    context: RequestContext,
+    credential: Credential,
+    route: Route,
+    match: Match,
+    now: Date,
+  ): Caller | undefined;
+  /**
+   * Runs `decide`, and records the request if a support session sent it. For outcomes that do not depend on the caller: they
+   * are recorded too.
+   */
+  recordIfSupport(context: RequestContext, decide: () => undefined): Promise<undefined>;
+}
+
+export function createIdentify(deps: IdentifyDependencies): Identify {
+  function identify(
+    context: RequestContext,
+    route: Route,
+    match: Match,
+  ): Caller | undefined | Promise<Caller | undefined> {
+    if (route.access.kind === 'public') {
+      return context.request.headers.authorization === undefined
+        ? undefined
+        : recordIfSupport(context, () => undefined);
+    }
+    const found = findCredential(context);
+    return found instanceof Promise
+      ? found.then((credential) => checkFound(context, route, match, credential))
+      : checkFound(context, route, match, found);
+  }
+
+  function checkFound(
+    context: RequestContext,
+    route: Route,
+    match: Match,
+    credential: Found,
+  ): Caller | undefined | Promise<Caller | undefined> {
+    if (credential === undefined) {
+      const retryAfterSeconds = deps.backoff.failed(context.address);
+      throw retryAfterSeconds === undefined
+        ? apiError('unauthorized')
+        : apiErrorWithDetails(
+            'rate_limited',
+            { retry_after_seconds: retryAfterSeconds },
+            'Too many failed tokens from this address; see Retry-After.',
+          );
+    }
+    context.credential = credential;
+    const check = () => checkAdmission(context, credential, route, match, context.now);
+    return credential.support === undefined
+      ? check()
+      : onRecord(deps.recordImpersonated, credential, recordOf(context), check);
+  }
+
+  function checkAdmission(
+    { request, address }: RequestContext,
+    credential: Credential,
+    route: Route,
+    match: Match,
+    now: Date,
+  ): Caller | undefined {
+    // Also if this region could not verify the header: its own clock or secret may be the wrong one.
+    const arrivedElsewhere = request.headers[forwardHeader] !== undefined;
+    return admit(credential, route, match, { address, now, arrivedElsewhere });
+  }
+
+  async function recordIfSupport(context: RequestContext, decide: () => undefined): Promise<undefined> {
+    const token = presentedToken(context.request);
+    const credential = token === undefined ? undefined : await deps.findSupportSession(token);
+    if (credential !== undefined) {
+      await onRecord(deps.recordImpersonated, credential, recordOf(context), decide);
+    }
+  }
+
+  function findCredential({ request, now }: Pick<RequestContext, 'request' | 'now'>): Found | Promise<Found> {
+    return request.headers.authorization === undefined
+      ? findSession(request, now)
+      : deps.findCredential(bearerToken(request));
+  }
+
+  async function findSession(request: RequestHead, now: Date): Promise<Found> {
+    const session = await deps.sessions.find(request.headers.cookie, now);
+    switch (session.kind) {
+      case 'none':
+        throw apiError('unauthorized', 'A bearer token is required.');
+      case 'unknown':
+        return undefined;
+      case 'ended':
+        throw apiError('session_revoked');
+      case 'live':
+        checkNotCrossSite(request, deps.baseUrl());
+        return session.credential;
+    }
+  }
+
+  return { identify, findCredential, checkAdmission, recordIfSupport };
+}
+
+function recordOf({ request, endpoint, address, traceId, now }: RequestContext) {
+  const { method = '', url = '' } = request;
+  return {
+    route: endpoint?.kind === 'route' ? endpoint.route : undefined,
+    method,
+    url,
+    address,
+    traceId,
+    now,
+  };
+}
