@@ -1,6 +1,6 @@
 /**
- * One invariant over all declarations: whoever must not pass gets exactly the documented refusal, in the
- * documented order, before the body is looked at.
+ * Every route rejects callers without access with exactly the documented error, in the documented order, before it reads the
+ * body.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
@@ -27,7 +27,7 @@ let expiredKey: string;
 let futureKey: string;
 
 beforeAll(async () => {
-  // Bad keys are tried hundreds of times from one address here.
+  // These tests send hundreds of invalid keys from one address.
   world = await createWorld({ SVC_AUTH_BACKOFF_ATTEMPTS: '1000000' });
   [home, foreign, suspended] = [await world.createOrg(), await world.createOrg(), await world.createOrg()];
   own = await resourcesOf(home);
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A new path parameter fails here until this test is taught how to make such a resource. */
+/** Throws for a path parameter that is missing here. */
 async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
   const { id: keyId } = await world.mintKey(org, 'viewer', []);
   const made = async (path: string, body: object) => {
@@ -94,7 +94,7 @@ async function supportGrantOf({ id }: TestOrg, scope: readonly Scope[] = ['runs:
   return json.id;
 }
 
-/** Its id is its own: one of the same name in another org would be there. */
+/** With a unique name: the same name in another org would exist. */
 async function customerOf(org: TestOrg): Promise<string> {
   const body = { ...limitBodies.customerLimit, customer_id: `customer_${org.id}` };
   await world.request('POST', `/v1/orgs/${org.id}/customer-limits`, { key: org.ownerKey, body });
@@ -108,7 +108,7 @@ async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: s
   return { sub_id: created.json.id, delivery_id: test.json.id };
 }
 
-/** The rule is about a model that nothing else here asks for. */
+/** The policy applies to a model that no other request here uses. */
 async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id: string }> {
   const policy = await world.request('POST', `/v1/orgs/${org.id}/policies`, {
     key: org.ownerKey,
@@ -150,7 +150,7 @@ function pathFor(route: Route, ids: Record<string, string>): string {
 const refusal = async (route: Route, key: string | undefined, ids = own) => {
   const { status, json } = await world.request(route.method, pathFor(route, ids), {
     ...(key !== undefined && { key }),
-    // Not JSON: whoever is refused before the body is read never hears of it.
+    // Not JSON: a request that is rejected before the body is read does not get an error about it.
     raw: '{',
     headers: { 'content-type': 'application/json' },
   });
@@ -158,23 +158,23 @@ const refusal = async (route: Route, key: string | undefined, ids = own) => {
 };
 
 describe.each(guarded.map((route) => [name(route), route] as const))('%s', (_, route) => {
-  test('no key', async () => {
+  test('rejects a request without a key', async () => {
     expect(await refusal(route, undefined)).toEqual([401, 'unauthorized', {}]);
   });
-  test('a key that is no key', async () => {
+  test('rejects a malformed key', async () => {
     expect(await refusal(route, 'nonsense')).toEqual([401, 'unauthorized', {}]);
   });
-  test('a well-formed key that was never minted', async () => {
+  test('rejects a well-formed key that was never minted', async () => {
     expect(await refusal(route, generateKey('test'))).toEqual([401, 'unauthorized', {}]);
   });
-  test('a revoked key', async () => {
+  test('rejects a revoked key', async () => {
     expect(await refusal(route, revokedKey)).toEqual([410, 'gone', {}]);
   });
-  test('an expired key and one that is not valid yet', async () => {
+  test('rejects an expired key and a key that is not valid yet', async () => {
     expect(await refusal(route, expiredKey)).toEqual([401, 'key_expired', {}]);
     expect(await refusal(route, futureKey)).toEqual([401, 'key_expired', {}]);
   });
-  test('a suspended org', async () => {
+  test('rejects a key of a suspended org', async () => {
     expect(await refusal(route, suspended.ownerKey)).toEqual([403, 'org_suspended', {}]);
   });
 });
@@ -186,20 +186,20 @@ const orgRoutes = guarded.flatMap((route) =>
 describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
   '%s',
   (_, { route, scope, role }) => {
-    test('every scope but the one it needs', async () => {
+    test('rejects a key with every scope except the required one', async () => {
       const others = scopes.filter((other): other is Scope => other !== scope);
       const { secret } = await world.mintKey(home, 'owner', others);
       expect(await refusal(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
     });
 
-    test('every role below the one it needs', async () => {
+    test('rejects every role below the required one', async () => {
       for (const lower of orgRoles.slice(0, orgRoles.indexOf(role))) {
         const { secret } = await world.mintKey(home, lower, [scope]);
         expect(await refusal(route, secret)).toEqual([403, 'forbidden', {}]);
       }
     });
 
-    test('an operator, who sees into no org', async () => {
+    test('rejects an operator', async () => {
       const [status, code] = await refusal(route, world.operatorKey);
       expect([status, code]).toEqual(
         route.path.includes('{id}') ? [404, 'not_found'] : [403, 'missing_scope'],
@@ -208,7 +208,7 @@ describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
   },
 );
 
-describe('a support session with everything that can be granted, but for what a route needs', () => {
+describe('a support session with every grantable scope except the required one is rejected', () => {
   const sessions = new Map<string, Promise<string>>();
   async function sessionWith(scope: readonly Scope[]): Promise<string> {
     const path = `/v1/admin/support/grants/${await supportGrantOf(home, scope)}/sessions`;
@@ -244,7 +244,7 @@ describe('a support session with everything that can be granted, but for what a 
     }
   });
 
-  test('and every one of them is on record', async () => {
+  test('every rejected request is recorded', async () => {
     expect(denied).toBeGreaterThanOrEqual(guarded.length);
     const [row] = await world.db.query<{ logged: bigint; audited: bigint }>(
       `SELECT (SELECT count(*) FROM support_access_log WHERE org_id = $1 AND code = 'support_scope_denied') AS logged,
@@ -259,7 +259,7 @@ describe('a support session with everything that can be granted, but for what a 
 describe.each(
   guarded.filter(({ access }) => access.kind === 'operator').map((route) => [name(route), route] as const),
 )('%s', (_, route) => {
-  test('an owner with every scope is no operator', async () => {
+  test('rejects an owner with every scope', async () => {
     expect(await refusal(route, home.ownerKey)).toEqual([403, 'forbidden', {}]);
   });
 });
@@ -274,32 +274,32 @@ describe.each(
     return [answer.status, answer.json.error?.code];
   };
 
-  test('operators, and admins of the org with its scope', async () => {
+  test('admits operators, and admins of the org with the scope', async () => {
     expect(await ask(world.operatorKey)).toEqual([200, undefined]);
     for (const role of ['admin', 'owner'] as const) {
       expect(await ask((await world.mintKey(home, role, [scope])).secret)).toEqual([200, undefined]);
     }
   });
-  test('not a key of the org with every scope but that one', async () => {
+  test('rejects a key of the org with every scope except that one', async () => {
     const others = scopes.filter((other) => other !== scope);
     for (const role of ['viewer', 'owner'] as const) {
       const { secret } = await world.mintKey(home, role, others);
       expect(await refusal(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
     }
   });
-  test('nobody below, whatever its scopes', async () => {
+  test('rejects lower roles with every scope', async () => {
     for (const role of ['viewer', 'member'] as const) {
       expect(await ask((await world.mintKey(home, role, scopes)).secret)).toEqual([403, 'forbidden']);
     }
   });
-  test('an org of somebody else is refused like one that does not exist', async () => {
+  test('rejects another org like one that does not exist', async () => {
     expect(await ask(home.ownerKey, foreign.id)).toEqual([403, 'forbidden']);
     expect(await ask(home.ownerKey, 'org_00000000000000000000000000')).toEqual([403, 'forbidden']);
     expect(await ask(world.operatorKey, 'org_00000000000000000000000000')).toEqual([404, 'not_found']);
   });
 });
 
-describe('a resource of another tenant answers byte for byte like one that does not exist', () => {
+describe('the response for a resource of another tenant is identical to that for one that does not exist', () => {
   const withIds = guarded.filter(({ path, access }) => path.includes('{') && access.kind === 'org');
   test.each(withIds.map((route) => [name(route), route] as const))('%s', async (_, route) => {
     const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter as string);
@@ -370,7 +370,7 @@ function validBody(route: Route): object {
   return body;
 }
 
-describe('bad bodies are refused by every route that takes one', () => {
+describe('every route with a body rejects invalid bodies', () => {
   const withBody = guarded.filter(({ body }) => body !== undefined);
   const keyFor = (route: Route) => (route.access.kind === 'org' ? home.ownerKey : world.operatorKey);
   const send = (route: Route, raw: string) =>

@@ -1,4 +1,4 @@
-/** Every route takes the largest body that its schema allows, and none that is much larger. */
+/** Every route accepts the largest body that its schema allows, and rejects much larger ones. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyLimits, type Route } from '../../src/platform/http/routes/route.ts';
@@ -7,8 +7,8 @@ import { declaredRoutes } from '../support/declared-routes.ts';
 import { largestBodyBytes } from '../support/largest-body.ts';
 
 /**
- * Routes whose schema allows bodies that no caller means: hundreds of rules with hundreds of patterns of the greatest length
- * each, and more runs of the greatest length than fit into a request.
+ * Routes whose schema allows unrealistic bodies: hundreds of rules with hundreds of patterns of the maximum length each, and
+ * more runs of the maximum length than fit into a request.
  */
 const boundedByBytes = ['policies.evaluate', 'policies.simulate', 'runs.create_bulk'];
 
@@ -21,7 +21,7 @@ describe('the limit of a route', () => {
     expect(largestBodyBytes(route)).toBeLessThanOrEqual(route.bodyLimitBytes);
   });
 
-  it('is larger than the usual one only where the schema needs it', () => {
+  it('is larger than the usual one only if the schema needs it', () => {
     const needless = withBody.filter(
       (route) => route.bodyLimitBytes > bodyLimits.usual && largestBodyBytes(route) <= bodyLimits.usual,
     );
@@ -61,7 +61,7 @@ describe('a body over the limit of its route', () => {
     expect(packed.json.error.code).toBe('payload_too_large');
   });
 
-  it('a smaller setting wins', async () => {
+  it('SVC_BODY_LIMIT_BYTES applies if it is smaller', async () => {
     const small = await createWorld({ SVC_BODY_LIMIT_BYTES: '2048' });
     const { id, ownerKey: key } = await small.createOrg();
     const raw = JSON.stringify({ name: 'x' }).padEnd(2_049, ' ');

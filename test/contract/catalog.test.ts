@@ -1,4 +1,4 @@
-/** Each code of the contract, and the request that provokes it over HTTP. */
+/** Provokes each error code of the contract with an HTTP request. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../src/contract/errors.ts';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
@@ -31,7 +31,7 @@ interface Limiting {
   operate(method: string, path: string, body: object): Promise<TestAnswer>;
 }
 
-/** A run of an org that was limited first. Every detail of these refusals is in `money.test.ts`. */
+/** Posts a run to an org with a limit. `money.test.ts` checks the details of these denials. */
 async function spending(limit: (calls: Limiting) => Promise<TestAnswer>, run: object): Promise<TestAnswer> {
   const { id, ownerKey } = await world.createOrg();
   const limited = await limit({
@@ -130,7 +130,7 @@ const provocations: Record<ErrorCode, () => Promise<TestAnswer>> = {
     await world.request('DELETE', `/v1/orgs/${org.id}/keys/${key.id}`, { key: org.ownerKey });
     return own(key.secret);
   },
-  /** Also of a cohort that was answered a moment ago, once one of its organizations has left. */
+  /** Also for a cohort that was returned a moment ago, after one of its organizations has left. */
   async insufficient_cohort_size() {
     const industry = 'catalog';
     const joined = await Promise.all(
@@ -245,14 +245,14 @@ const provocations: Record<ErrorCode, () => Promise<TestAnswer>> = {
   },
 };
 
-describe('every code is provoked by a real request', () => {
+describe('every error code is returned by a real request', () => {
   test.each(Object.keys(provocations) as ErrorCode[])('%s', async (code) => {
     const { status, json } = await provocations[code]();
     expect(json.error.code).toBe(code);
     expect(errorCatalog[code].statuses as readonly number[]).toContain(status);
   });
 
-  test('the table is the whole catalog', () => {
+  test('every error code has a request here', () => {
     expect(Object.keys(provocations).sort()).toEqual([...errorCodes].sort());
   });
 });

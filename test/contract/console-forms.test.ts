@@ -1,4 +1,4 @@
-/** Forms of the console: offered to those who may use them, sent once, and never with what nobody asked for. */
+/** Forms of the console: shown only to visitors who may use them, effective once, and without unrequested values. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { screens } from '../../src/console/screens.ts';
 import { type OrgRole, type Scope, scopes } from '../../src/contract/scopes.ts';
@@ -31,7 +31,7 @@ async function signedInAs(role: OrgRole, held: readonly Scope[], to = org): Prom
   return signedIn((await world.mintKey(to, role, held)).secret);
 }
 
-/** The addresses that the forms of a page are sent to. */
+/** Returns the action URLs of the forms of a page. */
 function formsOf(text: string): string[] {
   return [...text.matchAll(/<form method="post"[^>]*?action="([^"]+)"|formaction="([^"]+)"/g)]
     .map(([, action, other]) => (action ?? other ?? '').replaceAll('&amp;', '&'))
@@ -47,7 +47,7 @@ async function formsOffered(as: string): Promise<string[]> {
     }
     return text;
   });
-  // The last ones sign out whoever sends them.
+  // The last ones sign the visitor out.
   return [...found].sort((a, b) => Number(a.includes('/sessions/')) - Number(b.includes('/sessions/')));
 }
 
@@ -62,7 +62,7 @@ describe('a form', () => {
   ])(
     'is not offered to the role %s with %s if sending it would be refused for that',
     async (role, _, held) => {
-      // What is sent has its effect, if it is allowed.
+      // The form is sent, and has its effect if it is allowed.
       const theirs = await world.createOrg();
       await furnish(world, theirs);
       await leaveWork(world, theirs);
@@ -78,13 +78,13 @@ describe('a form', () => {
     },
   );
 
-  test('is offered to an owner, whatever it is for', async () => {
+  test('is shown to an owner, for every operation', async () => {
     const offered = await formsOffered(cookie);
     const missing = screens
       .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
       .map(({ path }) => path)
       .filter((path) => !offered.some((action) => patternOf(path).test(action)));
-    // One page of each kind is opened: of a webhook that is not paused and has no delivery, of a built-in detector.
+    // One page of each kind: a webhook that is not paused and has no deliveries, and a built-in detector.
     expect(missing).toEqual([
       '/console/webhooks/{sub_id}/resume',
       '/console/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
@@ -93,12 +93,12 @@ describe('a form', () => {
     ]);
   });
 
-  test('shows what it holds to those who may not change it, and says what they lack', async () => {
+  test('is read-only for visitors who may not use it, and shows the missing role or scope', async () => {
     const [budget] = (await api('GET', '/budgets')).json.data;
     const path = `/console/limits/budgets/${budget.id}`;
     const viewer = await open(path, await signedInAs('viewer', scopes));
     expect(viewer.status).toBe(200);
-    expect(viewer.text).toContain('This needs the role admin.');
+    expect(viewer.text).toContain('Requires the role admin.');
     expect(viewer.text).toMatch(/<fieldset class="form as-text" disabled>.*value="All"/s);
     expect(formsOf(viewer.text)).toEqual([]);
     const narrow = await open(path, await signedInAs('owner', ['budgets:read']));
@@ -107,7 +107,7 @@ describe('a form', () => {
     expect([nothing.status, formsOf(nothing.text)]).toEqual([403, []]);
   });
 
-  test('offers no role or key that is above the visitor', async () => {
+  test('offers no role or key above that of the visitor', async () => {
     const as = await signedInAs('admin', scopes);
     const { text } = await open('/console/keys/new', as);
     expect([...text.matchAll(/<option value="(\w+)"/g)].map(([, role]) => role)).toEqual([
@@ -126,7 +126,7 @@ function patternOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }
 
-/** The hidden fields of the form that is sent to an address. */
+/** Returns the hidden fields of the form with this action URL. */
 function hiddenFields(text: string, action: string): Record<string, string> {
   const form = text.split('<form ').find((one) => one.includes(`action="${action}"`)) ?? '';
   return Object.fromEntries(
@@ -139,8 +139,8 @@ function hiddenFields(text: string, action: string): Record<string, string> {
 
 const secretIn = (text: string) => /<code id="secret">([^<]+)</.exec(text)?.[1];
 
-describe('a form that is sent again by a reload', () => {
-  test('shows the key that was made, and makes no second', async () => {
+describe('a form that is resubmitted by a reload', () => {
+  test('shows the created key again, and creates no second one', async () => {
     const form = { ...hiddenFields((await open('/console/keys/new')).text, '/console/keys/new') };
     const fields = { ...form, name: 'Reloaded', role: 'member', scopes: 'runs:read' };
     const [first, again] = [
@@ -153,7 +153,7 @@ describe('a form that is sent again by a reload', () => {
     expect(named).toHaveLength(1);
   });
 
-  test('with other values says that it was sent, and can be sent again then', async () => {
+  test('with other values reports that it was already sent, and can then be sent again', async () => {
     const form = hiddenFields((await open('/console/keys/new')).text, '/console/keys/new');
     const fields = { ...form, name: 'Changed', role: 'member', scopes: 'runs:read' };
     await postForm(world, '/console/keys/new', fields, { cookie });
@@ -164,7 +164,7 @@ describe('a form that is sent again by a reload', () => {
     expect((await api('GET', '/keys?name=Changed')).json.data).toHaveLength(2);
   });
 
-  test('rotates a key, makes a signing secret, a sign-in link and an invitation once', async () => {
+  test('rotates a key, and creates a signing secret, a sign-in link and an invitation, only once', async () => {
     const { id } = await world.mintKey(org, 'member', ['runs:read']);
     const [member] = (await api('GET', '/members?status=invited')).json.data;
     const [webhook] = (await api('GET', '/webhooks')).json.data;
@@ -187,7 +187,7 @@ describe('a form that is sent again by a reload', () => {
     }
   });
 
-  test('opens a support session once', async () => {
+  test('opens a support session only once', async () => {
     const as = await signedIn(world.operatorKey);
     const [grant] = (
       await world.request('GET', '/v1/admin/support/grants?status=active', { key: world.operatorKey })
@@ -202,7 +202,7 @@ describe('a form that is sent again by a reload', () => {
 });
 
 describe('a key', () => {
-  test('is not made without a scope, in an org or by an operator', async () => {
+  test('cannot be created without a scope, neither in an org nor by an operator', async () => {
     const fields = { name: 'Nothing', role: 'member' };
     const own = await postForm(world, '/console/keys/new', fields, { cookie });
     expect(own.status).toBe(422);
@@ -214,7 +214,7 @@ describe('a key', () => {
     expect((await api('GET', '/keys?name=Nothing')).json.data).toEqual([]);
   });
 
-  test('has presets, of scopes that the visitor has', async () => {
+  test('has presets, limited to the scopes of the visitor', async () => {
     const checked = async (path: string, as?: string) =>
       [...(await open(path, as)).text.matchAll(/value="([a-z]+:[a-z]+)" checked/g)].map(([, scope]) => scope);
     expect(await checked('/console/keys/new')).toEqual([]);
@@ -231,7 +231,7 @@ describe('a key', () => {
 describe('percents', () => {
   const budget = { name: 'Percents', scope_kind: 'org', period: 'day', limit_usd: '5', enforcement: 'block' };
 
-  test('are taken with their sign', async () => {
+  test('are accepted with a percent sign', async () => {
     const fields = { ...budget, alert_thresholds: '50%, 80 %\n100' };
     const { status } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
     expect(status).toBe(303);
@@ -241,15 +241,15 @@ describe('percents', () => {
     );
   });
 
-  test('that are none are refused with one message, however many there are', async () => {
+  test('that are invalid are rejected with a single message', async () => {
     const fields = { ...budget, alert_thresholds: 'half, most' };
     const { text } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
     expect(text).toContain('id="field-alert_thresholds-fault">Must be an integer.</p>');
   });
 });
 
-describe('a filter in the address', () => {
-  test('that a run links to is applied', async () => {
+describe('a filter in the URL', () => {
+  test('is applied if a run links to it', async () => {
     await world.request('POST', '/v1/runs', {
       key: org.ownerKey,
       body: { model: 'teamwork', cost_usd: '1', team: 'web', department: 'engineering', tags: { a: 'b' } },
@@ -272,7 +272,7 @@ describe('a filter in the address', () => {
     expect(rows).toBe(1 + 1);
   });
 
-  test('that the API knows and the page has no field for is applied and shown', async () => {
+  test('is applied and shown if the API supports it and the page has no field for it', async () => {
     const { text } = await open('/console/runs?external_id=none');
     expect(text).toContain('Nothing is like this');
     expect(text).toContain('name="external_id" value="none"');
@@ -293,14 +293,14 @@ describe('a filter in the address', () => {
     '/console/forecasts?teem=web',
     '/console/settings/members?teem=web',
     '/console/settings/sessions?teem=web',
-  ])('that is unknown is refused and named: %s', async (path) => {
+  ])('is rejected by name if it is unknown: %s', async (path) => {
     const { status, text } = await open(path);
     expect(status).toBe(422);
     expect(text).toMatch(/<code>(teem|kind|state)<\/code>/);
   });
 });
 
-test('a new organization is shown after it was made, where its first key is made', async () => {
+test('creating an organization leads to its page, where its first key can be created', async () => {
   const as = await signedIn(world.operatorKey);
   const made = await postForm(world, '/console/orgs/new', { name: 'Fabrikam' }, { cookie: as });
   expect(made.headers.location).toMatch(/^\/console\/orgs\/org_\w+\?done=org_created$/);

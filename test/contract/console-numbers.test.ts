@@ -1,4 +1,4 @@
-/** Amounts on the pages of the console: none is invented, none is left out, and each says what it is. */
+/** Amounts on the pages of the console: none is invented, none is omitted, and each is labelled. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
@@ -35,7 +35,7 @@ async function pageOf(path: string, without: readonly Scope[] = []): Promise<str
   return text;
 }
 
-/** The value and the note of a figure, without markup. */
+/** Returns the value and the note of a figure, without markup. */
 function stat(text: string, label: string): string {
   const [, rest = ''] = text.split(`<span class="stat-label">${label}</span>`);
   return (rest.split('<div class="stat">')[0]?.split('</div>')[0] ?? '')
@@ -45,35 +45,35 @@ function stat(text: string, label: string): string {
 }
 
 describe('a figure that the caller may not read', () => {
-  test('is a dash with the missing scope, where spend may not be read', async () => {
+  test('is a dash with the missing scope, if spend may not be read', async () => {
     const text = await pageOf('/console', ['runs:read']);
     expect(stat(text, 'Today')).toMatch(/^– Requires runs:read/);
     expect(stat(text, 'This month')).toMatch(/^– Requires runs:read/);
-    // The limits may be read, and their usage is known.
+    // The limits may be read, and so is their usage.
     expect(stat(text, 'Today')).toContain('$30.00 left of $50.00');
     expect(stat(text, 'Forecast to the end of the month')).toBe('– Requires runs:read');
     expect(text).not.toMatch(/\$0\.00<\/strong>/);
   });
 
-  test('is not a missing limit, where limits may not be read', async () => {
+  test('is not shown as a missing limit, if limits may not be read', async () => {
     const text = await pageOf('/console', ['budgets:read']);
     expect(stat(text, 'Today')).toBe('$20.00 Requires budgets:read');
     expect(stat(text, 'This month')).toBe('$20.00 Requires budgets:read');
     expect(text).not.toMatch(/No daily cap|No monthly budget/);
   });
 
-  test('is a dash for the forecast and for approvals as well', async () => {
+  test('is a dash for the forecast and for approvals', async () => {
     const text = await pageOf('/console', ['forecasts:read', 'policies:read']);
     expect(stat(text, 'Forecast to the end of the month')).toBe('– Requires forecasts:read');
     expect(stat(text, 'Waiting for approval')).toBe('– Requires policies:read');
   });
 
-  test('is a dash on the page of a customer', async () => {
+  test('is a dash on the customer page', async () => {
     const text = await pageOf('/console/customers/of/acme', ['runs:read']);
     expect(stat(text, 'Last 30 days')).toBe('– Requires runs:read');
   });
 
-  test('is not a zero for a key that may read nothing at all', async () => {
+  test('is not zero for a key without any read access', async () => {
     const { secret } = await world.mintKey(org, 'member', ['edge:decide']);
     const cookie = cookieOf(await postForm(world, '/console/login', { key: secret }));
     const { text } = await world.request('GET', '/console', { headers: { cookie } });
@@ -82,7 +82,7 @@ describe('a figure that the caller may not read', () => {
 });
 
 describe('the overview', () => {
-  test('lists spend without a customer, as the largest row where it is that', async () => {
+  test('lists spend without a customer, in the order of size', async () => {
     const text = await pageOf('/console');
     const [, card = ''] = text.split('<h2>Top customers</h2>');
     const rows =
@@ -101,7 +101,7 @@ describe('the overview', () => {
     expect(card).toContain('<span class="quiet">(no customer)</span>');
   });
 
-  test('sums up what is not among the largest rows', async () => {
+  test('sums up the rows that are not among the largest', async () => {
     const many = await world.createOrg();
     for (let index = 1; index <= 8; index += 1) {
       await world.request('POST', '/v1/runs', {
@@ -121,7 +121,7 @@ describe('the overview', () => {
     ).toBe('Other 2 $3.00');
   });
 
-  test('tells by how much a limit that only alerts is exceeded', async () => {
+  test('shows by how much an alert-only limit is exceeded', async () => {
     for (const path of ['/console', '/console/limits']) {
       const text = await pageOf(path);
       const row = text.slice(text.indexOf('Finance')).slice(0, 1_500);
@@ -130,7 +130,7 @@ describe('the overview', () => {
     }
   });
 
-  test('counts no more requests for approval than it has read', async () => {
+  test('does not show a larger number of approval requests than it has read', async () => {
     const busy = await world.createOrg();
     const asOwner = { key: busy.ownerKey };
     await world.request('POST', `/v1/orgs/${busy.id}/policies`, {
@@ -148,7 +148,7 @@ describe('the overview', () => {
   });
 });
 
-test('limits that run out are named, linked and from every part of the org; a daily cap has no date', async () => {
+test('limits that will be exhausted are named and linked, from every part of the org; a daily cap has no date', async () => {
   const text = await pageOf('/console/forecasts');
   const [, card = ''] = text.split('<h2>When limits run out</h2>');
   const rows = (/<tbody[^>]*>(.*?)<\/tbody>/s.exec(card)?.[1] ?? '').split('</tr>').map((row) =>

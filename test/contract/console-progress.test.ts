@@ -1,4 +1,4 @@
-/** Long work that a page asks for shows how far it is, to browsers without a script too, and never looks done when it is not. */
+/** Long work of a page shows its progress, also without JavaScript, and never looks complete if it is not. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
 import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   await fillAuditLog();
 });
-/** More than are read at a time. */
+/** More than one batch. */
 async function fillAuditLog(): Promise<void> {
   await world.db.transaction(async (tx) => {
     const [row] = await tx.query('SELECT * FROM audit_log WHERE tenant_id = $1 LIMIT 1', [org.id]);
@@ -56,7 +56,7 @@ interface Work {
   readonly page: string;
   readonly fields?: Record<string, string>;
   readonly route: string;
-  /** The step that is looked at. */
+  /** The step under test. */
   readonly stop: number;
   readonly title: string;
   readonly step: RegExp;
@@ -94,12 +94,12 @@ const works: Work[] = [
 ];
 
 interface Stopped {
-  /** The work has come there. */
+  /** Resolves when the work has reached the step. */
   readonly reached: Promise<void>;
   goOn(error?: Error): void;
 }
 
-/** Stops the work at the time of a step, until it is let go on, or ended by an error. */
+/** Stops the work at a step, until it is resumed or ended with an error. */
 function stopAt(route: string, stepNumber: number, step: FaultPoint = 'progress'): Stopped {
   let release: (error?: Error) => void = () => {};
   const released = new Promise<void>((resolve, reject) => {
@@ -129,7 +129,7 @@ const send = ({ page, fields = {} }: Pick<Work, 'page' | 'fields'>, as = cookie)
     body: new URLSearchParams(fields),
   });
 
-/** A page as it comes. */
+/** Reads a page while it is streamed. */
 function reader(answer: Response) {
   const chunks = (answer.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
@@ -150,12 +150,12 @@ function reader(answer: Response) {
   };
 }
 
-test.each(works)('$route: how far it is, then what came of it', async (work) => {
+test.each(works)('$route: shows the progress, then the result', async (work) => {
   const stopped = stopAt(work.route, work.stop);
   const answer = await send(work);
   expect(answer.status).toBe(200);
   const page = reader(answer);
-  // On a slow machine a step before it is shown too.
+  // On a slow machine an earlier step is shown too.
   const begun = await page.until((text) => work.step.test(text));
   expect(begun).toMatch(work.step);
   expect(begun).toContain(`<title>${work.title} · Purser</title>`);
@@ -166,7 +166,7 @@ test.each(works)('$route: how far it is, then what came of it', async (work) => 
   expect(whole).toMatch(/<\/main><\/div><\/body><\/html>$/);
 });
 
-test('each step follows the one before', async () => {
+test('steps are shown in order', async () => {
   const first = stopAt(simulation.route, 1);
   const page = reader(await send(simulation));
   await page.until((text) => text.includes('1 of 3 runs'));
@@ -177,7 +177,7 @@ test('each step follows the one before', async () => {
   expect(await page.until(() => false)).toContain(simulation.result);
 });
 
-test('work that fails half way ends with what was wrong', async () => {
+test('work that fails halfway ends with the error', async () => {
   for (const work of works) {
     const stopped = stopAt(work.route, 1);
     const page = reader(await send(work));
@@ -192,9 +192,9 @@ test('work that fails half way ends with what was wrong', async () => {
 const asOperator = (method: string, path: string, body?: object) =>
   world.request(method, `/v1/admin/${path}`, { key: world.operatorKey, ...(body && { body }) });
 
-const signedOut = 'You are not signed in any more';
+const signedOut = 'You are no longer signed in';
 
-/** Who begins the work, and what ends that. */
+/** Starts a session for the work; `end` ends the session. */
 async function enterAsSupport() {
   const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
   const scope = ['policies:read', 'policies:write', 'audit:read', 'budgets:read'];
@@ -213,7 +213,7 @@ async function enterAsAnother() {
 test.each([
   ['session', enterAsAnother],
   ['support grant', enterAsSupport],
-])('work that was begun by a %s ends with it, and tells no result', async (_, enter) => {
+])('work that was started in a %s ends with it, and shows no result', async (_, enter) => {
   for (const work of works) {
     const { as, end } = await enter();
     const stopped = stopAt(work.route, 1);
@@ -229,7 +229,7 @@ test.each([
   }
 });
 
-test('work goes on while whoever has begun it may go on', async () => {
+test('work continues while its session is valid', async () => {
   const { as } = await enterAsSupport();
   const stopped = stopAt(simulation.route, 1);
   const page = reader(await send(simulation, as));
@@ -239,7 +239,7 @@ test('work goes on while whoever has begun it may go on', async () => {
   expect(await page.until(() => false)).toContain(simulation.result);
 });
 
-test('what takes long to find is not shown to whoever is signed in no more', async () => {
+test('the result of a slow query is not shown after the session has ended', async () => {
   const { as, end } = await enterAsAnother();
   const stopped = stopAt('runs.list', 1, 'handler');
   const coming = world.request('GET', '/console/runs', { headers: { cookie: as } });
@@ -251,7 +251,7 @@ test('what takes long to find is not shown to whoever is signed in no more', asy
   expect([status, text.includes(signedOut), text.includes('<table')]).toEqual([401, true, false]);
 });
 
-/** More than are put in line at a time, twice. */
+/** More than two batches. */
 const failed = 10_001;
 
 async function webhookWithFailures(): Promise<string> {
@@ -279,7 +279,7 @@ const redelivery = (id: string) => ({
   fields: { state: 'failed', from: '2020-01-01T00:00', to: '2099-01-01T00:00' },
 });
 
-test('how many were put in line again is told while there are more, and where to go on at the end', async () => {
+test('redelivery shows the number of queued deliveries, and at the end a link to continue', async () => {
   const id = await webhookWithFailures();
   const stopped = stopAt('webhooks.redeliver', 2, 'handler');
   const page = reader(await send(redelivery(id)));
@@ -290,7 +290,7 @@ test('how many were put in line again is told while there are more, and where to
   expect(await inLine(id)).toBe(failed);
 });
 
-test('no more are put in line once whoever asked for it is signed in no more', async () => {
+test('no more deliveries are queued after the session has ended', async () => {
   const id = await webhookWithFailures();
   const { as, end } = await enterAsAnother();
   const stopped = stopAt('webhooks.redeliver', 2, 'handler');
@@ -300,15 +300,15 @@ test('no more are put in line once whoever asked for it is signed in no more', a
   world.clock.advanceSeconds(1);
   stopped.goOn();
   expect(await page.until(() => false)).toContain(signedOut);
-  // Those of the request that was under way are.
+  // Those of the request in progress are queued.
   expect(await inLine(id)).toBe(10_000);
 });
 
-test('what is refused before any work is begun has a status of its own', async () => {
+test('a request that is rejected before work starts has an error status', async () => {
   expect((await send({ ...simulation, fields: { ...rule, expression: 'cost_usd >' } })).status).toBe(422);
 });
 
-test('a page about work that outlasts it renews itself without a script, until it is done or somebody wants to read', async () => {
+test('a page about long-running work refreshes itself without JavaScript, until the work is done or refreshing is turned off', async () => {
   const renewal = /<head>.*<noscript><meta http-equiv="refresh" content="4"><\/noscript><\/head>/s;
   const open = async (path: string) =>
     (await world.request('GET', path, { headers: { cookie } })).text.replaceAll('\n', ' ');

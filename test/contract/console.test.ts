@@ -1,4 +1,4 @@
-/** Every page of the console is served; none lets anybody do what they may not. What pages look like is seen in a browser. */
+/** Every page of the console is served, and none bypasses access control. Browser tests check what the pages look like. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { furnish } from '../support/console-furniture.ts';
@@ -22,28 +22,31 @@ const asOperator = (method: string, path: string, body?: object) =>
   world.request(method, `/v1/admin${path}`, { key: world.operatorKey, ...(body && { body }) });
 const open = (path: string, as = cookie) => world.request('GET', path, { headers: { cookie: as } });
 
-test.each<Side>(['org', 'operator'])('every page of the side “%s” is linked to and answers', async (side) => {
-  const as = side === 'org' ? cookie : (await signIn(world, world.operatorKey)).cookie;
-  const faults: string[] = [];
-  const seen = await followLinks(side, async (path, template) => {
-    const { status, headers, text } = await open(path, as);
-    const policy = headers['content-security-policy'] ?? '';
-    // The export is a form's, and wants its fields.
-    const expected = template === '/console/audit/export' ? 422 : 200;
-    if (
-      status !== expected ||
-      headers.deprecation !== undefined ||
-      !/^default-src 'none'(?!.*unsafe)/.test(policy)
-    ) {
-      faults.push(`${path} ${status}`);
-    }
-    return text;
-  });
-  expect(faults).toEqual([]);
-  expect(pageTemplates(side).filter((template) => !seen.includes(template))).toEqual([]);
-});
+test.each<Side>(['org', 'operator'])(
+  'every page of the %s console is linked and returns 200',
+  async (side) => {
+    const as = side === 'org' ? cookie : (await signIn(world, world.operatorKey)).cookie;
+    const faults: string[] = [];
+    const seen = await followLinks(side, async (path, template) => {
+      const { status, headers, text } = await open(path, as);
+      const policy = headers['content-security-policy'] ?? '';
+      // The export needs the fields of its form.
+      const expected = template === '/console/audit/export' ? 422 : 200;
+      if (
+        status !== expected ||
+        headers.deprecation !== undefined ||
+        !/^default-src 'none'(?!.*unsafe)/.test(policy)
+      ) {
+        faults.push(`${path} ${status}`);
+      }
+      return text;
+    });
+    expect(faults).toEqual([]);
+    expect(pageTemplates(side).filter((template) => !seen.includes(template))).toEqual([]);
+  },
+);
 
-test('a list that filters have emptied offers all of it, an empty one says what to do', async () => {
+test('a list without matches links to the unfiltered list; an empty list shows the next step', async () => {
   for (const path of [
     '/console/runs?model=none',
     '/console/customers?customer_id=none',
@@ -58,7 +61,7 @@ test('a list that filters have emptied offers all of it, an empty one says what 
   expect((await open('/console/customers/erased?cursor=')).text).toContain('Nobody was erased');
 });
 
-test('no form is taken from another site, and none leads to another site', async () => {
+test('forms of other sites are rejected, and no form redirects to another site', async () => {
   const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
   const refused = await postForm(world, '/console/theme', { theme: 'dark', back: '/console' }, foreign);
   expect(refused.status).toBe(403);
@@ -72,7 +75,7 @@ test('no form is taken from another site, and none leads to another site', async
   }
 });
 
-test('the pages around signing in have the colors that were chosen, as all others', async () => {
+test('the sign-in pages use the selected theme', async () => {
   const chosen = await postForm(world, '/console/theme', { theme: 'dark', back: '/console' });
   expect(chosen.headers['set-cookie']).toMatch(/; Path=\/;/);
   const dark = cookieOf(chosen);
@@ -94,7 +97,7 @@ test('the pages around signing in have the colors that were chosen, as all other
   expect((await open('/console/login', 'purser_theme=pink')).text).toContain('data-theme="auto"');
 });
 
-test('the org is named to whoever is signed in to it, as it is called now; support leaves a trace of every page', async () => {
+test('pages show the current name of the org, and every page view of support is recorded', async () => {
   const renamed = await world.createOrg('Before');
   const { id, ownerKey } = renamed;
   const { secret } = await world.mintKey(renamed, 'viewer', ['runs:read']);
@@ -120,12 +123,12 @@ test('the org is named to whoever is signed in to it, as it is called now; suppo
     return json.data.flatMap(({ operation }: { operation: string | null }) => operation ?? []);
   };
   expect((await looks()).toSorted()).toEqual(['org.read', 'runs.list']);
-  // A form that support may not use asks nothing, and yet support has looked at its page.
+  // The page of a form that support may not use calls no API, and yet the page view is recorded.
   expect((await open('/console/limits/budgets/new', support)).status).toBe(403);
   expect((await looks()).toSorted()).toEqual(['org.read', 'org.read', 'runs.list']);
 });
 
-test('what belongs to another org is not there, to look at or to change', async () => {
+test('resources of another org can be neither viewed nor changed', async () => {
   const other = await world.createOrg('Contoso');
   const theirs = await signIn(world, other.ownerKey, other.id);
   const pack = (await api('POST', '/credit-packs', { customer_id: 'acme', amount_usd: '20' })).json;
@@ -147,7 +150,7 @@ async function statuses(paths: readonly string[], as = cookie): Promise<number[]
   return answers.map(({ status }) => status);
 }
 
-test('the audit log is exported to whoever looks at it, support included, and to nobody else', async () => {
+test('the audit log can be exported by everyone who may read it, including support, and by no one else', async () => {
   const week = '/console/audit/export?from=2026-11-10T00:00&to=2026-11-16T00:00';
   const file = await open(`${week}&format=cef`);
   expect(file.headers).toMatchObject({ 'content-disposition': 'attachment; filename="audit-log.cef"' });
@@ -171,7 +174,7 @@ test('the audit log is exported to whoever looks at it, support included, and to
   expect((await asSupport('runs:read')).status).toBe(403);
 });
 
-test('a decision that is not right is asked for again, with what was typed', async () => {
+test('an invalid approval decision shows the form again, with the entered values', async () => {
   const rule = { effect: 'require_approval', actions: ['drop'], priority: 2, reason: 'Two pairs of eyes.' };
   await api('POST', '/policies', rule);
   const { secret: agent } = await world.mintKey(org, 'member', ['runs:write']);
@@ -188,7 +191,7 @@ test('a decision that is not right is asked for again, with what was typed', asy
   expect([tooLate.status, tooLate.text.includes('role="alert"')]).toEqual([409, true]);
 });
 
-test('an org sees where it is at home and how much it may read, which operators set', async () => {
+test('an org sees its home region and its read limit, which operators set', async () => {
   const { id, ownerKey } = await world.createOrg();
   const { cookie: theirs } = await signIn(world, ownerKey, id);
   const settings = async () => (await open('/console/settings', theirs)).text;
@@ -207,7 +210,7 @@ test('an org sees where it is at home and how much it may read, which operators 
   expect(json).toMatchObject({ home_region: 'eu', residency_mode: 'strict' });
 });
 
-test('an org that is at home elsewhere is told where, on a page, and the way out', async () => {
+test('an org with another home region gets a page with that region and a sign-out link', async () => {
   const mover = await world.createOrg('Mover');
   const { cookie: before } = await signIn(world, mover.ownerKey, mover.id);
   for (const mode of ['forward', 'strict']) {
@@ -223,7 +226,7 @@ test('an org that is at home elsewhere is told where, on a page, and the way out
   }
 });
 
-test('the form of single sign-on keeps groups exactly as they are', async () => {
+test('the single sign-on form keeps groups unchanged', async () => {
   const sso = `/v1/orgs/${org.id}/sso`;
   const groups = ['board ', ' root', 'CN=board,OU=groups', '"quoted"', 'a = b', 'plain'];
   const body = {

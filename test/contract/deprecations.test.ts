@@ -1,4 +1,4 @@
-/** Deprecation can be relied on: one registry, and everything that is said follows it, on every response. */
+/** Deprecations: headers, listings, metrics and documentation follow one registry, on every response. */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deprecationHeaders } from '../../src/contract/deprecation-headers.ts';
@@ -54,7 +54,7 @@ async function listed(): Promise<{ route: string }[]> {
   return (await world.request('GET', '/v1/meta/deprecations')).json;
 }
 
-/** The series of the counter, by route. */
+/** Returns the series of the counter, by route. */
 async function counted(): Promise<Record<string, number>> {
   const { text } = await world.request('GET', '/metrics');
   const lines = [...text.matchAll(/^svc_deprecated_route_calls_total(.*) (\d+)$/gm)];
@@ -68,7 +68,7 @@ async function described(route: string) {
 }
 
 describe('a route that is flagged while the service runs', () => {
-  test('shows everywhere on the next response, and nowhere once it is unflagged', async () => {
+  test('is shown everywhere from the next response on, and nowhere once it is unflagged', async () => {
     const { deprecations } = world.app;
     const before = await described(ordinary.route);
     expect(JSON.stringify(before)).not.toContain('deprecated');
@@ -99,7 +99,7 @@ describe('a route that is flagged while the service runs', () => {
     deprecations.unflag(ordinary.route);
   });
 
-  test('is served as before when its sunset is over', async () => {
+  test('is still served after its sunset date', async () => {
     const sunset = 'Wed, 01 Jan 2020 00:00:00 GMT';
     world.app.deprecations.flag({ ...ordinary, sunset });
     const answer = await world.request('GET', path(), { key: org.ownerKey });
@@ -107,7 +107,7 @@ describe('a route that is flagged while the service runs', () => {
     world.app.deprecations.unflag(ordinary.route);
   });
 
-  test('without a successor neither the listing nor the link names one', async () => {
+  test('has no successor in the listing and the link header if there is none', async () => {
     const { replacement: _, ...alone } = ordinary;
     world.app.deprecations.flag(alone);
     const { link } = signals(await world.request('GET', path(), { key: org.ownerKey }));
@@ -177,7 +177,7 @@ describe('every response of a flagged route carries the headers and is counted',
     expect((await counted())[ordinary.route]).toBe(before + 1);
   });
 
-  test('too many requests: 429', async () => {
+  test('a rate-limited request: 429', async () => {
     const limited = await world.createOrg();
     await world.request('PUT', `/v1/admin/orgs/${limited.id}/rate-limits`, {
       key: world.operatorKey,
@@ -202,7 +202,7 @@ describe('every response of a flagged route carries the headers and is counted',
     expect(signals(replayed)).toEqual(ordinaryHeaders);
   });
 
-  test('what is refused before the route is asked, on a socket', async () => {
+  test('requests over a socket that are rejected before the route is called', async () => {
     const { port } = await world.listen();
     const key = `Authorization: Bearer ${org.ownerKey}`;
     const json = 'Content-Type: application/json';
@@ -210,7 +210,7 @@ describe('every response of a flagged route carries the headers and is counted',
       [400, [`GET ${path()} HTTP/1.1`, key], ''],
       [400, [`GET ${path()} HTTP/1.1`, 'Host: a', 'Host: b', key], ''],
       [400, [`GET ${path()} HTTP/1.1`, 'Host: a', 'Expect: tea', key], ''],
-      // The body breaks off, or is framed by nonsense.
+      // The body is truncated, or its framing is invalid.
       [422, [`POST ${path()} HTTP/1.1`, 'Host: a', key, json, 'Content-Length: 100'], '{"a":'],
       [400, [`POST ${path()} HTTP/1.1`, 'Host: a', key, json, 'Transfer-Encoding: chunked'], 'zz\r\n'],
     ];
@@ -237,7 +237,7 @@ describe('every response of a flagged route carries the headers and is counted',
     }
   });
 
-  describe('a head that is never read to its end', () => {
+  describe('a head that is never read completely', () => {
     const filler = 'x'.repeat(20_000);
     const answerTo = async (parts: readonly string[], method = 'GET') => {
       const before = (await counted())[ordinary.route] ?? 0;
@@ -245,7 +245,7 @@ describe('every response of a flagged route carries the headers and is counted',
       const client = await RawClient.open(port);
       for (const part of parts) {
         await client.send(part);
-        // A round trip of another connection: what was sent before has arrived by then.
+        // A round trip on another connection: everything sent before has arrived by then.
         await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n');
       }
       const answer = await client.answer(method);
@@ -278,7 +278,7 @@ describe('every response of a flagged route carries the headers and is counted',
         'a body in chunks',
         rawRequest('POST', '/v1/nothing', ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
       ],
-    ])('behind %s on the same connection', async (_, earlier) => {
+    ])('after %s on the same connection', async (_, earlier) => {
       const { port } = await world.listen();
       for (const parts of [
         [earlier, `GET ${path()} HTTP/1.1\r\nX: ${filler}`],
@@ -303,7 +303,7 @@ describe('every response of a flagged route carries the headers and is counted',
       expect([answer.status, signals(answer)]).toEqual([400, ordinaryHeaders]);
     });
 
-    test('another route, and a path of which the end is missing, carry nothing', async () => {
+    test('another route, and an incomplete path, do not have the headers', async () => {
       for (const target of ['/v1/nothing HTTP/1.1', `/v1/orgs/${filler}`, '/healthz HTTP/1.1']) {
         const { answer } = await answerTo([`GET ${target}\r\nX: ${filler}`]);
         expect([answer.status, signals(answer)]).toEqual([400, {}]);
@@ -311,7 +311,7 @@ describe('every response of a flagged route carries the headers and is counted',
     });
   });
 
-  test('a browser may read them', async () => {
+  test('browsers of configured origins may read the headers', async () => {
     const { headers } = await world.request('GET', path(), { headers: { origin } });
     expect(headers['access-control-expose-headers']?.split(', ')).toEqual(
       expect.arrayContaining(['Deprecation', 'Sunset', 'Link', 'x-svc-trace-id', 'Retry-After']),
@@ -319,7 +319,7 @@ describe('every response of a flagged route carries the headers and is counted',
   });
 });
 
-test('a decision is told and counted too, while it is flagged and no longer', async () => {
+test('decisions have the headers and are counted while the route is flagged', async () => {
   const route = '/v1/edge/decision';
   const ask = () =>
     world.request('POST', route, {
@@ -327,7 +327,7 @@ test('a decision is told and counted too, while it is flagged and no longer', as
       body: { model: 'm', estimated_cost_usd: '0.01' },
       headers: { 'content-type': 'application/json' },
     });
-  // The first is looked up, the second goes the fast path.
+  // The first loads the caches, the second takes the fast path.
   expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   const entry = { ...ordinary, route };
   world.app.deprecations.flag(entry);
@@ -338,7 +338,7 @@ test('a decision is told and counted too, while it is flagged and no longer', as
   expect(signals(await ask())).toEqual({});
 });
 
-test('no page, no unknown path and no other method of a flagged path carries them', async () => {
+test('pages, unknown paths and other methods of a flagged path do not have the headers', async () => {
   world.app.deprecations.flag(ordinary);
   for (const target of [
     '/docs',
@@ -355,7 +355,7 @@ test('no page, no unknown path and no other method of a flagged path carries the
   world.app.deprecations.unflag(ordinary.route);
 });
 
-describe('the routes that were announced', () => {
+describe('the deprecated routes', () => {
   const announced: Record<string, { readonly headers: object; readonly query: string }> = {
     '/v1/admin/orgs/{org_id}/webhook-secret': {
       headers: {
@@ -492,7 +492,7 @@ describe('the documentation', () => {
     return { text, ids: [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id) };
   };
 
-  test('explains every entry where the listing says it does', async () => {
+  test('explains every entry at the URL in the listing', async () => {
     open.app.deprecations.flag(ordinary);
     const { json } = await open.request('GET', '/v1/meta/deprecations');
     const { ids, text } = await anchors();
@@ -508,7 +508,7 @@ describe('the documentation', () => {
     expect((await anchors()).ids).not.toContain('budgets');
   });
 
-  test('has a note for each of the five that are announced, with its date', async () => {
+  test('has a note with the date for each of the five announced deprecations', async () => {
     const { ids, text } = await anchors();
     expect(ids).toEqual([
       'org-level-webhook-secret',

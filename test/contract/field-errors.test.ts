@@ -1,4 +1,4 @@
-/** Each field code that the contract names, over HTTP. */
+/** Provokes each field error code of the contract over HTTP. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 
@@ -62,7 +62,7 @@ test.each(cases)('%s on %s: %s %s', async (code, field, method, path, raw, conte
   expect(body.error.details.fields).toEqual([{ field, code, message: expect.stringMatching(/\S/) }]);
 });
 
-test('every offending field is listed, in query and body alike, each once', async () => {
+test('every invalid field is listed once, in query and body', async () => {
   const { json: body } = await world.request('POST', '/v1/admin/orgs?verbose=1', {
     key: world.operatorKey,
     body: { name: 5, slug: '', timezone: null, colour: 1, home_region: 'x'.repeat(65) },

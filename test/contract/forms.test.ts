@@ -1,4 +1,4 @@
-/** Forms are taken before it is known who sends them: they are small, and never compressed. */
+/** Forms are read before the visitor is identified: they are small, and never compressed. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-world.ts';
@@ -25,7 +25,7 @@ async function post(target: string, body: Uint8Array, headers: readonly string[]
 const pages = ['/console/login', '/console/theme', '/console/support', '/sso/callback'];
 
 describe.each(pages)('%s', (target) => {
-  it('takes no compressed form', async () => {
+  it('rejects a compressed form', async () => {
     const many = Buffer.from('a&'.repeat(520_000));
     for (const [coding, packed] of [
       ['gzip', gzipSync(many)],
@@ -38,20 +38,20 @@ describe.each(pages)('%s', (target) => {
     expect((await post(target, small, ['Content-Encoding: gzip'])).status).toBe(422);
   });
 
-  it('takes 16 KiB and no more', async () => {
+  it('accepts at most 16 KiB', async () => {
     const form = (bytes: number) => Buffer.from('key=x&ticket=x&token='.padEnd(bytes, 'x'));
     expect((await post(target, form(16_384))).status).not.toBe(413);
     expect((await post(target, form(16_385))).status).toBe(413);
   });
 
-  it('takes 1000 fields and no more', async () => {
+  it('accepts at most 1000 fields', async () => {
     const form = (fields: number) => Buffer.from(Array(fields).fill('a').join('&'));
     expect((await post(target, form(1_000))).status).not.toBe(422);
     expect((await post(target, form(1_001))).status).toBe(422);
   });
 });
 
-describe('a query string with more than 100 parameters is refused', () => {
+describe('a query string with more than 100 parameters is rejected', () => {
   const query = (count: number) => Array(count).fill('a=1').join('&');
 
   it('by routes', async () => {

@@ -1,6 +1,6 @@
 /**
- * One rule over every operation that gives a key or a person access: a caller gives at most its own role and scopes. A
- * member has every scope when signed in, so a key with few scopes creates no members, no links and no way to sign in.
+ * Every operation that grants access to a key or a person: a caller can grant at most its own role and scopes. A member has
+ * every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
@@ -10,7 +10,7 @@ import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
 let world: World;
 let org: TestOrg;
-/** An owner key for every route below, and for nothing else. */
+/** Scopes for every route below, and for no other. */
 let narrowKey: string;
 let memberId: string;
 let widerKeyId: string;
@@ -40,7 +40,7 @@ interface Attempt {
   readonly body?: object;
 }
 
-/** Each gives somebody, or something, more than the narrow key has. */
+/** Requests that grant more than the narrow key has. */
 const attempts: readonly Attempt[] = [
   ...(['viewer', 'owner'] as const).map((role) => ({
     id: 'members.invite',
@@ -71,7 +71,7 @@ const attempts: readonly Attempt[] = [
   { id: 'keys.rotate', method: 'POST', path: () => `keys/${widerKeyId}/rotate`, body: {} },
 ];
 
-/** Operations under the same scopes that give access to nobody, each with its reason. */
+/** Operations with the same scopes that grant no access, each with the reason. */
 const givesNothing: Readonly<Record<string, string>> = {
   'org.change': 'names the org',
   'org.ip_allow_list.put': 'only addresses of callers that have a key already',
@@ -85,7 +85,7 @@ const givesNothing: Readonly<Record<string, string>> = {
   'support_access.grants.revoke': 'takes access away',
 };
 
-test('every operation that the scopes of keys and people allow is covered here', () => {
+test('every operation with the scopes for keys and members is covered here', () => {
   const delegating: readonly Scope[] = ['org:write', 'keys:write'];
   const declared = declaredRoutes().flatMap(({ id, access }) =>
     access.kind === 'org' && delegating.includes(access.scope) ? [id] : [],
@@ -94,7 +94,7 @@ test('every operation that the scopes of keys and people allow is covered here',
   expect(declared.sort()).toEqual([...new Set(covered)].sort());
 });
 
-describe('an owner key that lacks scopes gives nobody more than it has', () => {
+describe('an owner key without all scopes cannot grant more than it has', () => {
   test.each(
     attempts.map((attempt) => [`${attempt.id} ${JSON.stringify(attempt.body ?? {})}`, attempt] as const),
   )('%s', async (_, { method, path, body }) => {
@@ -106,7 +106,7 @@ describe('an owner key that lacks scopes gives nobody more than it has', () => {
     await asOwner('DELETE', 'sso');
   });
 
-  test('nor does its session in the console', async () => {
+  test('neither can its console session', async () => {
     const { cookie } = await signIn(world, narrowKey, org.id);
     const { status } = await send('POST', `members/${memberId}/sign-in-link`, undefined, {
       headers: { cookie, 'sec-fetch-site': 'same-origin' },
@@ -114,7 +114,7 @@ describe('an owner key that lacks scopes gives nobody more than it has', () => {
     expect(status).toBe(403);
   });
 
-  test('it still renames a member, and removes one', async () => {
+  test('it can still rename and remove a member', async () => {
     const invited = await asOwner('POST', 'members', { email: 'eve@example.com', role: 'viewer' });
     const path = `members/${invited.json.id}`;
     const renamed = await send('PATCH', path, { name: 'Eve', role: 'viewer' }, { key: narrowKey });
@@ -123,7 +123,7 @@ describe('an owner key that lacks scopes gives nobody more than it has', () => {
   });
 });
 
-describe('a support session with every scope that can be granted gives nobody access', () => {
+describe('a support session with every grantable scope cannot grant access', () => {
   test.each(
     attempts.map((attempt) => [`${attempt.id} ${JSON.stringify(attempt.body ?? {})}`, attempt] as const),
   )('%s', async (_, { method, path, body }) => {
@@ -132,7 +132,7 @@ describe('a support session with every scope that can be granted gives nobody ac
   });
 });
 
-test('a member who is an owner, and an operator who entered as one, do all of it', async () => {
+test('a member with the role owner, and an operator signed in as owner, can do all of it', async () => {
   const invited = await asOwner('POST', 'members', { email: 'grace@example.com', role: 'owner' });
   const joined = await postForm(world, new URL(invited.json.sign_in_url).pathname, {});
   const link = await world.request('POST', '/v1/admin/console-links', {

@@ -1,4 +1,4 @@
-/** Bodies that are too large, damaged, disguised or not what they claim to be. */
+/** Bodies that are too large, damaged, malformed or of the wrong type. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TestOrg } from '../harness.ts';
@@ -6,7 +6,7 @@ import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-worl
 import { exchange, type RawAnswer, RawClient, rawRequest } from '../support/raw-socket.ts';
 
 const limitBytes = 4_096;
-/** Larger than what the kernel buffers on both sides, so that the server's reading is put to the test. */
+/** Larger than the kernel's buffers on both sides, so that the server must read. */
 const hugeBytes = 8_000_000;
 let edge: EdgeWorld;
 let org: TestOrg;
@@ -65,14 +65,14 @@ describe('content types', () => {
     expect((await post(named('x'), [`Content-Type: ${type}`]))?.status).toBe(201);
   });
 
-  it('where a body may be left out, nothing needs no type', async () => {
+  it('an optional body that is absent needs no content type', async () => {
     const suspend = `/v1/admin/orgs/${org.id}/suspend`;
     expect((await post('', [], suspend))?.status).toBe(200);
     expect((await post('', ['Content-Type: application/json'], suspend))?.status).toBe(409);
   });
 });
 
-describe('what the JSON holds', () => {
+describe('the content of the JSON', () => {
   const nested = (depth: number) => `{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`;
   it.each([
     ['', 'body:invalid_json'],
@@ -113,7 +113,7 @@ describe('what the JSON holds', () => {
     expect(refusalIn(await post(text))).toBe(`422 validation_failed ${found}`);
   });
 
-  it('63 levels below the body are not too deep', async () => {
+  it('63 levels of nesting below the body are accepted', async () => {
     expect(refusalIn(await post(nested(63)))).toBe('422 validation_failed name:invalid_type');
   });
 
@@ -122,12 +122,12 @@ describe('what the JSON holds', () => {
     ['UTF-16', Buffer.from('{"name":"x"}', 'utf16le').subarray(0, 21)],
     ['an overlong form', Buffer.from('{"name":"\xc0\xaf"}', 'latin1')],
     ['an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
-  ])('%s is not UTF-8', async (what, bytes) => {
+  ])('%s is rejected as invalid UTF-8', async (what, bytes) => {
     const found = what === 'UTF-16' ? 'body:invalid_json' : 'body:invalid_body';
     expect(refusalIn(await post(bytes))).toBe(`422 validation_failed ${found}`);
   });
 
-  it('escaped pairs and every plane are text like any other', async () => {
+  it('escaped surrogate pairs and characters of every plane are accepted', async () => {
     const answer = await post('{"name":"\\ud83d\\ude00 \u{1f600} \u00e9"}');
     expect(JSON.parse(answer?.text ?? '').name).toBe('\u{1f600} \u{1f600} \u00e9');
   });
@@ -149,7 +149,7 @@ describe('what the JSON holds', () => {
 });
 
 describe('the declared length', () => {
-  it('a body that ends early is told so, and only a caller hears of it', async () => {
+  it('a truncated body is an error, which only an authenticated caller gets', async () => {
     const start = (headers: readonly string[]) =>
       rawRequest('POST', '/v1/admin/orgs', [...headers, 'Content-Length: 100'], '{"name":"x"}');
     expect((await exchange(edge.port, start(edge.operator))).map(refusalIn)).toEqual([
@@ -158,7 +158,7 @@ describe('the declared length', () => {
     expect((await exchange(edge.port, start([]))).map(refusalIn)).toEqual(['401 unauthorized']);
   });
 
-  it('nothing is created from a body that ended early', async () => {
+  it('nothing is created from a truncated body', async () => {
     const body = '{"name":"Cut","slug":"cut-short"}';
     const head = [...edge.operator, `Content-Length: ${body.length + 1}`];
     await exchange(edge.port, rawRequest('POST', '/v1/admin/orgs', head, body));
@@ -168,7 +168,7 @@ describe('the declared length', () => {
     expect(json.data).toEqual([]);
   });
 
-  it('exactly the limit passes, one byte more does not', async () => {
+  it('a body of exactly the limit is accepted, one byte more is not', async () => {
     const padded = (bytes: number) => named('x').padEnd(bytes, ' ');
     expect((await post(padded(limitBytes)))?.status).toBe(201);
     expect(refusalIn(await post(padded(limitBytes + 1)))).toBe('413 payload_too_large');
@@ -220,14 +220,14 @@ describe('a body over the limit: the client gets the 413, never a reset', () => 
     },
   );
 
-  it('the refusal does not wait for the end of the body', async () => {
+  it('the error is sent before the end of the body', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(rawRequest('POST', '/v1/admin/orgs', [...edge.operator, 'Content-Length: 1000000000']));
     expect(refusalIn(await client.answer())).toBe('413 payload_too_large');
     client.destroy();
   });
 
-  it('a request pipelined behind the refused body is answered', async () => {
+  it('a request pipelined after the rejected body is answered', async () => {
     const client = await RawClient.open(edge.port);
     const head = rawRequest('POST', '/v1/admin/orgs', [...edge.operator, `Content-Length: ${hugeBytes}`]);
     void client.send(head, huge, rawRequest('GET', '/healthz'));
@@ -243,21 +243,28 @@ describe('compressed bodies', () => {
   const coded = (name: string, bytes: Uint8Array) =>
     post(bytes, ['Content-Type: application/json', `Content-Encoding: ${name}`]);
 
-  it.each(names)('%s is understood', async (name) => {
+  it.each(names)('%s is decompressed', async (name) => {
     expect((await coded(name, codings[name](named('Packed'))))?.status).toBe(201);
     expect((await coded(name.toUpperCase(), codings[name](named('Packed'))))?.status).toBe(201);
   });
 
-  it.each(names)('%s that grows over the limit is 413, and the connection lives on', async (name) => {
-    const bomb = codings[name](Buffer.alloc(hugeBytes, ' '));
-    const client = await RawClient.open(edge.port);
-    const coding = [...edge.operator, `Content-Encoding: ${name}`, 'Transfer-Encoding: chunked'];
-    await client.send(rawRequest('POST', '/v1/admin/orgs', coding), `${bomb.length.toString(16)}\r\n`, bomb);
-    expect(refusalIn(await client.answer())).toBe('413 payload_too_large');
-    await client.send('\r\n0\r\n\r\n', edge.createOrg('Next'));
-    expect((await client.answer()).status).toBe(201);
-    client.destroy();
-  });
+  it.each(names)(
+    '%s that exceeds the limit after decompression is 413, and the connection stays open',
+    async (name) => {
+      const bomb = codings[name](Buffer.alloc(hugeBytes, ' '));
+      const client = await RawClient.open(edge.port);
+      const coding = [...edge.operator, `Content-Encoding: ${name}`, 'Transfer-Encoding: chunked'];
+      await client.send(
+        rawRequest('POST', '/v1/admin/orgs', coding),
+        `${bomb.length.toString(16)}\r\n`,
+        bomb,
+      );
+      expect(refusalIn(await client.answer())).toBe('413 payload_too_large');
+      await client.send('\r\n0\r\n\r\n', edge.createOrg('Next'));
+      expect((await client.answer()).status).toBe(201);
+      client.destroy();
+    },
+  );
 
   it.each(names)(
     '%s that is cut short, damaged, empty or not compressed at all is invalid_body',
@@ -289,7 +296,7 @@ describe('Idempotency-Key', () => {
     expect(answers.map(refusalIn)).toEqual(['422 validation_failed Idempotency-Key:invalid_format']);
   });
 
-  it('255 printable characters are a key', async () => {
+  it('255 printable characters are accepted', async () => {
     const headers = ['Content-Type: application/json', `Idempotency-Key: ${'~'.repeat(255)}`];
     const first = await post(named('Once'), headers);
     expect(first?.status).toBe(201);

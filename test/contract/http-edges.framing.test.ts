@@ -1,4 +1,4 @@
-/** What Node's parser refuses, what arrives in pieces, and in which order answers leave a connection. */
+/** Requests that Node's parser rejects, requests that arrive in pieces, and the order of responses on a connection. */
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -24,7 +24,7 @@ const bytes = (text: string) => Buffer.from(text, 'latin1');
 const chunked = (...headers: string[]) =>
   rawRequest('POST', '/v1/admin/orgs', [...headers, 'Transfer-Encoding: chunked']);
 
-describe('what is not well-formed is 400, and nothing else follows it', () => {
+describe('malformed HTTP gets 400, and no further response', () => {
   const malformed: Record<string, string> = {
     'a garbage request line': 'asdf asdf asdf\r\n\r\n',
     'random bytes': '\x00\x01\xfe\xff\x16\x03\x01',
@@ -102,29 +102,29 @@ describe('what is not well-formed is 400, and nothing else follows it', () => {
     },
   );
 
-  it('CHUNKED is chunked', async () => {
+  it('the transfer coding is case-insensitive', async () => {
     const head = rawRequest('POST', '/v1/admin/orgs', [...edge.operator, 'Transfer-Encoding: CHUNKED']);
     const [answer] = await exchange(edge.port, head, 'c\r\n{"name":"x"}\r\n0\r\n\r\n');
     expect(answer?.status).toBe(201);
   });
 
-  it('chunk extensions without end are refused', async () => {
+  it('endless chunk extensions are rejected', async () => {
     const answers = await exchange(edge.port, chunked(...edge.operator), `1;${'a'.repeat(40_000)}\r\n`);
     expect(answers.map(refusalIn)).toEqual(['413 payload_too_large']);
   });
 
-  it('a client that sends megabytes of headers before it reads gets the answer, not a reset', async () => {
+  it('a client that sends megabytes of headers before it reads gets the response, not a reset', async () => {
     const client = await RawClient.open(edge.port, { readLate: true });
     await client.send('GET /v1/meta/errors HTTP/1.1\r\nX-A: ', Buffer.alloc(8_000_000, 'a'));
     expect((await client.answersUntilClosed()).map(refusalIn)).toEqual(['400 bad_request']);
   });
 
-  it('blank lines alone are no request', async () => {
+  it('blank lines alone get no response', async () => {
     expect(await exchange(edge.port, '\r\n\r\n')).toEqual([]);
     expect((await exchange(edge.port, '\r\n', rawRequest('GET', '/healthz')))[0]?.status).toBe(200);
   });
 
-  it('HTTP/1.0 needs no Host, and its connection closes', async () => {
+  it('HTTP/1.0 needs no Host header, and its connection closes', async () => {
     const client = await RawClient.open(edge.port);
     await client.send('GET /v1/nothing HTTP/1.0\r\n\r\n');
     expect((await client.answersUntilClosed()).map(refusalIn)).toEqual(['404 not_found']);
@@ -136,7 +136,7 @@ describe('Expect: 100-continue', () => {
   const patient = (headers: readonly string[], length = body.length) =>
     rawRequest('POST', '/v1/admin/orgs', [...headers, 'Expect: 100-continue', `Content-Length: ${length}`]);
 
-  it('the body is asked for once the caller is known', async () => {
+  it('100 Continue is sent once the caller is identified', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(patient(edge.operator));
     expect(await client.answer()).toMatchObject({ status: 100, text: '' });
@@ -150,7 +150,7 @@ describe('Expect: 100-continue', () => {
   it.each([
     ['no token', [], '401 unauthorized'],
     ['a bad token', ['Authorization: Bearer nonsense'], '401 unauthorized'],
-  ])('with %s the refusal comes instead, and ends the connection', async (_, headers, refusal) => {
+  ])('with %s the error is sent instead, and the connection closes', async (_, headers, refusal) => {
     const client = await RawClient.open(edge.port);
     await client.send(patient(headers));
     const answers = await client.answersUntilClosed();
@@ -159,26 +159,26 @@ describe('Expect: 100-continue', () => {
     expect(answers[0]?.headers.connection).toBe('close');
   });
 
-  it('a body declared too large is refused instead of asked for', async () => {
+  it('a body declared too large is rejected without 100 Continue', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(patient(edge.operator, 1_000_000_000));
     expect((await client.answersUntilClosed()).map(refusalIn)).toEqual(['413 payload_too_large']);
   });
 
-  it('an impatient client that is refused while it sends still gets the refusal', async () => {
+  it('a client that does not wait for 100 Continue and is rejected while it sends gets the error', async () => {
     const client = await RawClient.open(edge.port, { readLate: true });
     await client.send(patient([], 8_000_000), Buffer.alloc(8_000_000, ' '));
     expect((await client.answersUntilClosed()).map(refusalIn)).toEqual(['401 unauthorized']);
   });
 
-  it('HTTP/1.0 knows no interim answers', async () => {
+  it('HTTP/1.0 clients get no interim response', async () => {
     const request = patient(edge.operator).replace('HTTP/1.1', 'HTTP/1.0');
     expect((await exchange(edge.port, request, body)).map(({ status }) => status)).toEqual([201]);
   });
 });
 
 describe('several requests on one connection', () => {
-  it('are answered in their order, slow ones first if they came first', async () => {
+  it('are answered in the order of the requests, even if the first is slow', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(
       edge.createOrg('First'),
@@ -227,7 +227,7 @@ describe('several requests on one connection', () => {
       await client.send(edge.createOrg('Held'));
       await begun;
       await client.send(bad);
-      // A whole exchange elsewhere: by then the server has read what this client sent before.
+      // A complete exchange on another connection: by then the server has read what this client sent before.
       expect((await exchange(edge.port, rawRequest('GET', '/healthz')))[0]?.status).toBe(200);
       expect(client.unread).toBe('');
       signals.emit('released');
@@ -237,7 +237,7 @@ describe('several requests on one connection', () => {
     },
   );
 
-  it('a request that was refused early gets no second answer when its body then breaks', async () => {
+  it('a request that was rejected early gets no second response if its body then breaks', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(chunked(), '3\r\nabc\r\n');
     expect(refusalIn(await client.answer())).toBe('401 unauthorized');
@@ -245,22 +245,22 @@ describe('several requests on one connection', () => {
     expect(await client.answersUntilClosed()).toEqual([]);
   });
 
-  it('nor does it cost the request before it its answer', async () => {
-    // The second is refused at once and cut short, while the first is still being worked on.
+  it('a broken body does not cost the earlier request its response', async () => {
+    // The second is rejected at once and truncated while the first is in progress.
     const cut = rawRequest('POST', '/v1/admin/orgs', ['Content-Length: 5'], 'a');
     const [good, ...rest] = await exchange(edge.port, edge.createOrg('Good'), cut);
     expect(good?.status).toBe(201);
     expect(rest.map(refusalIn)).toEqual(['401 unauthorized']);
   });
 
-  it('what follows a request that closes the connection is not looked at', async () => {
+  it('bytes after a request with Connection: close are ignored', async () => {
     const last = rawRequest('GET', '/v1/nothing', ['Connection: close']);
     for (const more of ['garbage\r\n\r\n', edge.createOrg('Too late')]) {
       expect((await exchange(edge.port, last, more)).map(refusalIn)).toEqual(['404 not_found']);
     }
   });
 
-  it('nor what follows the offer of an upgrade, where the next request cannot be found', async () => {
+  it('bytes after an upgrade header are ignored, since the next request cannot be found', async () => {
     const inner = edge.createOrg('Smuggled');
     const client = await RawClient.open(edge.port);
     const offer = rawRequest('GET', '/healthz', ['Connection: Upgrade', 'Upgrade: h2c']);
@@ -271,7 +271,7 @@ describe('several requests on one connection', () => {
     expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
   });
 
-  it('are begun one by one: a client that reads none of its answers costs no more than one', async () => {
+  it('are processed one at a time: a client that reads no responses costs the memory of one', async () => {
     let begun = 0;
     const body = 'x'.repeat(2_000_000);
     const server = createHttpServer((_request, response) => {
@@ -283,7 +283,7 @@ describe('several requests on one connection', () => {
     const client = await RawClient.open((server.address() as AddressInfo).port, { readLate: true });
     const count = 60;
     await client.send(rawRequest('GET', '/').repeat(count));
-    // Whole exchanges elsewhere: by then the server has read what this client sent before.
+    // Complete exchanges on other connections: by then the server has read what this client sent before.
     for (let i = 0; i < 5; i += 1) {
       await exchange(edge.port, rawRequest('GET', '/healthz'));
     }
@@ -293,11 +293,11 @@ describe('several requests on one connection', () => {
     server.close();
   });
 
-  it('a client that half-closes after its request still gets the answer', async () => {
+  it('a client that half-closes after its request still gets the response', async () => {
     expect((await exchange(edge.port, edge.createOrg('Half'))).map(({ status }) => status)).toEqual([201]);
   });
 
-  it('a request that arrives byte by byte is a request', async () => {
+  it('a request that arrives byte by byte is answered', async () => {
     const client = await RawClient.open(edge.port);
     for (const byte of bytes(edge.createOrg('Slow'))) {
       await client.send(Uint8Array.of(byte));
@@ -347,7 +347,7 @@ describe('connections do not outlive their clients', () => {
       rawRequest('POST', '/v1/admin/orgs', ['Content-Length: 5']),
       '401 unauthorized',
     ],
-  ])('a request that stalls %s is ended when its time is over', async (_, start, refusal) => {
+  ])('a request that stalls %s times out', async (_, start, refusal) => {
     await withServer(async (server, port) => {
       const accepted = once(server, 'connection') as Promise<[Socket]>;
       const client = await RawClient.open(port);
@@ -358,7 +358,7 @@ describe('connections do not outlive their clients', () => {
           : start,
       );
       await exchange(port, rawRequest('GET', '/healthz'));
-      // What Node does when its timer finds the request too old; waiting for the timer would take 20 seconds.
+      // As Node's timer does when a request is too old; waiting for the timer would take 20 seconds.
       server.emit(
         'clientError',
         Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),

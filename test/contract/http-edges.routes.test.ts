@@ -1,4 +1,4 @@
-/** What has no route, what is badly addressed, and what stands on every answer. */
+/** Unknown routes, invalid URLs, and the headers of every response. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { routeOf, type TestOrg } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
@@ -22,7 +22,7 @@ async function ask(method: string, target: string, headers: readonly string[] = 
   return answer;
 }
 
-describe('what nobody declared is 404, whatever the credentials', () => {
+describe('an undeclared route is 404, with any credentials', () => {
   it.each([
     ['POST', '/'],
     ['GET', '/v1'],
@@ -53,7 +53,7 @@ describe('what nobody declared is 404, whatever the credentials', () => {
     expect(refusalIn(await ask(method, target, edge.operator))).toBe('404 not_found');
   });
 
-  it('HEAD of what only POST serves', async () => {
+  it('HEAD of a route that only has POST', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(rawRequest('HEAD', '/v1/admin/orgs/x/suspend', edge.operator));
     expect((await client.answer('HEAD')).status).toBe(404);
@@ -61,7 +61,7 @@ describe('what nobody declared is 404, whatever the credentials', () => {
   });
 });
 
-describe('addresses', () => {
+describe('URLs', () => {
   it.each([
     '/v1/orgs/%zz',
     '/v1/orgs/%',
@@ -91,12 +91,12 @@ describe('addresses', () => {
     ['limit=1.5', 'limit:invalid_type'],
     ['limit=0', 'limit:out_of_range'],
     ['name', 'name:empty'],
-  ])('one entry for each offending parameter: ?%s', async (query, found) => {
+  ])('one field error for each invalid parameter: ?%s', async (query, found) => {
     const answer = await ask('GET', `/v1/admin/orgs?${query}`, edge.operator);
     expect(refusalIn(answer)).toBe(`422 validation_failed ${found}`);
   });
 
-  it('every offending parameter is listed', async () => {
+  it('every invalid parameter is listed', async () => {
     const answer = await ask('GET', '/v1/admin/orgs?a=1&limit=x&limit=y&name=%00&sort=bogus', edge.operator);
     expect(
       JSON.parse(answer?.text ?? '').error.details.fields.map((f: { field: string }) => f.field),
@@ -104,13 +104,13 @@ describe('addresses', () => {
     expect(JSON.parse(answer?.text ?? '').error.details.fields).toHaveLength(4);
   });
 
-  it.each([100, 101, 5_000, 14_000])('an id of %i characters is as unknown as any other', async (length) => {
+  it.each([100, 101, 5_000, 14_000])('an unknown id of %i characters is not found', async (length) => {
     const target = `/v1/admin/orgs/${'a'.repeat(length)}`;
     expect(refusalIn(await ask('GET', target))).toBe('401 unauthorized');
     expect(refusalIn(await ask('GET', target, edge.operator))).toBe('404 not_found');
   });
 
-  it('encoded and absolute forms find the same route', async () => {
+  it('percent-encoded and absolute URLs find the same route', async () => {
     for (const target of ['/v1/meta/%65rrors', 'http://elsewhere/v1/meta/errors']) {
       expect((await ask('GET', target))?.status, target).toBe(200);
     }
@@ -156,8 +156,8 @@ describe('HEAD', () => {
   }
 });
 
-describe('every answer', () => {
-  it('has a trace id of its own that the client did not choose, and that finds it in the log', async () => {
+describe('every response', () => {
+  it('has its own trace id, which the client cannot choose and which is in the log', async () => {
     const chosen = 'c'.repeat(32);
     const seen = new Set<string>();
     const requests = [
@@ -205,7 +205,7 @@ describe('browsers', () => {
     expect(refusalIn(answer)).toBe('404 not_found');
   });
 
-  it('a configured origin may read every answer and the exposed headers, refusals included', async () => {
+  it('a configured origin may read every response, including errors, and the exposed headers', async () => {
     for (const target of ['/v1/meta/errors', '/v1/admin/orgs', '/v1/nothing', '/v1/orgs/%zz']) {
       const answer = await ask('GET', target, [`Origin: ${origin}`]);
       expect(answer?.headers['access-control-allow-origin'], target).toBe(origin);
@@ -214,7 +214,7 @@ describe('browsers', () => {
     }
   });
 
-  it('another origin gets no permission', async () => {
+  it('another origin gets no CORS headers', async () => {
     const answer = await ask('GET', '/v1/meta/errors', ['Origin: https://evil.example.com']);
     expect(answer?.status).toBe(200);
     expect(Object.keys(answer?.headers ?? {}).filter((name) => name.startsWith('access-control'))).toEqual(

@@ -1,4 +1,4 @@
-/** A body full of mistakes is answered by a list of them, but never by one that outgrows the service. */
+/** The response to a body full of errors lists them, up to a limit. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { RawClient, rawRequest } from '../support/raw-socket.ts';
@@ -24,7 +24,7 @@ async function put(raw: string) {
   return answer.json.error.details.fields as { field: string; code: string }[];
 }
 
-it('thousands of wrong items are listed one by one', async () => {
+it('thousands of invalid items are all listed', async () => {
   const fields = await put(`{"cidrs":[${Array(5_000).fill(1).join()}]}`);
   expect(fields).toHaveLength(5_001);
   expect(fields).toContainEqual(expect.objectContaining({ field: 'cidrs', code: 'too_many' }));
@@ -37,17 +37,17 @@ it.each([
   ['unstorable texts', `{"cidrs":[${Array(49_000).fill('"\\u0000"').join()}]}`],
   ['numbers that are rounded', `{"cidrs":[${Array(49_000).fill('1e400').join()}]}`],
   ['names that are repeated', `{"cidrs":[${Array(12_000).fill('{"a":1,"a":1}').join()}]}`],
-])('beyond that the list of %s ends early', async (_, raw) => {
+])('the list of %s is limited', async (_, raw) => {
   expect((await put(raw)).length).toBeGreaterThan(0);
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
 });
 
-it('the name of a field that is none comes back, but not megabytes of it', async () => {
+it('the name of an unknown field is returned, but truncated', async () => {
   const [fault] = await put(`{"cidrs":[],"${'x'.repeat(2 ** 19)}":1}`);
   expect(fault).toMatchObject({ field: `${'x'.repeat(300)}…`, code: 'unknown_field' });
 });
 
-it('more objects and lists than a parser should have to make are not parsed, in lines neither', async () => {
+it('a body with too many objects and lists is rejected before it is parsed, also as lines', async () => {
   const lists = (count: number) => `[${Array(count).fill('[]').join()}]`;
   expect(await put(`{"cidrs":${lists(30_000)}}`)).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
   const line = `{"model":"m","metadata":{"x":${lists(300_000)}}}`;
@@ -59,7 +59,7 @@ it('more objects and lists than a parser should have to make are not parsed, in 
   expect(json.error.details.fields).toMatchObject([{ field: 'runs[1]', code: 'invalid_body' }]);
 });
 
-it('one object with more names than a parser should have to make is not parsed', async () => {
+it('an object with too many names is rejected before it is parsed', async () => {
   const names = (count: number) => `{${Array.from({ length: count }, (_, i) => `"n${i}":0`).join()}}`;
   expect(await put(names(1_001))).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
   const many = await world.request('POST', `/v1/orgs/${org.id}/policies/evaluate`, {
@@ -70,7 +70,7 @@ it('one object with more names than a parser should have to make is not parsed',
   expect(many.json.error.details.fields).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
 });
 
-it('every faulty line is listed, those that are no JSON together with those that the schema refuses', async () => {
+it('every invalid line is listed, whether it is not JSON or does not match the schema', async () => {
   const { status, json } = await world.request('POST', '/v1/runs/bulk', {
     key: org.ownerKey,
     raw: '{"model":"m","cost_usd":"1"}\n{"model":\n{"model":1}\n{"model":"m","model":"m"}\n[]\n{"model":"m","metadata":{"a":1e400}}',
@@ -94,13 +94,13 @@ it.each([
     'input_tokens out_of_range',
   ],
   ['{"model":"m","estimated_cost_usd":"0.01","input_tokens":1e-400}', 'input_tokens out_of_range'],
-])('the edge refuses what parsers disagree about: %s', async (raw, fault) => {
+])('the edge rejects JSON that parsers read differently: %s', async (raw, fault) => {
   const { port } = await world.listen();
   const head = [`Authorization: Bearer ${org.ownerKey}`, 'Content-Type: application/json'];
   const ask = (body: string) =>
     rawRequest('POST', '/v1/edge/decision', [...head, `Content-Length: ${body.length}`], body);
   const client = await RawClient.open(port);
-  // The first makes the key and the limits of the org known, so that the second could take the fast path.
+  // The first request fills the caches of the key and the limits, so that the second could take the fast path.
   await client.send(ask('{"model":"m","estimated_cost_usd":"0.01"}'), ask(raw));
   expect((await client.answer()).status).toBe(200);
   const [field] = JSON.parse((await client.answer()).text).error.details.fields;
@@ -108,10 +108,10 @@ it.each([
   client.destroy();
 });
 
-it('a body in chunks of one byte costs little more than its bytes', async () => {
+it('a body in chunks of one byte takes little more memory than its bytes', async () => {
   const { port } = await world.listen();
   const client = await RawClient.open(port);
-  // Kept as a list of chunks, this many take some 150 MB; as bytes, with all that a test adds, some 20.
+  // As a list of chunks they would take about 150 MB; as bytes, including the overhead of the test, about 20 MB.
   const content = 'x'.repeat(1_000_000);
   const chunks = [...`{"content":"${content}"}`].map((character) => `1\r\n${character}\r\n`).join('');
   const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().external;

@@ -1,6 +1,6 @@
 /**
- * One invariant over all declarations: a route that declares `Idempotency-Key` answers the same request again with the same
- * status and bytes and `Idempotent-Replayed: true`, and refuses another body with 409.
+ * Every route that declares `Idempotency-Key` answers a repeated request with the same status and bytes and
+ * `Idempotent-Replayed: true`, and rejects another body with 409.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/platform/http/routes/route.ts';
@@ -9,7 +9,7 @@ import { declaredRoutes } from '../support/declared-routes.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const routes = declaredRoutes();
-/** As OpenAPI has it; that it declares the header for these alone is seen below. */
+/** The routes that should declare the header in OpenAPI; a test below checks that exactly these do. */
 const keyed = routes.filter(({ kind }) => kind === 'write');
 
 let world: World;
@@ -62,7 +62,7 @@ const grantFor = async (org: TestOrg) =>
     })
   ).json.id as string;
 
-/** A new resource for each path parameter: what one route does to it is not to be another's. */
+/** Creates a new resource for each path parameter, so that routes do not affect each other. */
 const makers: Record<string, () => Promise<string> | string> = {
   id: () => home.id,
   org_id: async () => (await world.createOrg()).id,
@@ -83,7 +83,7 @@ const makers: Record<string, () => Promise<string> | string> = {
   decision_id: async () => (await asOwner('POST', '/v1/runs', running)).json.decision_id,
   policy_id: () => made('/policies', { ...approvalPolicy, models: [fresh('model')] }),
   async approval_id() {
-    // Asked for with another key than the one that decides.
+    // Requested with another key than the one that decides.
     const { secret } = await world.mintKey(home, 'member', ['runs:write']);
     const asked = await world.request('POST', '/v1/runs', {
       key: secret,
@@ -107,9 +107,9 @@ interface Request {
 
 interface Case {
   readonly body?: object | ((path: string) => object);
-  /** Another valid body, for routes that take one. */
+  /** Another valid body, for routes with a body. */
   readonly other?: object;
-  /** Makes the resources of the path otherwise, or the state that the route needs. */
+  /** Creates the resources of the path in another way, or the state that the route needs. */
   readonly prepare?: (path: string) => Promise<string | undefined>;
   readonly key?: () => string;
 }
@@ -118,7 +118,7 @@ const name = { body: { name: 'b' }, other: { name: 'c' } };
 const replacing = (placeholder: string, make: () => Promise<string>) => async (path: string) =>
   path.replace(new RegExp(`${placeholder}[^/]*`), await make());
 
-/** A route that is not here fails its test until it is. */
+/** The test of a route that is missing here fails. */
 const cases: Record<string, Case | readonly Case[]> = {
   'orgs.create': { body: { name: 'b' }, other: { name: 'c' } },
   'orgs.change': name,
@@ -346,7 +346,7 @@ const cases: Record<string, Case | readonly Case[]> = {
 };
 
 let strict: TestOrg;
-/** A grant of an org that approves each. */
+/** Creates a grant for an org that must approve each. */
 async function pendingGrant(path: string): Promise<string> {
   strict = await world.createOrg();
   await asOwner('PUT', '/support-access/settings', { allowed: true, approval_required: true }, strict);
@@ -373,7 +373,7 @@ async function operatorKey(): Promise<string> {
 async function requestOf(declared: Route, one: Case): Promise<Request> {
   let path = declared.path;
   for (const [parameter, key = ''] of declared.path.matchAll(/\{(\w+)\}/g)) {
-    // A delivery is made by its case.
+    // The case creates its delivery.
     path = path.replace(parameter, (await makers[key]?.()) ?? key);
   }
   path = (await one.prepare?.(path)) ?? path;

@@ -1,9 +1,9 @@
-/** Every list can be sorted, and refuses an order that it does not have. */
+/** Every list can be sorted, and rejects unknown sort orders. */
 import { expect, test } from 'vitest';
 import { compileQuery } from '../../src/platform/http/routes/validation.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 
-/** Sums over groups that the caller chooses, in the order of time and size: a report, and no list of a resource. */
+/** Not lists of a resource: sums over groups that the caller chooses, ordered by time and size. */
 const reports = ['usage.read'];
 
 const lists = declaredRoutes().filter(
@@ -11,7 +11,7 @@ const lists = declaredRoutes().filter(
     query?.properties.limit !== undefined && query.properties.cursor !== undefined && !reports.includes(id),
 );
 
-test('there are lists to look at', () => expect(lists.length).toBeGreaterThan(30));
+test('there are lists to check', () => expect(lists.length).toBeGreaterThan(30));
 
 test.each(lists.map((route) => [route.id, route] as const))('%s', (_, { query }) => {
   const check = compileQuery(query as never);

@@ -1,4 +1,4 @@
-/** Every refusal that is about money, provoked over HTTP with all of its details; and what may pass, to the nanodollar. */
+/** Every denial about money over HTTP, with all details; and allowed amounts, exact to the nanodollar. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   org = await world.createOrg();
-  // So that what is a day, a month or a week shows an offset.
+  // So that the start of a day, a week or a month has an offset from UTC.
   await ours('PATCH', '', { timezone: 'Europe/Berlin' });
 });
 afterAll(() => world.close());
@@ -17,7 +17,7 @@ afterAll(() => world.close());
 const send = (method: string, path: string, body?: object) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });
 
-/** A call that has to succeed. */
+/** Sends a request that must succeed. */
 async function done(asked: Promise<TestAnswer>) {
   const answer = await asked;
   expect(answer.status, answer.text).toBeLessThan(300);
@@ -30,7 +30,7 @@ const operator = (method: string, path: string, body: object) =>
 const ask = (body: object) => send('POST', '/v1/edge/decision', { model: 'm', ...body });
 const run = (body: object) => send('POST', '/v1/runs', { model: 'm', ...body });
 
-/** The three ways in which money is asked for, each for the same amount. */
+/** The three surfaces that check limits, each with the same amount. */
 const surfaces = {
   'an edge decision': (usd: string, body: object = {}) => ask({ estimated_cost_usd: usd, ...body }),
   'a running run': (usd: string, body: object = {}) =>
@@ -40,7 +40,7 @@ const surfaces = {
 const surfaceNames = Object.keys(surfaces) as (keyof typeof surfaces)[];
 const ingest = ['a running run', 'a finished run'] as const;
 
-/** Status, code and details; a header that does not belong there is found by the world itself. */
+/** Returns status, code and details; `world.request` checks the headers. */
 function refusal({ status, json }: TestAnswer): unknown[] {
   return [status, json?.error?.code, json?.error?.details];
 }
@@ -80,7 +80,7 @@ describe('spend_cap_exceeded', () => {
         held_usd: '0.25',
         attempted_usd: '0.250000001',
         resets_at: '2026-11-16T00:00:00.000+01:00',
-        // Only what is asked for before any cost was incurred is refused before it.
+        // Only a decision is requested, and denied, before any cost is incurred.
         ...(surface !== 'a finished run' && { reason: 'pre_flight' }),
       },
     ]);
@@ -88,7 +88,7 @@ describe('spend_cap_exceeded', () => {
     await reconciled();
   });
 
-  test('resets when it says', async () => {
+  test('resets at `resets_at`', async () => {
     await putCap('1');
     await done(run({ cost_usd: '1' }));
     const { resets_at } = (await ask({ estimated_cost_usd: '1' })).json.error.details;
@@ -122,7 +122,7 @@ describe('chain_budget_exceeded', () => {
     await done(run({ cost_usd: '0', chain_id: 'a', input_tokens: 40 }));
   });
 
-  test('depth, which is the one that costs nothing to retry, is 429 and has no Retry-After', async () => {
+  test('depth is 429 without Retry-After', async () => {
     await ours('PUT', '/chain-budget', { max_depth: 2 });
     const first = await done(run({ cost_usd: '0.1' }));
     const second = await done(run({ cost_usd: '0.1', parent_run_id: first.id }));
@@ -136,7 +136,7 @@ describe('chain_budget_exceeded', () => {
     expect(third.headers['retry-after']).toBeUndefined();
   });
 
-  test('cost comes before depth, depth before tokens', async () => {
+  test('cost is checked before depth, depth before tokens', async () => {
     await ours('PUT', '/chain-budget', { max_cost_usd: '1', max_depth: 1, max_tokens: 10 });
     const first = await done(run({ cost_usd: '0.5', input_tokens: 5 }));
     const reason = async (body: object) =>
@@ -190,7 +190,7 @@ describe('budget_exceeded', () => {
     }
   });
 
-  test('the limit of `*` counts each customer by itself, and not those with one of their own', async () => {
+  test('the limit for `*` counts each customer separately, except those with their own limit', async () => {
     const { id } = await ours('POST', '/customer-limits', {
       customer_id: '*',
       period: 'day',
@@ -207,7 +207,7 @@ describe('budget_exceeded', () => {
     });
   });
 
-  test('one made in the middle of its period counts what was spent and what is held since the beginning', async () => {
+  test('a budget created within its period counts settled and held amounts since the start of the period', async () => {
     await done(run({ cost_usd: '0.75', workflow: 'w' }));
     await done(ask({ estimated_cost_usd: '0.25', workflow: 'w' }));
     await ours('POST', '/budgets', {
@@ -285,7 +285,7 @@ describe('credits_exhausted', () => {
       { available_usd: '0.3', attempted_usd: '0.300000001' },
     ]);
     await done(surfaces[surface]('0.3', { customer_id: 'c' }));
-    // Empty, it is still live.
+    // An empty pack is still live.
     expect((await surfaces[surface]('0.1', { customer_id: 'c' })).json.error.details).toEqual({
       available_usd: '0',
       attempted_usd: '0.1',
@@ -293,7 +293,7 @@ describe('credits_exhausted', () => {
     await reconciled();
   });
 
-  test('is never seen by a customer without a live pack', async () => {
+  test('is never returned for a customer without a live pack', async () => {
     await done(run({ cost_usd: '100', customer_id: 'c' }));
     const voided = await pack('0.1');
     await send('DELETE', `/v1/orgs/${org.id}/credit-packs/${voided.id}`);
@@ -305,7 +305,7 @@ describe('credits_exhausted', () => {
     await done(run({ cost_usd: '100', customer_id: 'c' }));
   });
 
-  test('a pack that expires while some of it is held still pays for that, and for nothing else', async () => {
+  test('a pack that expires still pays for amounts that were held, and for nothing else', async () => {
     const { id } = await pack('1', { expires_at: inSeconds(60) });
     const held = await done(run({ status: 'running', estimated_cost_usd: '0.8', customer_id: 'c' }));
     world.clock.advanceSeconds(120);
@@ -319,7 +319,7 @@ describe('credits_exhausted', () => {
     await reconciled();
   });
 
-  test('what a settled decision costs beyond the credits is posted, visibly', async () => {
+  test('the cost of a settled decision beyond the credits is posted and visible', async () => {
     await pack('1');
     const { decision_id } = await done(ask({ estimated_cost_usd: '3', customer_id: 'c' }));
     const settled = await done(run({ cost_usd: '3', decision_id }));
@@ -351,7 +351,7 @@ describe('plan_limit_exceeded', () => {
     await done(run({ cost_usd: '0', output_tokens: 10 }));
   });
 
-  test('not with the overage policy `allow`, nor in the next month', async () => {
+  test('is not returned with the overage policy `allow`, nor in the next month', async () => {
     await putPlan({ monthly_runs: 1, monthly_tokens: 1, overage_policy: 'allow' });
     for (let i = 0; i < 3; i += 1) {
       await done(run({ cost_usd: '1', input_tokens: 10 }));
@@ -367,7 +367,7 @@ describe('plan_limit_exceeded', () => {
 });
 
 describe('rate_limited', () => {
-  /** Refused, with a whole number of seconds after which it passes, and one second earlier does not. */
+  /** Checks that the request is denied with a number of seconds, after which it is allowed, and one second earlier is not. */
   async function expectRate(again: () => Promise<TestAnswer>): Promise<void> {
     const refused = await again();
     const seconds = refused.json.error?.details.retry_after_seconds;
@@ -382,7 +382,7 @@ describe('rate_limited', () => {
     await done(again());
   }
 
-  test('requests, whatever they ask for', async () => {
+  test('requests of all kinds', async () => {
     await putPolicies({
       match: { route_class: 'edge' },
       unit: 'requests',
@@ -439,14 +439,14 @@ describe('rate_limited', () => {
       expect(refusal(refused)).toEqual([status, 'quota_exhausted', tooMuch]);
       expect(refused.json.error.message).toContain('101 tokens');
       expect(refused.headers['retry-after']).toBeUndefined();
-      // Nothing was taken of either.
+      // Neither rate was debited.
       await done(surfaces[surface]('1', { input_tokens: 100 }));
-      // Also where another rate would only have it wait.
+      // Also if another rate would only require a wait.
       expect(refusal(await surfaces[surface]('1', { input_tokens: 101 }))[1]).toBe('quota_exhausted');
     },
   );
 
-  test('is not said of a bulk request that takes more than that in all', async () => {
+  test('does not say that of a bulk request whose total exceeds the burst', async () => {
     await putPolicies({ ...perMinute, match: { model: 'm' } });
     const bulk = (count: number) =>
       send('POST', '/v1/runs/bulk', {
@@ -455,7 +455,7 @@ describe('rate_limited', () => {
     const never = [429, 'quota_exhausted', { ...tooMuch, run_index: 2 }];
     expect(refusal(await bulk(3))).toEqual(never);
     await done(bulk(2));
-    // However little is there now.
+    // Even if little is available now.
     expect(refusal(await bulk(3))).toEqual(never);
     const waiting = await bulk(1);
     expect(refusal(waiting)).toEqual([
@@ -465,7 +465,7 @@ describe('rate_limited', () => {
     ]);
   });
 
-  test('a request that another gate refuses gives its share of the rate back', async () => {
+  test('a request that another check denies returns its debit of the rate', async () => {
     await putCap('1');
     await putPolicies({
       match: { model: 'm' },
@@ -481,8 +481,8 @@ describe('rate_limited', () => {
   });
 });
 
-describe('when several refuse', () => {
-  test('the first in the order of the gates is reported, and nothing is taken of any', async () => {
+describe('if several limits deny a request', () => {
+  test('the first in the order of the checks is reported, and no limit is debited', async () => {
     await putPolicies({
       unit: 'usd',
       limit: '1',
@@ -572,7 +572,7 @@ describe('in bulk', () => {
   const bulk = (runs: object[]) =>
     send('POST', '/v1/runs/bulk', { runs: runs.map((one) => ({ model: 'm', ...one })) });
 
-  test('a refusal says which run it was, and none of them is posted', async () => {
+  test('a denial names the run, and no run is posted', async () => {
     await putCap('1');
     expect(
       refusal(await bulk([{ cost_usd: '0.5' }, { cost_usd: '0.4' }, { cost_usd: '0.2' }, { cost_usd: '9' }])),
@@ -593,7 +593,7 @@ describe('in bulk', () => {
     await reconciled();
   });
 
-  test('also a running run among them, the depth of a chain, and a rate', async () => {
+  test('the same for a running run, the depth of a chain, and a rate', async () => {
     await putCap('1');
     const { json } = await bulk([{ cost_usd: '0.5' }, { status: 'running', estimated_cost_usd: '0.6' }]);
     expect(json.error.details).toMatchObject({ run_index: 1, reason: 'pre_flight' });
@@ -625,16 +625,19 @@ describe('over real HTTP', () => {
     return counts;
   }
 
-  test.each([1, 7, 150])('200 at once on a cap that fits %i: exactly so many pass', async (fits) => {
-    // All but a nanodollar of an eighth is no eighth.
-    await putCap(`${fits}.${fits === 7 ? '999999999' : '000000000'}`);
-    expect(await rush(200, { estimated_cost_usd: '1' })).toEqual({
-      '200 allow': fits,
-      '402 spend_cap_exceeded': 200 - fits,
-    });
-    const { counters } = await ours('GET', '/ledger/reconciliation');
-    expect(counters).toMatchObject([{ held: String(fits), held_by_holds: String(fits), drift: '0' }]);
-  });
+  test.each([1, 7, 150])(
+    'of 200 concurrent requests on a cap for %i exactly that many are allowed',
+    async (fits) => {
+      // One nanodollar less than an eighth does not fit an eighth.
+      await putCap(`${fits}.${fits === 7 ? '999999999' : '000000000'}`);
+      expect(await rush(200, { estimated_cost_usd: '1' })).toEqual({
+        '200 allow': fits,
+        '402 spend_cap_exceeded': 200 - fits,
+      });
+      const { counters } = await ours('GET', '/ledger/reconciliation');
+      expect(counters).toMatchObject([{ held: String(fits), held_by_holds: String(fits), drift: '0' }]);
+    },
+  );
 
   const kinds = ['prepaid', 'quota', 'cap', 'budget', 'customer'] as const;
   const codes = [
@@ -678,7 +681,7 @@ describe('over real HTTP', () => {
 });
 
 describe('between a decision and its run', () => {
-  test('the price of the decision holds, whatever it became since', async () => {
+  test('the price at the time of the decision applies, even if it has changed since', async () => {
     const price = (usd: string) =>
       operator('PUT', '/models/priced', {
         provider: 'p',
@@ -696,7 +699,7 @@ describe('between a decision and its run', () => {
     expect((await done(run(tokens))).cost_usd).toBe('6');
   });
 
-  test('no run within the clamp costs more than is held', async () => {
+  test('no run within `max_output_tokens` costs more than was held', async () => {
     await operator('PUT', '/models/clamped', {
       provider: 'p',
       input_usd_per_million: '3.3',
@@ -720,9 +723,9 @@ describe('between a decision and its run', () => {
     expect((await done(ask({ ...asked, model: 'unpriced' }))).max_output_tokens).toBeNull();
   });
 
-  test('a day may pass: the charge belongs to the day of the decision', async () => {
+  test('a run on a later day is charged to the day of the decision', async () => {
     await putCap('1');
-    // From noon to noon, so that the day is another one in Berlin too.
+    // From noon to noon, so that the day changes in Berlin too.
     world.clock.advanceSeconds(86_400 - ((world.clock.now().getTime() / 1_000 + 43_200) % 86_400));
     const day = world.clock.now().toISOString().slice(0, 10);
     const { decision_id } = await done(ask({ estimated_cost_usd: '1', expires_in_seconds: 86_400 }));
@@ -738,7 +741,7 @@ describe('between a decision and its run', () => {
   });
 });
 
-test('a decision names the gates that it did not ask, and only those that apply', async () => {
+test('a decision lists the checks in `not_checked` that apply to the org, and only those', async () => {
   const notChecked = async (body: object = {}) =>
     (await done(ask({ estimated_cost_usd: '1', ...body }))).not_checked.sort();
   await putCap('1000');
@@ -753,7 +756,7 @@ test('a decision names the gates that it did not ask, and only those that apply'
   expect(await notChecked({ customer_id: 'c', chain_id: 'a' })).toEqual(['chain', 'credits', 'plan']);
 });
 
-test('what costs nothing passes every exhausted limit of money', async () => {
+test('a request without cost is allowed by every exhausted limit in dollars', async () => {
   await putCap('0');
   await putPrepaid('0.000000001');
   await pack('0.000000001');
@@ -763,7 +766,7 @@ test('what costs nothing passes every exhausted limit of money', async () => {
   }
 });
 
-test('what no longer fits into the sums of the books is refused like an amount that is too large', async () => {
+test('an amount that would overflow the sums of the ledger is rejected like one that is too large', async () => {
   await done(run({ cost_usd: '8999999999' }));
   const fields = [{ field: 'cost_usd', code: 'out_of_range', message: expect.any(String) }];
   expect(refusal(await run({ cost_usd: '8999999999' }))).toEqual([422, 'validation_failed', { fields }]);

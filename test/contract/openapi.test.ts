@@ -17,7 +17,7 @@ afterAll(() => world.close());
 test('is valid OpenAPI 3.1 under a linter', async () => {
   const config = await createConfig({
     extends: ['recommended-strict'],
-    // Public routes answer no 4xx of their own; servers on localhost are what a self-hosted product has.
+    // Public routes have no 4xx of their own; a self-hosted product has servers on localhost.
     rules: { 'operation-4xx-response': 'error', 'no-server-example.com': 'off', 'no-empty-servers': 'error' },
   });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
@@ -26,7 +26,7 @@ test('is valid OpenAPI 3.1 under a linter', async () => {
   ).toEqual([]);
 });
 
-test('has every declared operation and no other, each with a different id', () => {
+test('has exactly the declared operations, each with a unique id', () => {
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -35,7 +35,7 @@ test('has every declared operation and no other, each with a different id', () =
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('what bodies and queries are held against are valid schemas', () => {
+test('the schemas of bodies and queries are valid', () => {
   const ajv = new Ajv2020();
   for (const { id, body, query } of world.app.routes) {
     for (const schema of [body, query].filter((one) => one !== undefined)) {
@@ -62,7 +62,7 @@ describe('every operation lists its error statuses and codes', () => {
   });
 });
 
-test('the error listing is the catalog', async () => {
+test('the error listing equals the catalog', async () => {
   const { json } = await world.request('GET', '/v1/meta/errors');
   expect(json.data).toHaveLength(32);
   expect(json.data).toContainEqual({
@@ -74,7 +74,7 @@ test('the error listing is the catalog', async () => {
   });
 });
 
-test('the reference page shows every operation and asks no other host for anything', async () => {
+test('the reference page shows every operation and loads nothing from other hosts', async () => {
   const page = await world.request('GET', '/docs');
   expect(page.status).toBe(200);
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8');

@@ -1,4 +1,4 @@
-/** A value that is well formed and too large, negative or too late is `out_of_range`, on every route that takes one. */
+/** A well-formed value that is too large, negative or too late is `out_of_range`, on every route. */
 import type { TSchema } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { compileBody, compileQuery } from '../../src/platform/http/routes/validation.ts';
@@ -16,10 +16,10 @@ interface Schema {
 }
 
 interface Field {
-  /** As field errors name it. */
+  /** As in field errors. */
   readonly name: string;
   readonly schema: Schema;
-  /** A body in which this field alone has a value. */
+  /** Returns a body in which only this field has a value. */
   bodyWith(value: unknown): unknown;
 }
 
@@ -41,7 +41,7 @@ function fieldsOf(schema: Schema, name = '', bodyWith: Field['bodyWith'] = (valu
 }
 
 const tooLarge = '1'.padEnd(400, '0');
-/** Values that have the form of the field and that no field takes, in JSON. */
+/** Returns well-formed values that no field accepts, in JSON. */
 function wrongValues({ type, format, minimum }: Schema): string[] {
   const types = [type ?? []].flat();
   const numbers = types.some((one) => one === 'integer' || one === 'number')
@@ -72,7 +72,7 @@ const inBodies = declaredRoutes().flatMap(({ method, path, body }) =>
 );
 
 describe('in a body', () => {
-  test('there are fields to look at', () => expect(inBodies.length).toBeGreaterThan(100));
+  test('there are fields to check', () => expect(inBodies.length).toBeGreaterThan(100));
 
   const compiled = new Map<TSchema, ReturnType<typeof compileBody>>();
   test.each(inBodies.map((one) => [one.title, one] as const))('%s', (_, { body, field }) => {
@@ -94,7 +94,7 @@ const inQueries = declaredRoutes().flatMap(({ path, query }) =>
 );
 
 describe('in a query', () => {
-  test('there are parameters to look at', () => expect(inQueries.length).toBeGreaterThan(30));
+  test('there are parameters to check', () => expect(inQueries.length).toBeGreaterThan(30));
 
   test.each(inQueries.map((one) => [one.title, one] as const))('%s', (_, { query, name, schema }) => {
     const check = compileQuery(query);
@@ -111,20 +111,23 @@ describe('in a query', () => {
   const ranges = declaredRoutes().filter(
     ({ query }) => query?.properties.from !== undefined || query?.properties.to !== undefined,
   );
-  test('there are time spans to look at', () => expect(ranges.length).toBeGreaterThan(5));
+  test('there are time ranges to check', () => expect(ranges.length).toBeGreaterThan(5));
 
-  test.each(ranges.map((route) => [route.id, route] as const))('`from` after `to` of %s', (_, { query }) => {
-    const check = compileQuery(query as never);
-    const errorsOf = (from: string, to: string) =>
-      check({ from, to }).map(({ field, code }) => `${field} ${code}`);
-    expect(errorsOf('2026-11-02T00:00:00Z', '2026-11-01T23:59:59Z')).toEqual(['to out_of_range']);
-    // The same instant by another offset is not earlier.
-    expect(errorsOf('2026-11-02T00:00:00Z', '2026-11-02T02:00:00+02:00')).toEqual([]);
-    expect(errorsOf('2026-11-02T00:00:00Z', 'yesterday')).toEqual(['to invalid_format']);
-  });
+  test.each(ranges.map((route) => [route.id, route] as const))(
+    '%s rejects `from` after `to`',
+    (_, { query }) => {
+      const check = compileQuery(query as never);
+      const errorsOf = (from: string, to: string) =>
+        check({ from, to }).map(({ field, code }) => `${field} ${code}`);
+      expect(errorsOf('2026-11-02T00:00:00Z', '2026-11-01T23:59:59Z')).toEqual(['to out_of_range']);
+      // The same instant with another offset is not earlier.
+      expect(errorsOf('2026-11-02T00:00:00Z', '2026-11-02T02:00:00+02:00')).toEqual([]);
+      expect(errorsOf('2026-11-02T00:00:00Z', 'yesterday')).toEqual(['to invalid_format']);
+    },
+  );
 });
 
-describe('what is not well formed stays `invalid_format` or `invalid_type`', () => {
+describe('a malformed value is `invalid_format` or `invalid_type`', () => {
   const money = inBodies.find(({ field }) => field.schema.format === 'usd');
   test.each(['', '1e3', '1.', '.5', '+1', '--1', '1.0000000001', '00000000001', '1,5', ' 1'])(
     '%j',

@@ -1,4 +1,4 @@
-/** How often an org may call, over HTTP. */
+/** Request rates of an org, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { insertLimit, type LimitRow, newLimit } from '../../src/ledger/limits/limits.ts';
 import { routeClass } from '../../src/ledger/limits/request-rates.ts';
@@ -47,7 +47,7 @@ const readOrg = ({ id, ownerKey }: TestOrg, key = ownerKey, on = world) =>
 const mint = ({ id, ownerKey }: TestOrg, key = ownerKey) =>
   world.request('POST', `/v1/orgs/${id}/keys`, { key, body: { name: 'a', role: 'viewer', scopes: [] } });
 
-/** The statuses of calls one after another. */
+/** Returns the statuses of sequential requests. */
 async function statuses(count: number, call: () => Promise<{ status: number }>): Promise<number[]> {
   const all: number[] = [];
   for (let i = 0; i < count; i += 1) {
@@ -57,7 +57,7 @@ async function statuses(count: number, call: () => Promise<{ status: number }>):
 }
 
 describe('reads per minute', () => {
-  test('the sixth read of five is refused, with the wait in the header and in the details', async () => {
+  test('reject the sixth read of five, with the time to wait in the header and in the details', async () => {
     await setReadRpm(org, 5);
     expect(await statuses(5, () => readOrg(org))).toEqual([200, 200, 200, 200, 200]);
     world.clock.advanceSeconds(20);
@@ -67,7 +67,7 @@ describe('reads per minute', () => {
     expect(refused.json.error).toMatchObject({ code: 'rate_limited', details: { retry_after_seconds: 40 } });
   });
 
-  test('they pass again when the minute is over, and not before', async () => {
+  test('are allowed again when the minute is over, and not before', async () => {
     await setReadRpm(org, 2);
     await readOrg(org);
     world.clock.advanceSeconds(30);
@@ -79,7 +79,7 @@ describe('reads per minute', () => {
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('another org, writes, operators and public routes are not touched', async () => {
+  test('do not affect other orgs, writes, operators and public routes', async () => {
     await setReadRpm(org, 1);
     const other = await world.createOrg();
     const viewer = await world.mintKey(org, 'viewer', ['org:read']);
@@ -92,7 +92,7 @@ describe('reads per minute', () => {
     expect(await statuses(2, () => world.request('GET', '/v1/meta/errors'))).toEqual([200, 200]);
   });
 
-  test('HEAD is a read; what is refused before is not counted, what is refused later is', async () => {
+  test('count HEAD, and requests that later checks reject, but not requests that earlier checks reject', async () => {
     await setReadRpm(org, 2);
     const unscoped = await world.mintKey(org, 'viewer', []);
     expect((await readOrg(org, unscoped.secret)).status).toBe(403);
@@ -104,7 +104,7 @@ describe('reads per minute', () => {
     expect([head.status, invalid.status, third.status]).toEqual([200, 422, 429]);
   });
 
-  test('a change holds for the next request, and taking the limit away too', async () => {
+  test('change and are removed with effect from the next request', async () => {
     await setReadRpm(org, 1);
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
     await setReadRpm(org, 3);
@@ -113,7 +113,7 @@ describe('reads per minute', () => {
     expect(await statuses(3, () => readOrg(org))).toEqual([200, 200, 200]);
   });
 
-  test('the deployment-wide limit holds for orgs without their own, each by itself; a row wins', async () => {
+  test('default to the deployment-wide limit, for each org separately, unless the org has its own', async () => {
     const limited = await createWorld({ SVC_READ_LIMIT_PER_MINUTE: '2' });
     const [first, second, generous] = [
       await limited.createOrg(),
@@ -148,7 +148,7 @@ describe('reads per minute', () => {
 });
 
 describe('rate policies', () => {
-  test('without a match count every request of the org', async () => {
+  test('without a match apply to every request of the org', async () => {
     await addPolicy(org, { capacity: 3n });
     expect([(await readOrg(org)).status, (await mint(org)).status]).toEqual([200, 201]);
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
@@ -159,7 +159,7 @@ describe('rate policies', () => {
     expect(await statuses(2, () => mint(org))).toEqual([201, 429]);
   });
 
-  test('of one key leave the others alone', async () => {
+  test('of one key do not affect other keys', async () => {
     const [slow, fast] = [
       await world.mintKey(org, 'viewer', ['org:read']),
       await world.mintKey(org, 'viewer', ['org:read']),
@@ -169,7 +169,7 @@ describe('rate policies', () => {
     expect(await statuses(3, () => readOrg(org, fast.secret))).toEqual([200, 200, 200]);
   });
 
-  test('of each key count every key by itself', async () => {
+  test('of each key count every key separately', async () => {
     const keys = [
       await world.mintKey(org, 'viewer', ['org:read']),
       await world.mintKey(org, 'viewer', ['org:read']),
@@ -186,7 +186,7 @@ describe('rate policies', () => {
     expect(await statuses(3, () => mint(org))).toEqual([201, 201, 429]);
   });
 
-  test('of a key and a route class count what is both', async () => {
+  test('of a key and a route class count the requests that match both', async () => {
     const admin = await world.mintKey(org, 'admin', ['keys:write', 'org:read']);
     await addPolicy(org, { match: { key_id: admin.id, route_class: 'write' }, capacity: 1n });
     expect(await statuses(2, () => mint(org, admin.secret))).toEqual([201, 429]);
@@ -194,21 +194,21 @@ describe('rate policies', () => {
     expect(await statuses(2, () => readOrg(org, admin.secret))).toEqual([200, 200]);
   });
 
-  test('let a burst pass at once, where they have one of their own', async () => {
+  test('allow a burst at once, if they define one', async () => {
     await addPolicy(org, { capacity: 60n, window_seconds: 60, burst: 2n });
     expect(await statuses(3, () => readOrg(org))).toEqual([200, 200, 429]);
     world.clock.advanceSeconds(1);
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('several: a request that one refuses is not counted by the others', async () => {
+  test('do not count a request that another policy rejects', async () => {
     await addPolicy(org, { match: { route_class: 'write' }, capacity: 1n });
     await addPolicy(org, { capacity: 2n });
     expect(await statuses(3, () => mint(org))).toEqual([201, 429, 429]);
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('that are not for this step, or over, or only warn, refuse nobody here', async () => {
+  test('for another stage, expired, or alert-only do not reject requests', async () => {
     const over = new Date(world.clock.now().getTime() - 1);
     const none: Partial<LimitRow>[] = [
       { match: { model: 'gpt' } },
@@ -225,7 +225,7 @@ describe('rate policies', () => {
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 200]);
   });
 
-  test('are told a route by what it does', () => {
+  test('derive the class of a route from its declaration', () => {
     const classes = [
       { kind: 'read', path: '/v1/runs' },
       { kind: 'write', path: '/v1/runs' },
@@ -238,7 +238,7 @@ describe('rate policies', () => {
   });
 });
 
-test('a refused write is told so before its body is read', async () => {
+test('a write over the rate is rejected before its body is read', async () => {
   await addPolicy(org, { match: { route_class: 'write' }, capacity: 1n });
   await mint(org);
   const refused = await world.request('POST', `/v1/orgs/${org.id}/keys`, {
