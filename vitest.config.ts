@@ -5,8 +5,8 @@ import { findPostgres } from './test/support/postgres-cluster.ts';
  * The same tests on two engines: the embedded one always, PostgreSQL wherever the machine has it.
  * PURSER_TEST_REQUIRE_ALL turns a missing engine from a skip into a failure.
  *
- * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-embedded` and `soak-postgres`: long
- * repetitions, and on PostgreSQL the tests whose code path does not depend on the engine. CI runs both commands.
+ * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-*`: long repetitions, on PostgreSQL the
+ * tests whose code path does not depend on the engine, and the contract over sockets. CI runs both commands.
  */
 const postgres = findPostgres() !== undefined;
 if (!postgres) {

@@ -1,4 +1,4 @@
-/** A whole service in the test's process: fresh database, clock and ids under control, every answer checked. */
+/** A complete service in the test's process: new database, fake clock, seeded ids, and every response checked against the contract. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as sendOverHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,7 +40,7 @@ export class FakeClock implements SharedClock {
   }
 }
 
-/** mulberry32: small, seedable, good enough to tell ids apart. */
+/** mulberry32: small, seedable, and random enough for unique ids. */
 export function seededBytes(seed: number): (size: number) => Uint8Array {
   let state = seed;
   return (size) =>
@@ -65,7 +65,7 @@ export interface TestAnswer {
   readonly status: number;
   readonly headers: Record<string, string | undefined>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape.
   readonly json: any;
 }
 
@@ -83,15 +83,15 @@ export interface World {
   readonly operatorKey: string;
   readonly logLines: string[];
   readonly router: Router;
-  /** Where the app believes that it is reached. */
+  /** The base URL in the app's configuration. */
   baseUrl: string;
-  /** What happens at a fault point; reset by assigning undefined. */
+  /** Called at each fault point; assign undefined to reset. */
   fault: ((point: FaultPoint, routeId: string) => void | Promise<void>) | undefined;
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>;
   createOrg(name?: string): Promise<TestOrg>;
-  /** The job of this id. Throws if there is none. */
+  /** Returns the job with this id. Throws if there is none. */
   job(id: string): Job;
-  /** Runs a job until it has nothing more to do. */
+  /** Runs a job until it has no more work. */
   runJob(id: string): Promise<void>;
   mintKey(
     org: TestOrg,
@@ -99,7 +99,7 @@ export interface World {
     keyScopes: readonly Scope[],
     more?: object,
   ): Promise<{ id: string; secret: string }>;
-  /** The same app on a real socket. */
+  /** Serves the same app on a new port. */
   listen(): Promise<{ url: string; port: number }>;
   close(): Promise<void>;
 }
@@ -146,7 +146,7 @@ export async function createWorld(
     baseUrl: () => world.baseUrl,
     isDraining: () => false,
     metricsEveryMs: 0,
-    // No test that uses a whole service is about how long a busy machine takes.
+    // Tests of the complete service do not check this timeout: the machine may be busy.
     samlAnswerMsMax: 60_000,
   });
   const router = buildRouter(app.routes, []);
@@ -228,7 +228,7 @@ export async function createWorld(
     async close() {
       agent.destroy();
       await Promise.all(servers.map((server) => server.drain(0)));
-      // As when the service stops: what one cannot finish keeps nothing else from being closed.
+      // As when the service stops: a job that fails to stop does not prevent the rest from being closed.
       await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
       await services.close();
       await db.close();
@@ -268,7 +268,7 @@ async function injected(app: App, sent: Sent, address: string): Promise<Omit<Tes
   };
 }
 
-/** The fast HTTP path has a handler of its own for decisions, which only a socket reaches. */
+/** True for decisions: their fast handler can only be reached over a socket. */
 function hasFastHandler(method: string, path: string): boolean {
   return method === 'POST' && path === '/v1/edge/decision';
 }
@@ -306,14 +306,14 @@ async function overSocket(
     status: response.statusCode ?? 0,
     headers: {
       ...(single as Record<string, string | undefined>),
-      // As injection returns it: a list only where several cookies are set.
+      // As injection returns it: a list only if there are several cookies.
       ...(cookies !== undefined && { 'set-cookie': (cookies.length === 1 ? cookies[0] : cookies) as string }),
     },
     text: Buffer.concat(chunks).toString(),
   };
 }
 
-/** The declaration that a request is for, if there is one. */
+/** Returns the route of a request; undefined for a page or an unknown path. */
 export function routeOf(router: Router, method: string, path: string): Route | undefined {
   const endpoint = router.endpointOf(method, path);
   return endpoint?.kind === 'route' ? endpoint.route : undefined;

@@ -147,7 +147,7 @@ function pathFor(route: Route, ids: Record<string, string>): string {
   });
 }
 
-const refusal = async (route: Route, key: string | undefined, ids = own) => {
+const errorOf = async (route: Route, key: string | undefined, ids = own) => {
   const { status, json } = await world.request(route.method, pathFor(route, ids), {
     ...(key !== undefined && { key }),
     // Not JSON: a request that is rejected before the body is read does not get an error about it.
@@ -159,23 +159,23 @@ const refusal = async (route: Route, key: string | undefined, ids = own) => {
 
 describe.each(guarded.map((route) => [name(route), route] as const))('%s', (_, route) => {
   test('rejects a request without a key', async () => {
-    expect(await refusal(route, undefined)).toEqual([401, 'unauthorized', {}]);
+    expect(await errorOf(route, undefined)).toEqual([401, 'unauthorized', {}]);
   });
   test('rejects a malformed key', async () => {
-    expect(await refusal(route, 'nonsense')).toEqual([401, 'unauthorized', {}]);
+    expect(await errorOf(route, 'nonsense')).toEqual([401, 'unauthorized', {}]);
   });
   test('rejects a well-formed key that was never minted', async () => {
-    expect(await refusal(route, generateKey('test'))).toEqual([401, 'unauthorized', {}]);
+    expect(await errorOf(route, generateKey('test'))).toEqual([401, 'unauthorized', {}]);
   });
   test('rejects a revoked key', async () => {
-    expect(await refusal(route, revokedKey)).toEqual([410, 'gone', {}]);
+    expect(await errorOf(route, revokedKey)).toEqual([410, 'gone', {}]);
   });
   test('rejects an expired key and a key that is not valid yet', async () => {
-    expect(await refusal(route, expiredKey)).toEqual([401, 'key_expired', {}]);
-    expect(await refusal(route, futureKey)).toEqual([401, 'key_expired', {}]);
+    expect(await errorOf(route, expiredKey)).toEqual([401, 'key_expired', {}]);
+    expect(await errorOf(route, futureKey)).toEqual([401, 'key_expired', {}]);
   });
   test('rejects a key of a suspended org', async () => {
-    expect(await refusal(route, suspended.ownerKey)).toEqual([403, 'org_suspended', {}]);
+    expect(await errorOf(route, suspended.ownerKey)).toEqual([403, 'org_suspended', {}]);
   });
 });
 
@@ -189,18 +189,18 @@ describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
     test('rejects a key with every scope except the required one', async () => {
       const others = scopes.filter((other): other is Scope => other !== scope);
       const { secret } = await world.mintKey(home, 'owner', others);
-      expect(await refusal(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
+      expect(await errorOf(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
     });
 
     test('rejects every role below the required one', async () => {
       for (const lower of orgRoles.slice(0, orgRoles.indexOf(role))) {
         const { secret } = await world.mintKey(home, lower, [scope]);
-        expect(await refusal(route, secret)).toEqual([403, 'forbidden', {}]);
+        expect(await errorOf(route, secret)).toEqual([403, 'forbidden', {}]);
       }
     });
 
     test('rejects an operator', async () => {
-      const [status, code] = await refusal(route, world.operatorKey);
+      const [status, code] = await errorOf(route, world.operatorKey);
       expect([status, code]).toEqual(
         route.path.includes('{id}') ? [404, 'not_found'] : [403, 'missing_scope'],
       );
@@ -226,7 +226,7 @@ describe('a support session with every grantable scope except the required one i
     const { access, method } = route;
     const needed = access.kind === 'org' ? access.scope : undefined;
     const expectDenied = async (token: string, reason: string) => {
-      const [status, code, details] = await refusal(route, token);
+      const [status, code, details] = await errorOf(route, token);
       expect([status, code, details.reason, details.method]).toEqual([
         403,
         'support_scope_denied',
@@ -260,7 +260,7 @@ describe.each(
   guarded.filter(({ access }) => access.kind === 'operator').map((route) => [name(route), route] as const),
 )('%s', (_, route) => {
   test('rejects an owner with every scope', async () => {
-    expect(await refusal(route, home.ownerKey)).toEqual([403, 'forbidden', {}]);
+    expect(await errorOf(route, home.ownerKey)).toEqual([403, 'forbidden', {}]);
   });
 });
 
@@ -284,7 +284,7 @@ describe.each(
     const others = scopes.filter((other) => other !== scope);
     for (const role of ['viewer', 'owner'] as const) {
       const { secret } = await world.mintKey(home, role, others);
-      expect(await refusal(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
+      expect(await errorOf(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
     }
   });
   test('rejects lower roles with every scope', async () => {

@@ -60,7 +60,7 @@ describe('a form', () => {
     ['owner', 'read scopes alone', reads],
     ['admin', 'read scopes, budgets:write and keys:write', [...reads, 'budgets:write', 'keys:write']],
   ])(
-    'is not offered to the role %s with %s if sending it would be refused for that',
+    'is not shown to the role %s with %s if that role or its scopes do not permit it',
     async (role, _, held) => {
       // The form is sent, and has its effect if it is allowed.
       const theirs = await world.createOrg();

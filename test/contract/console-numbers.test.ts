@@ -82,7 +82,7 @@ describe('a figure that the caller may not read', () => {
 });
 
 describe('the overview', () => {
-  test('lists spend without a customer, in the order of size', async () => {
+  test('lists spend without a customer as a row, ordered by size', async () => {
     const text = await pageOf('/console');
     const [, card = ''] = text.split('<h2>Top customers</h2>');
     const rows =
@@ -130,7 +130,7 @@ describe('the overview', () => {
     }
   });
 
-  test('does not show a larger number of approval requests than it has read', async () => {
+  test('shows `100+` if there are more approval requests than it has read', async () => {
     const busy = await world.createOrg();
     const asOwner = { key: busy.ownerKey };
     await world.request('POST', `/v1/orgs/${busy.id}/policies`, {

@@ -162,7 +162,7 @@ describe('every response of a flagged route carries the headers and is counted',
       },
     ],
     [
-      'a dependency that is away',
+      'a dependency that is unavailable',
       503,
       () => {
         world.fault = throws(new DatabaseUnavailable('on purpose'));
@@ -331,8 +331,8 @@ test('decisions have the headers and are counted while the route is flagged', as
   expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   const entry = { ...ordinary, route };
   world.app.deprecations.flag(entry);
-  const told = await ask();
-  expect([told.status, signals(told)]).toEqual([200, deprecationHeaders(entry, docsUrl)]);
+  const flagged = await ask();
+  expect([flagged.status, signals(flagged)]).toEqual([200, deprecationHeaders(entry, docsUrl)]);
   expect((await counted())[route]).toBe(1);
   world.app.deprecations.unflag(route);
   expect(signals(await ask())).toEqual({});
@@ -420,7 +420,7 @@ describe('the deprecated routes', () => {
   });
 
   test.each(served.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s tells so whatever it answers',
+    '%s has the headers on every response',
     async (_, { method, path: template, access, success }) => {
       const { headers, query } = announced[template] ?? { headers: {}, query: '' };
       const key = access.kind === 'org' ? org.ownerKey : world.operatorKey;

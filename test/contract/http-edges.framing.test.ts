@@ -31,7 +31,7 @@ describe('malformed HTTP gets 400, and no further response', () => {
     'a TLS hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
     'an HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'a version from the future': 'GET /v1/meta/errors HTTP/3.0\r\nHost: x\r\n\r\n',
-    'a method nobody knows': rawRequest('FROBNICATE', '/v1/meta/errors'),
+    'an unknown method': rawRequest('FROBNICATE', '/v1/meta/errors'),
     'a raw byte above ASCII in the target': rawRequest('GET', '/v1/orgs/\xff'),
     'a control character in the target': rawRequest('GET', '/v1/orgs/\x01'),
     'a missing Host': 'GET /v1/meta/errors HTTP/1.1\r\n\r\n',
@@ -79,7 +79,7 @@ describe('malformed HTTP gets 400, and no further response', () => {
   });
 
   it.each(['zz\r\n', '-1\r\n', '5\r\nabc', '3\r\nabcdef\r\n', '3\nabc\n'])(
-    'chunks that break with %j: 400 or a body cut short for the caller, 401 for anyone else',
+    'chunks that break with %j: 400 or a truncated body for an authenticated caller, else 401',
     async (chunks) => {
       const [known, ...more] = await exchange(edge.port, chunked(...edge.operator), chunks);
       const cutShort = chunks === '5\r\nabc';
@@ -91,7 +91,7 @@ describe('malformed HTTP gets 400, and no further response', () => {
   );
 
   it.each(['gzip, chunked', 'chunked, chunked', 'identity, chunked'])(
-    'a request with the transfer coding %s is refused before its caller is looked at, and is the last one',
+    'a request with the transfer coding %s is rejected before its caller is identified, and closes the connection',
     async (coding) => {
       const client = await RawClient.open(edge.port);
       const head = rawRequest('POST', '/v1/admin/orgs', [...edge.operator, `Transfer-Encoding: ${coding}`]);
@@ -201,7 +201,7 @@ describe('several requests on one connection', () => {
     'half a head': ['GET /v1', '400 bad_request'],
   };
   it.each(Object.entries(unreadable))(
-    'a good one keeps its answer when %s follows',
+    'a valid request is answered if %s follows',
     async (_, [bad, refusal]) => {
       const text = bad === '(chunk)' ? `${chunked(...edge.operator)}zz\r\n` : bad;
       const [good, ...rest] = await exchange(edge.port, edge.createOrg('Good'), text);
@@ -212,7 +212,7 @@ describe('several requests on one connection', () => {
   );
 
   it.each(['garbage\r\n\r\n', rawRequest('CONNECT', 'x:1')])(
-    'also when %j arrives while the good one is being worked on',
+    'a valid request in progress is answered if %j follows',
     async (bad) => {
       const signals = new EventEmitter();
       const begun = once(signals, 'begun');
@@ -324,7 +324,7 @@ describe('connections do not outlive their clients', () => {
     ['garbage', 'garbage\r\n\r\n'],
     ['CONNECT', rawRequest('CONNECT', 'x:1')],
     [
-      'a refused expectation',
+      'a rejected expectation',
       rawRequest('POST', '/v1/admin/orgs', ['Expect: 100-continue', 'Content-Length: 5']),
     ],
     ['a body cut short', rawRequest('POST', '/v1/admin/orgs', ['Content-Length: 5'], 'a')],
@@ -343,7 +343,7 @@ describe('connections do not outlive their clients', () => {
     ['in its head', 'GET /v1/meta', '400 bad_request'],
     ['in its body', '(body)', '400 bad_request'],
     [
-      'in the body of a refused request',
+      'in the body of a rejected request',
       rawRequest('POST', '/v1/admin/orgs', ['Content-Length: 5']),
       '401 unauthorized',
     ],

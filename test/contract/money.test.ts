@@ -18,8 +18,8 @@ const send = (method: string, path: string, body?: object) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });
 
 /** Sends a request that must succeed. */
-async function done(asked: Promise<TestAnswer>) {
-  const answer = await asked;
+async function done(sent: Promise<TestAnswer>) {
+  const answer = await sent;
   expect(answer.status, answer.text).toBeLessThan(300);
   return answer.json;
 }
@@ -41,7 +41,7 @@ const surfaceNames = Object.keys(surfaces) as (keyof typeof surfaces)[];
 const ingest = ['a running run', 'a finished run'] as const;
 
 /** Returns status, code and details; `world.request` checks the headers. */
-function refusal({ status, json }: TestAnswer): unknown[] {
+function denialOf({ status, json }: TestAnswer): unknown[] {
   return [status, json?.error?.code, json?.error?.details];
 }
 
@@ -71,7 +71,7 @@ describe('spend_cap_exceeded', () => {
     await putCap('1');
     await done(surfaces['a finished run']('0.5'));
     await done(surfaces['an edge decision']('0.25'));
-    expect(refusal(await surfaces[surface]('0.250000001'))).toEqual([
+    expect(denialOf(await surfaces[surface]('0.250000001'))).toEqual([
       402,
       'spend_cap_exceeded',
       {
@@ -103,7 +103,7 @@ describe('chain_budget_exceeded', () => {
   test.each(ingest)('cost, by %s', async (surface) => {
     await ours('PUT', '/chain-budget', { max_cost_usd: '1' });
     await done(surfaces[surface]('0.6', { chain_id: 'a' }));
-    expect(refusal(await surfaces[surface]('0.5', { chain_id: 'a' }))).toEqual([
+    expect(denialOf(await surfaces[surface]('0.5', { chain_id: 'a' }))).toEqual([
       402,
       'chain_budget_exceeded',
       { reason: 'cost', current: '0.6', attempted: '0.5', limit: '1' },
@@ -114,7 +114,7 @@ describe('chain_budget_exceeded', () => {
   test('tokens', async () => {
     await ours('PUT', '/chain-budget', { max_tokens: 100 });
     await done(run({ cost_usd: '0', chain_id: 'a', input_tokens: 50, output_tokens: 10 }));
-    expect(refusal(await run({ cost_usd: '0', chain_id: 'a', input_tokens: 41 }))).toEqual([
+    expect(denialOf(await run({ cost_usd: '0', chain_id: 'a', input_tokens: 41 }))).toEqual([
       402,
       'chain_budget_exceeded',
       { reason: 'tokens', current: 60, attempted: 41, limit: 100 },
@@ -128,7 +128,7 @@ describe('chain_budget_exceeded', () => {
     const second = await done(run({ cost_usd: '0.1', parent_run_id: first.id }));
     expect([second.depth, second.chain_id]).toEqual([2, first.id]);
     const third = await run({ cost_usd: '0.1', parent_run_id: second.id });
-    expect(refusal(third)).toEqual([
+    expect(denialOf(third)).toEqual([
       429,
       'chain_budget_exceeded',
       { reason: 'depth', current: 2, attempted: 3, limit: 2 },
@@ -170,7 +170,7 @@ describe('budget_exceeded', () => {
           });
     await done(run({ cost_usd: '1.5', ...scope }));
     await done(ask({ estimated_cost_usd: '0.2', ...scope }));
-    expect(refusal(await surfaces[surface]('0.4', scope))).toEqual([
+    expect(denialOf(await surfaces[surface]('0.4', scope))).toEqual([
       402,
       'budget_exceeded',
       {
@@ -229,7 +229,7 @@ describe('quota_exhausted', () => {
     await putPrepaid('1');
     await done(run({ cost_usd: '0.6' }));
     await done(ask({ estimated_cost_usd: '0.1' }));
-    expect(refusal(await surfaces[surface]('0.4'))).toEqual([
+    expect(denialOf(await surfaces[surface]('0.4'))).toEqual([
       402,
       'quota_exhausted',
       { quota_kind: 'prepaid', unit: 'usd', limit: '1', used: '0.7', window_start: null, window_end: null },
@@ -253,9 +253,9 @@ describe('quota_exhausted', () => {
       const spent = unit === 'tokens' ? { input_tokens: 35 } : {};
       await done(run({ cost_usd: '0.6', ...spent }));
       await done(ask({ estimated_cost_usd: '0.1', ...spent }));
-      const refused = await surfaces[surface]('0.4', body);
+      const denied = await surfaces[surface]('0.4', body);
       const start = new Date(Math.floor(world.clock.now().getTime() / 3_600_000) * 3_600_000);
-      expect(refusal(refused)).toEqual([
+      expect(denialOf(denied)).toEqual([
         surface === 'an edge decision' ? 402 : 429,
         'quota_exhausted',
         {
@@ -267,10 +267,10 @@ describe('quota_exhausted', () => {
           window_end: expect.stringMatching(/^2026-1[12]-\d\dT\d\d:00:00\.000\+01:00$/),
         },
       ]);
-      const { window_start, window_end } = refused.json.error.details;
+      const { window_start, window_end } = denied.json.error.details;
       expect(Date.parse(window_start)).toBe(start.getTime());
       expect(Date.parse(window_end)).toBe(start.getTime() + 3_600_000);
-      expect(refused.headers['retry-after']).toBeUndefined();
+      expect(denied.headers['retry-after']).toBeUndefined();
     },
   );
 });
@@ -279,7 +279,7 @@ describe('credits_exhausted', () => {
   test.each(ingest)('by %s', async (surface) => {
     await pack('1');
     await done(surfaces[surface]('0.7', { customer_id: 'c' }));
-    expect(refusal(await surfaces[surface]('0.300000001', { customer_id: 'c' }))).toEqual([
+    expect(denialOf(await surfaces[surface]('0.300000001', { customer_id: 'c' }))).toEqual([
       402,
       'credits_exhausted',
       { available_usd: '0.3', attempted_usd: '0.300000001' },
@@ -333,7 +333,7 @@ describe('plan_limit_exceeded', () => {
     await putPlan({ monthly_runs: 2 });
     await done(surfaces[surface]('1'));
     await done(surfaces[surface]('1'));
-    expect(refusal(await surfaces[surface]('1'))).toEqual([
+    expect(denialOf(await surfaces[surface]('1'))).toEqual([
       402,
       'plan_limit_exceeded',
       { limit_kind: 'runs', limit: 2, used: 2 },
@@ -343,7 +343,7 @@ describe('plan_limit_exceeded', () => {
   test('tokens', async () => {
     await putPlan({ monthly_tokens: 100 });
     await done(run({ cost_usd: '0', input_tokens: 60, output_tokens: 30 }));
-    expect(refusal(await run({ cost_usd: '0', output_tokens: 11 }))).toEqual([
+    expect(denialOf(await run({ cost_usd: '0', output_tokens: 11 }))).toEqual([
       402,
       'plan_limit_exceeded',
       { limit_kind: 'tokens', limit: 100, used: 90 },
@@ -369,11 +369,11 @@ describe('plan_limit_exceeded', () => {
 describe('rate_limited', () => {
   /** Checks that the request is denied with a number of seconds, after which it is allowed, and one second earlier is not. */
   async function expectRate(again: () => Promise<TestAnswer>): Promise<void> {
-    const refused = await again();
-    const seconds = refused.json.error?.details.retry_after_seconds;
-    expect(refusal(refused)).toEqual([429, 'rate_limited', { retry_after_seconds: seconds }]);
+    const denied = await again();
+    const seconds = denied.json.error?.details.retry_after_seconds;
+    expect(denialOf(denied)).toEqual([429, 'rate_limited', { retry_after_seconds: seconds }]);
     expect(Number.isInteger(seconds) && seconds >= 1, String(seconds)).toBe(true);
-    expect(refused.headers['retry-after']).toBe(String(seconds));
+    expect(denied.headers['retry-after']).toBe(String(seconds));
     world.clock.advanceSeconds(seconds - 1);
     if (seconds > 1) {
       expect((await again()).status).toBe(429);
@@ -428,37 +428,37 @@ describe('rate_limited', () => {
   };
   const perMinute = { unit: 'tokens', limit: 200, burst: 100, window_seconds: 60, kind: 'rate' };
   test.each(surfaceNames)(
-    'is not said of more than ever passes at once, by %s, since no retry clears it',
+    'is not returned for an amount above the burst limit, by %s, since no retry helps',
     async (surface) => {
       await putPolicies(
         { ...perMinute, match: { model: 'm' } },
         { unit: 'requests', limit: 1, window_seconds: 60, kind: 'rate', match: { model: '*' } },
       );
-      const refused = await surfaces[surface]('1', { input_tokens: 101 });
+      const denied = await surfaces[surface]('1', { input_tokens: 101 });
       const status = surface === 'an edge decision' ? 402 : 429;
-      expect(refusal(refused)).toEqual([status, 'quota_exhausted', tooMuch]);
-      expect(refused.json.error.message).toContain('101 tokens');
-      expect(refused.headers['retry-after']).toBeUndefined();
+      expect(denialOf(denied)).toEqual([status, 'quota_exhausted', tooMuch]);
+      expect(denied.json.error.message).toContain('101 tokens');
+      expect(denied.headers['retry-after']).toBeUndefined();
       // Neither rate was debited.
       await done(surfaces[surface]('1', { input_tokens: 100 }));
       // Also if another rate would only require a wait.
-      expect(refusal(await surfaces[surface]('1', { input_tokens: 101 }))[1]).toBe('quota_exhausted');
+      expect(denialOf(await surfaces[surface]('1', { input_tokens: 101 }))[1]).toBe('quota_exhausted');
     },
   );
 
-  test('does not say that of a bulk request whose total exceeds the burst', async () => {
+  test('is not returned for a bulk request whose total exceeds the burst limit', async () => {
     await putPolicies({ ...perMinute, match: { model: 'm' } });
     const bulk = (count: number) =>
       send('POST', '/v1/runs/bulk', {
         runs: Array.from({ length: count }, () => ({ model: 'm', cost_usd: '0', input_tokens: 40 })),
       });
     const never = [429, 'quota_exhausted', { ...tooMuch, run_index: 2 }];
-    expect(refusal(await bulk(3))).toEqual(never);
+    expect(denialOf(await bulk(3))).toEqual(never);
     await done(bulk(2));
     // Even if little is available now.
-    expect(refusal(await bulk(3))).toEqual(never);
+    expect(denialOf(await bulk(3))).toEqual(never);
     const waiting = await bulk(1);
-    expect(refusal(waiting)).toEqual([
+    expect(denialOf(waiting)).toEqual([
       429,
       'rate_limited',
       { retry_after_seconds: Number(waiting.headers['retry-after']), run_index: 0 },
@@ -575,7 +575,9 @@ describe('in bulk', () => {
   test('a denial names the run, and no run is posted', async () => {
     await putCap('1');
     expect(
-      refusal(await bulk([{ cost_usd: '0.5' }, { cost_usd: '0.4' }, { cost_usd: '0.2' }, { cost_usd: '9' }])),
+      denialOf(
+        await bulk([{ cost_usd: '0.5' }, { cost_usd: '0.4' }, { cost_usd: '0.2' }, { cost_usd: '9' }]),
+      ),
     ).toEqual([
       402,
       'spend_cap_exceeded',
@@ -705,8 +707,8 @@ describe('between a decision and its run', () => {
       input_usd_per_million: '3.3',
       output_usd_per_million: '7.7',
     });
-    const asked = { model: 'clamped', input_tokens: 1_000, estimated_cost_usd: '0.01' };
-    const verdict = await done(ask(asked));
+    const request = { model: 'clamped', input_tokens: 1_000, estimated_cost_usd: '0.01' };
+    const verdict = await done(ask(request));
     expect(verdict.max_output_tokens).toBe(Math.floor((10_000_000 - 3_300_000) / 7_700));
     const output_tokens = verdict.max_output_tokens;
     const settled = await done(
@@ -714,13 +716,13 @@ describe('between a decision and its run', () => {
     );
     expect(Number(settled.cost_usd)).toBeLessThanOrEqual(0.01);
     expect(settled.marks).toEqual([]);
-    const { decision_id } = await done(ask(asked));
+    const { decision_id } = await done(ask(request));
     const beyond = await done(
       run({ model: 'clamped', input_tokens: 1_000, output_tokens: output_tokens + 1, decision_id }),
     );
     expect(beyond.marks).toEqual(['over_hold']);
-    expect((await done(ask({ ...asked, max_output_tokens: 5 }))).max_output_tokens).toBe(5);
-    expect((await done(ask({ ...asked, model: 'unpriced' }))).max_output_tokens).toBeNull();
+    expect((await done(ask({ ...request, max_output_tokens: 5 }))).max_output_tokens).toBe(5);
+    expect((await done(ask({ ...request, model: 'unpriced' }))).max_output_tokens).toBeNull();
   });
 
   test('a run on a later day is charged to the day of the decision', async () => {
@@ -769,7 +771,7 @@ test('a request without cost is allowed by every exhausted limit in dollars', as
 test('an amount that would overflow the sums of the ledger is rejected like one that is too large', async () => {
   await done(run({ cost_usd: '8999999999' }));
   const fields = [{ field: 'cost_usd', code: 'out_of_range', message: expect.any(String) }];
-  expect(refusal(await run({ cost_usd: '8999999999' }))).toEqual([422, 'validation_failed', { fields }]);
+  expect(denialOf(await run({ cost_usd: '8999999999' }))).toEqual([422, 'validation_failed', { fields }]);
   const bulk = await send('POST', '/v1/runs/bulk', { runs: [{ model: 'm', cost_usd: '8999999999' }] });
   expect(bulk.json.error.details.fields).toMatchObject([{ field: 'runs', code: 'out_of_range' }]);
   await done(run({ cost_usd: '1' }));

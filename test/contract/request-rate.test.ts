@@ -124,8 +124,8 @@ describe('reads per minute', () => {
     const reads = (count: number, whose: TestOrg) =>
       statuses(count, () => readOrg(whose, whose.ownerKey, limited));
     const { id, ownerKey } = await limited.createOrg();
-    const told = await limited.request('GET', `/v1/orgs/${id}/rate-limit-policies`, { key: ownerKey });
-    expect(told.json.read_rpm).toBe(2);
+    const shown = await limited.request('GET', `/v1/orgs/${id}/rate-limit-policies`, { key: ownerKey });
+    expect(shown.json.read_rpm).toBe(2);
     expect(await reads(3, first)).toEqual([200, 200, 429]);
     expect(await reads(3, second)).toEqual([200, 200, 429]);
     expect(await reads(5, generous)).toEqual([200, 200, 200, 200, 429]);
@@ -208,7 +208,7 @@ describe('rate policies', () => {
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('for another stage, expired, or alert-only do not reject requests', async () => {
+  test('that are checked at admission, have expired, or are alert-only do not reject requests', async () => {
     const over = new Date(world.clock.now().getTime() - 1);
     const none: Partial<LimitRow>[] = [
       { match: { model: 'gpt' } },

@@ -1,6 +1,6 @@
 /**
- * The lane against Node's own server on the same handler: whatever bytes a client sends, in whatever pieces, it must not be
- * able to tell which of the two it talks to.
+ * Compares the fast HTTP path with Node's own server on the same handler: for any bytes, in any pieces, the responses must be
+ * the same.
  */
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
@@ -34,9 +34,9 @@ interface Listening {
   readonly fastPath: FastPath | undefined;
 }
 
-async function listen({ withLane }: { withLane: boolean }): Promise<Listening> {
+async function listen({ withFastPath }: { withFastPath: boolean }): Promise<Listening> {
   const server = createHttpServer(world.app.handler, createLog('silent'));
-  const fastPath = withLane ? openFastPath(server, world.app.fastPath) : undefined;
+  const fastPath = withFastPath ? openFastPath(server, world.app.fastPath) : undefined;
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -75,11 +75,11 @@ function ask(key: string, { headers = [], body = verdict }: { headers?: string[]
   );
 }
 
-/** What a client sees of an answer, but for what differs between any two. */
+/** Returns what a client sees of a response, without the values that differ between any two. */
 function seen({ status, headers, text }: RawAnswer, index: number, { length: count }: RawAnswer[]): unknown {
   const { date, 'x-svc-trace-id': traceId, 'content-length': length, ...more } = headers;
   const { connection, 'keep-alive': keepAlive, ...others } = more;
-  // Behind the last Node itself says either, by whether it has heard already that nothing more will come.
+  // On the last response Node sends either value, depending on whether it has already received the end of the stream.
   const staysOpen = index < count - 1 ? { connection, keepAlive } : undefined;
   const json = text === '' ? undefined : JSON.parse(text);
   const { decision_id, expires_at, limits, ...answered } = json ?? {};
@@ -109,7 +109,7 @@ async function conversation(port: number, parts: readonly Buffer[]): Promise<unk
   return answers.map(seen);
 }
 
-/** Requests as text, one byte a character. Mostly plain. */
+/** Requests as text, one character per byte. Mostly plain. */
 function requests(): fc.Arbitrary<string> {
   const key = fc.constantFrom(rich.ownerKey, rich.ownerKey, broke.ownerKey, 'nobody', world.operatorKey);
   const bodies = fc.constantFrom(
@@ -165,8 +165,8 @@ function requests(): fc.Arbitrary<string> {
     .map(([token, body, target, type]) =>
       bodyOf(target, ['Host: x', `Authorization: Bearer ${token}`, `Content-Type: ${type}`], body),
     );
-  // Not `Expect`: whether Node closes behind its refusal depends on whether it has the body by then. The tests of framing
-  // in test/contract have it, on a lane.
+  // Not `Expect`: whether Node closes the connection after rejecting it depends on whether the body has arrived by then. The
+  // framing tests in test/contract cover it on the fast path.
   const oddLines = fc.constantFrom(
     'Connection: close',
     'Connection: Keep-Alive',
@@ -293,13 +293,13 @@ function requests(): fc.Arbitrary<string> {
   );
 }
 
-describe('nobody can tell the lane from Node', () => {
-  it('for random streams of bytes', async () => {
-    const [node, lane] = await Promise.all([listen({ withLane: false }), listen({ withLane: true })]);
+describe('the fast HTTP path responds exactly like Node', () => {
+  it('to random streams of bytes', async () => {
+    const [node, fast] = await Promise.all([listen({ withFastPath: false }), listen({ withFastPath: true })]);
     const stream = fc.record({
       text: fc.array(requests(), { minLength: 1, maxLength: 4 }).map((all) => all.join('')),
       cuts: fc.array(fc.nat(), { maxLength: 4 }),
-      /** How much of its end is never sent. */
+      /** Number of bytes at the end that are never sent. */
       lost: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(300) }),
     });
     await forAll(
@@ -308,15 +308,15 @@ describe('nobody can tell the lane from Node', () => {
         const places = [...cuts.map((cut) => cut % bytes.length), bytes.length].sort((a, b) => a - b);
         const parts = places.map((place, index) => bytes.subarray(places[index - 1] ?? 0, place));
         const sent = parts.filter(({ length }) => length > 0);
-        const [expected, found] = await Promise.all([node, lane].map(({ port }) => conversation(port, sent)));
+        const [expected, found] = await Promise.all([node, fast].map(({ port }) => conversation(port, sent)));
         expect(found).toEqual(expected);
       }),
       { numRuns: streams },
     );
   });
 
-  it('wherever a decision is cut in two', async () => {
-    const { port } = await listen({ withLane: true });
+  it('to a decision that is split at any byte', async () => {
+    const { port } = await listen({ withFastPath: true });
     const bytes = Buffer.from(ask(rich.ownerKey) + ask(broke.ownerKey));
     const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1);
     for (let from = 0; from < cuts.length; from += 20) {
@@ -334,7 +334,7 @@ describe('nobody can tell the lane from Node', () => {
   });
 });
 
-/** A client, and the server's end of its connection. */
+/** Opens a connection; returns the client and the server's socket. */
 async function connected({ server, port }: Listening): Promise<{ client: RawClient; socket: Socket }> {
   const accepted = once(server, 'connection') as Promise<[Socket]>;
   const client = await RawClient.open(port);
@@ -342,16 +342,16 @@ async function connected({ server, port }: Listening): Promise<{ client: RawClie
   return { client, socket };
 }
 
-/** Node's server has a parser on each of its connections. */
-const isInLane = (socket: Socket) => !('parser' in socket) || socket.parser == null;
+/** Node's server attaches a parser to each of its connections. */
+const isOnFastPath = (socket: Socket) => !('parser' in socket) || socket.parser == null;
 
 describe('a connection', () => {
   let listening: Listening;
   beforeAll(async () => {
-    listening = await listen({ withLane: true });
+    listening = await listen({ withFastPath: true });
   });
 
-  it('stays in the lane through refusals and other routes, and leaves it with the first that is not plain', async () => {
+  it('stays on the fast path after errors and other routes, and leaves it with the first request that is not plain', async () => {
     const { client, socket } = await connected(listening);
     const statuses = [];
     for (const request of [
@@ -364,25 +364,25 @@ describe('a connection', () => {
     ]) {
       await client.send(request);
       statuses.push((await client.answer()).status);
-      expect(isInLane(socket)).toBe(true);
+      expect(isOnFastPath(socket)).toBe(true);
     }
     expect(statuses).toEqual([200, 402, 401, 200, 404, 200]);
     await client.send(ask(rich.ownerKey, { headers: ['X-Empty:'] }), ask(rich.ownerKey));
     expect([(await client.answer()).status, (await client.answer()).status]).toEqual([200, 200]);
-    expect(isInLane(socket)).toBe(false);
+    expect(isOnFastPath(socket)).toBe(false);
     client.destroy();
   });
 
-  it('whose body does not come is answered all the same, by Node', async () => {
+  it('whose request body does not arrive is answered by Node', async () => {
     const { client, socket } = await connected(listening);
     const [head = ''] = ask('nobody').split('{');
     await client.send(head);
     expect(refusalIn(await client.answer())).toBe('401 unauthorized');
-    expect(isInLane(socket)).toBe(false);
+    expect(isOnFastPath(socket)).toBe(false);
     client.destroy();
   });
 
-  it('may send its body behind its head', async () => {
+  it('may send the body after the head', async () => {
     const { client, socket } = await connected(listening);
     const request = ask(rich.ownerKey);
     const bodyAt = request.indexOf('{');
@@ -390,11 +390,11 @@ describe('a connection', () => {
     await turn();
     await client.send(request.slice(bodyAt));
     expect((await client.answer()).status).toBe(200);
-    expect(isInLane(socket)).toBe(true);
+    expect(isOnFastPath(socket)).toBe(true);
     client.destroy();
   });
 
-  it('that sends without reading is read no further, and gets every answer once it reads', async () => {
+  it('is not read while its client does not read, and gets every response once it does', async () => {
     const { server, port } = listening;
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const client = await RawClient.open(port, { readLate: true });
@@ -417,7 +417,7 @@ describe('a connection', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('gets an answer that is made while it is read, however slowly', async () => {
+  it('gets a streamed response, even if it reads slowly', async () => {
     const chunk = Buffer.alloc(100_000, 'x');
     const count = 60;
     const server = createHttpServer(async (request, response) => {
@@ -442,10 +442,10 @@ describe('a connection', () => {
     }
     const sizes = (await client.halfClose().answersUntilClosed()).map(({ text }) => text.length);
     expect(sizes).toEqual([chunk.length * count, chunk.length * count]);
-    expect(isInLane(socket)).toBe(true);
+    expect(isOnFastPath(socket)).toBe(true);
   });
 
-  it('whose client takes nothing of an answer is ended by the timeout of that answer', async () => {
+  it('is closed by the timeout of a response that its client does not read', async () => {
     const server = createHttpServer(async (_request, response) => {
       response.setTimeout(50, () => response.destroy());
       response.writeHead(200);
@@ -463,12 +463,12 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('that never sends a byte, or nothing after its answer, is closed when its time is over', async () => {
-    const impatient = await listen({ withLane: true });
+  it('is closed by a timeout if it never sends a byte, or nothing after a response', async () => {
+    const impatient = await listen({ withFastPath: true });
     impatient.server.headersTimeout = 100;
     const { client: silent } = await connected(impatient);
     expect((await silent.answersUntilClosed()).map(refusalIn)).toEqual(['400 bad_request']);
-    const tidy = await listen({ withLane: true });
+    const tidy = await listen({ withFastPath: true });
     tidy.server.keepAliveTimeout = 1_000;
     const { client: idle } = await connected(tidy);
     await idle.send(ask(rich.ownerKey));
@@ -476,8 +476,8 @@ describe('a connection', () => {
     expect([answer?.status, answer?.headers['keep-alive'], more]).toEqual([200, 'timeout=1', []]);
   });
 
-  it('is closed by a drain: at once when idle, else behind its answer', async () => {
-    const draining = await listen({ withLane: true });
+  it('is closed by a drain: at once if idle, else after its response', async () => {
+    const draining = await listen({ withFastPath: true });
     const { drain } = drainable(draining.server, draining.fastPath as FastPath);
     const { client: idle } = await connected(draining);
     await idle.send(ask(rich.ownerKey));
@@ -500,7 +500,7 @@ describe('a connection', () => {
     await drained;
   });
 
-  it('that is gone before its answer is made ends what the answer is made from', async () => {
+  it('destroys the source of a streamed response if it closes before', async () => {
     const server = createHttpServer(world.app.handler, createLog('silent'));
     const body = new Readable({
       read() {
@@ -511,7 +511,7 @@ describe('a connection', () => {
       serve: (request) => {
         const { socket } = request.request;
         socket.once('close', () => request.send({ status: 200, headers: {}, body }, {}));
-        // As a reset does.
+        // As a reset would.
         socket.destroy();
       },
     });
@@ -525,7 +525,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('that the client resets in the middle leaves nothing behind but who it was', async () => {
+  it('keeps only its address after a reset by the client', async () => {
     const { client, socket } = await connected(listening);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     await client.send(ask(rich.ownerKey), ask(broke.ownerKey), ask(rich.ownerKey).slice(0, 50));

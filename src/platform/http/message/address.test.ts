@@ -49,7 +49,7 @@ test.each([
   expect(parseCidr(text)).toEqual(expected);
 });
 
-test('an address of one family is never on a list of the other', () => {
+test('an address never matches a list of the other family', () => {
   expect(isListed(addressList(['0.0.0.0/0']), '2001:db8::1')).toBe(false);
   expect(isListed(addressList(['::/0']), '192.0.2.1')).toBe(false);
   expect(isListed(addressList(['::/0']), '2001:db8::1')).toBe(true);
@@ -60,6 +60,6 @@ test.each([
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
   ['2001:db8::6', '2001:db8:0:0'],
   ['::1', '0:0:0:0'],
-])('one party controls %s: %s', (address, block) => {
+])('addressBlock(%s) is %s', (address, block) => {
   expect(addressBlock(address)).toBe(block);
 });

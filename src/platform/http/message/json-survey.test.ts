@@ -16,14 +16,14 @@ function outcome(parse: () => unknown): unknown {
   }
 }
 
-/** Undefined: the items are not found, and the whole has to be parsed at once. */
+/** Returns undefined if the items are not found: the text must then be parsed at once. */
 function byItems(text: string): unknown {
   const bytes = Buffer.from(text);
   const { items } = surveyJson(bytes, list);
   return items === undefined ? undefined : outcome(() => parseByItems(bytes, items));
 }
 
-describe('items that are parsed where they lie are as JSON.parse has them', () => {
+describe('parseByItems returns the same value as JSON.parse', () => {
   test.each([
     '{"runs":[]}',
     '{"runs":[ \n\t\r]}',
@@ -57,11 +57,11 @@ describe('items that are parsed where they lie are as JSON.parse has them', () =
     '{"runs":[1',
     '{"runs":[}}',
     `{"runs":[${'1,'.repeat(list.max)}1]}`,
-  ])('%s is left to it', (text) => {
+  ])('%s is not split into items', (text) => {
     expect(byItems(text)).toBeUndefined();
   });
 
-  test('whatever is in them, and whatever is broken', () => {
+  test('for any items, also if the text is broken', () => {
     const member = fc.tuple(
       fc.constantFrom('runs', 'record', 'x\\"', 'runs"'),
       fc.jsonValue({ maxDepth: 3 }),
@@ -88,13 +88,13 @@ describe('items that are parsed where they lie are as JSON.parse has them', () =
   });
 });
 
-describe('a text is not to be parsed when it has', () => {
+describe('a text is rejected before parsing if it has', () => {
   const excessOf = (text: string, max = 0) => surveyJson(Buffer.from(text), { field: 'runs', max }).excess;
   const times = (count: number, make: (index: number) => string) =>
     Array.from({ length: count }, (_, i) => make(i)).join();
   const names = (count: number, from = 0) => `{${times(count, (i) => `"n${i + from}":0`)}}`;
 
-  test('more than 64 levels', () => {
+  test('more than 64 levels of nesting', () => {
     expect(excessOf('['.repeat(64))).toBeUndefined();
     expect(excessOf('['.repeat(65))).toMatch(/nested/);
     expect(excessOf('"[[["'.repeat(100))).toBeUndefined();
@@ -106,7 +106,7 @@ describe('a text is not to be parsed when it has', () => {
     expect(excessOf(`{"a":{},"b":"${':'.repeat(5_000)}"}`)).toBeUndefined();
   });
 
-  test('more than 50000 values, or a hundred for each item of its list where these are more', () => {
+  test('more than 50000 values, or a hundred per item of its list if that is more', () => {
     expect(excessOf(`[${times(49_999, () => '1')}]`)).toBeUndefined();
     expect(excessOf(`[${times(50_001, () => '1')}]`)).toMatch(/50000 values/);
     expect(excessOf(`[${times(25_001, () => '{}')}]`)).toMatch(/50000 values/);
@@ -114,7 +114,7 @@ describe('a text is not to be parsed when it has', () => {
     expect(excessOf(`[${times(100_001, () => '1')}]`, 1_000)).toMatch(/100000 values/);
   });
 
-  test('tens of thousands of different names, but not when the same ones come again', () => {
+  test('tens of thousands of different names, but not if they are repeated', () => {
     const objects = (count: number, make: (index: number) => string) => `[${times(count, make)}]`;
     expect(
       excessOf(

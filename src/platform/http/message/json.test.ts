@@ -8,22 +8,22 @@ const { forAll } = seedsOf('json');
 
 const list = { field: 'runs', max: 3 };
 const parse = (text: string) => parseJsonObject(Buffer.from(text));
-const faultsIn = (text: string) => parse(text).fieldErrors.map(({ field, code }) => `${field} ${code}`);
+const errorsIn = (text: string) => parse(text).fieldErrors.map(({ field, code }) => `${field} ${code}`);
 
-describe('lines', () => {
+describe('lines of JSON', () => {
   const runs = (text: string | Buffer) =>
     (parseJsonLines(Buffer.from(text as Buffer), list).value as { runs: unknown[] }).runs;
 
-  test('are objects, whatever space is between them', () => {
+  test('are objects, with any white space between them', () => {
     expect(runs('\n \r\n {"a":1} \n\n\t{"b":\t2}\r\n\n')).toEqual([{ a: 1 }, { b: 2 }]);
     expect(runs(Buffer.alloc(8_000_000, '\n'))).toEqual([]);
   });
 
-  test('of too many, one too many is parsed', () => {
+  test('are parsed up to one more than the maximum', () => {
     expect(runs('{}\n'.repeat(9))).toHaveLength(4);
   });
 
-  test('that are at fault are listed, all of them', () => {
+  test('with errors are all listed', () => {
     const { fieldErrors } = parseJsonLines(
       Buffer.from('{"a":1\n{"a":1}\n[]\n{"a":1,"a":2,"b":{"c":1e400}}\n\xff', 'latin1'),
       { field: 'runs', max: 10 },
@@ -37,19 +37,19 @@ describe('lines', () => {
     ]);
   });
 
-  test('at fault are listed up to a number', () => {
+  test('with errors are listed up to a maximum', () => {
     const { fieldErrors } = parseJsonLines(Buffer.from('{\n'.repeat(5_000)), { field: 'runs', max: 5_000 });
     expect(fieldErrors).toHaveLength(100);
   });
 
-  test('share what a body may hold', () => {
+  test('share the limits of a body', () => {
     const line = `{"a":[${Array(30_000).fill(1)}]}\n`;
     const { fieldErrors } = parseJsonLines(Buffer.from(line.repeat(5)), { field: 'runs', max: 10 });
     expect(fieldErrors).toMatchObject([{ field: 'runs[1]', code: 'invalid_body' }]);
   });
 });
 
-describe('a name that stands twice in one object is a fault', () => {
+describe('a name that appears twice in one object is an error', () => {
   test.each([
     ['{"a":1,"a":1}', ['body invalid_json']],
     ['{"a":1,"b":2,"\\u0061":3}', ['body invalid_json']],
@@ -60,17 +60,17 @@ describe('a name that stands twice in one object is a fault', () => {
     ['{"a":"a","b":["a","a"],"c":{"a":1},"d":{"a":1}}', []],
     ['{"toString":1,"constructor":{"toString":2}}', []],
     ['{"a":"\\",\\"a\\":1","b":":"}', []],
-  ])('%s', (text, faults) => {
-    expect(faultsIn(text)).toEqual(faults);
+  ])('%s', (text, expected) => {
+    expect(errorsIn(text)).toEqual(expected);
   });
 
-  test('and is named, but not at any length', () => {
+  test('that contains the name, truncated', () => {
     expect(parse('{"cost":1,"cost":2}').fieldErrors[0]?.message).toContain('"cost"');
     const name = 'x'.repeat(100_000);
     expect(parse(`{"${name}":1,"${name}":2}`).fieldErrors[0]?.message.length).toBeLessThan(200);
   });
 
-  test('whatever the rest of the body is', () => {
+  test('in any body', () => {
     const values = fc.jsonValue({ maxDepth: 4 });
     forAll(
       fc.property(
@@ -79,11 +79,11 @@ describe('a name that stands twice in one object is a fault', () => {
         values,
         (members, at, again) => {
           const text = JSON.stringify(members);
-          expect(faultsIn(text).filter((fault) => fault.endsWith('invalid_json'))).toEqual([]);
+          expect(errorsIn(text).filter((error) => error.endsWith('invalid_json'))).toEqual([]);
           const names = Object.keys(members);
           const name = names[at % names.length] as string;
           const twice = `${text.slice(0, -1)},${JSON.stringify(name)}:${JSON.stringify(again)}}`;
-          expect(faultsIn(twice)).toContain('body invalid_json');
+          expect(errorsIn(twice)).toContain('body invalid_json');
         },
       ),
       { numRuns: 500 },
@@ -91,7 +91,7 @@ describe('a name that stands twice in one object is a fault', () => {
   });
 });
 
-describe('a number that would not come back as it is', () => {
+describe('a number that cannot be stored exactly', () => {
   test.each([
     '1e400',
     '-1e400',
@@ -102,9 +102,9 @@ describe('a number that would not come back as it is', () => {
     '5.00000000000000000001',
     `1${'0'.repeat(500)}`,
     '4.9e-324',
-  ])('is a fault of its field: %s', (number) => {
-    expect(faultsIn(`{"metadata":{"a":[0,${number}]}}`)).toEqual(['metadata.a[1] out_of_range']);
-    expect(faultsIn(`{"a":${number},"b":1}`)).toEqual(['a out_of_range']);
+  ])('is an error of its field: %s', (number) => {
+    expect(errorsIn(`{"metadata":{"a":[0,${number}]}}`)).toEqual(['metadata.a[1] out_of_range']);
+    expect(errorsIn(`{"a":${number},"b":1}`)).toEqual(['a out_of_range']);
   });
 
   test.each([
@@ -124,35 +124,35 @@ describe('a number that would not come back as it is', () => {
     '1.7976931348623157e308',
     '5e-324',
     '0.000000000000000000001',
-  ])('is no other way to write the same value: %s', (number) => {
-    expect(faultsIn(`{"a":${number}}`)).toEqual([]);
+  ])('is not another notation of the same value: %s', (number) => {
+    expect(errorsIn(`{"a":${number}}`)).toEqual([]);
   });
 
-  test('is never what this process writes', () => {
+  test('is never written by this process', () => {
     forAll(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
-        expect(faultsIn(`{"a":${JSON.stringify(number)}}`)).toEqual([]);
+        expect(errorsIn(`{"a":${JSON.stringify(number)}}`)).toEqual([]);
       }),
       { numRuns: 1_000 },
     );
   });
 });
 
-test('a path of megabytes is not built for each fault', () => {
+test('the paths of field errors are truncated', () => {
   const deep = `{"${'x'.repeat(1_000_000)}":[${Array(1_000).fill('1e400')}]}`;
   const { fieldErrors } = parse(deep);
   expect(fieldErrors).toHaveLength(1_000);
   expect(Math.max(...fieldErrors.map(({ field }) => field.length))).toBeLessThan(500);
 });
 
-describe('a plain object', () => {
+describe('parsePlainObject', () => {
   const plain = (text: string) => parsePlainObject(Buffer.from(text));
 
   test.each([
     '{"model":"m","estimated_cost_usd":"0.01","input_tokens":12}',
     '{ "model" : "gpt-4.1, é" ,\n "customer_id":null }',
     '{}',
-  ])('is parsed: %s', (text) => {
+  ])('parses %s', (text) => {
     expect(plain(text)).toEqual(JSON.parse(text));
   });
 
@@ -170,14 +170,14 @@ describe('a plain object', () => {
     '{"__proto__":1}',
     '{"a":1',
     '"a"',
-  ])('is left to the closer look: %s', (text) => {
+  ])('leaves to parseJsonObject: %s', (text) => {
     expect(plain(text)).toBeUndefined();
   });
 });
 
-test('a body of half a million names is refused before it is parsed', () => {
+test('a body of half a million names is rejected before it is parsed', () => {
   const names = Array.from({ length: 500_000 }, (_, i) => `"n${i}":0`).join();
-  const refused = (text: string) => {
+  const errorsOf = (text: string) => {
     try {
       parse(text);
     } catch (error) {
@@ -185,5 +185,5 @@ test('a body of half a million names is refused before it is parsed', () => {
     }
     return undefined;
   };
-  expect(refused(`{"metadata":{${names}}}`)).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
+  expect(errorsOf(`{"metadata":{${names}}}`)).toMatchObject([{ field: 'body', code: 'invalid_body' }]);
 });
