@@ -1,5 +1,6 @@
-/** Caches the limits of each org until they change. The cache is bypassed while notifications may have been missed. */
+/** Cache of the limits of each org, in the form that the kernel uses. */
 import { type OrgLimits, orgLimits, runOnlyChecks } from '../../kernel/limits.ts';
+import { NotifiedCache } from '../../platform/cache/notified-cache.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { onLimitsChange } from './change-notifications.ts';
 import { selectLiveLimits, toLimit } from './limits.ts';
@@ -7,70 +8,25 @@ import { selectLiveLimits, toLimit } from './limits.ts';
 const cachedOrgsMax = 20_000;
 
 export interface OrgLimitsCache {
-  /** Returns the cached limits; undefined if they must be loaded. */
+  /** Returns the cached limits, or undefined if they must be loaded. */
   peek(orgId: string): OrgLimits | undefined;
   get(orgId: string): Promise<OrgLimits>;
-  /** Caches limits that a ledger transaction has read itself. */
+  /** Caches limits that a deciding transaction has read itself. */
   set(limits: OrgLimits): void;
 }
 
 export function createOrgLimits(db: Database): OrgLimitsCache {
-  const cache = new Map<string, OrgLimits>();
-  /** Single-flight loads: many requests need the same limits right after a change. */
-  const loads = new Map<string, { limits: Promise<OrgLimits>; notifications: number }>();
-  /** Number of notifications received. Limits that were read before a notification must not be cached after it. */
-  let notifications = 0;
-
-  onLimitsChange(db, (orgId) => {
-    notifications += 1;
-    if (orgId === null) {
-      cache.clear();
-    } else {
-      cache.delete(orgId);
-    }
+  const cache = new NotifiedCache(db, {
+    maxEntries: cachedOrgsMax,
+    onChange: onLimitsChange,
+    load: (orgId) => readOrgLimits(db, orgId),
+    // Many callers need the limits of an org at once. A transaction that decides on PostgreSQL verifies their version.
+    shareLoadsWhenUnhealthy: true,
   });
-
-  function peek(orgId: string): OrgLimits | undefined {
-    return db.notificationsHealthy() ? cache.get(orgId) : undefined;
-  }
-
-  function set(limits: OrgLimits): void {
-    if (cache.size >= cachedOrgsMax) {
-      cache.clear();
-    }
-    cache.set(limits.orgId, limits);
-  }
-
-  async function read(orgId: string, notificationsBefore: number): Promise<OrgLimits> {
-    const limits = await readOrgLimits(db, orgId);
-    if (notifications === notificationsBefore) {
-      set(limits);
-    }
-    return limits;
-  }
-
   return {
-    peek,
-    set,
-    async get(orgId) {
-      const cached = peek(orgId);
-      if (cached !== undefined) {
-        return cached;
-      }
-      const inFlight = loads.get(orgId);
-      if (inFlight?.notifications === notifications) {
-        return inFlight.limits;
-      }
-      const limits = read(orgId, notifications);
-      loads.set(orgId, { limits, notifications });
-      const done = () => {
-        if (loads.get(orgId)?.limits === limits) {
-          loads.delete(orgId);
-        }
-      };
-      limits.then(done, done);
-      return limits;
-    },
+    peek: (orgId) => cache.peek(orgId),
+    get: async (orgId) => cache.get(orgId),
+    set: (limits) => cache.set(limits.orgId, limits),
   };
 }
 

@@ -1,76 +1,171 @@
 /**
- * What was read of the database, remembered until a notice says that it changed. The least recently used is forgotten
- * first. Callers who ask for the same thing at once share one read, but never one that began before a notice.
+ * In-process caches of database rows, kept valid by change notifications.
+ *
+ * Every read checks that notifications are healthy: while one may have been missed, the cache is bypassed. The number of
+ * entries is bounded; eviction is CLOCK (second chance), an approximation of LRU that costs a hit no more than one lookup.
  */
 import type { Database } from '../db/database.ts';
 
-export interface NotifiedCache<Value> {
-  /** The value itself where it is remembered. Asked only while notices are current. */
-  get(key: string): Value | Promise<Value>;
-  /** Null: all of them. */
-  invalidate(key: string | null): void;
+/** Subscribes to changes of single keys; null means that any key may have changed. */
+export type SubscribeToChanges = (db: Database, listener: (key: string | null) => void) => void;
+
+export interface NotifiedMapOptions {
+  readonly maxEntries: number;
+  readonly onChange: SubscribeToChanges;
 }
 
-export function createNotifiedCache<Value>(
-  db: Pick<Database, 'notificationsHealthy'>,
-  rememberedMax: number,
-  load: (key: string) => Promise<Value>,
-): NotifiedCache<Value> {
-  const remembered = new Map<string, Value>();
-  /** Reads under way that no notice has overtaken. */
-  const loading = new Map<string, Promise<Value>>();
+interface Entry<Value> {
+  readonly value: Value;
+  /** Read since it was inserted or last considered for eviction. */
+  used: boolean;
+}
 
-  function remember(key: string, value: Value): void {
-    remembered.set(key, value);
-    if (remembered.size > rememberedMax) {
-      const [oldest] = remembered.keys();
-      remembered.delete(oldest ?? key);
+/** Entries in use that an eviction passes over before it evicts one of them nevertheless: bounds its time. */
+const secondChancesMax = 64;
+
+/** Holds values that its owner has read and sets itself. */
+export class NotifiedMap<Value> {
+  readonly #db: Database;
+  readonly #maxEntries: number;
+  /** In the order of insertion. */
+  readonly #entries = new Map<string, Entry<Value>>();
+
+  constructor(db: Database, { maxEntries, onChange }: NotifiedMapOptions) {
+    this.#db = db;
+    this.#maxEntries = maxEntries;
+    onChange(db, (key) => this.invalidate(key));
+  }
+
+  /** Returns the cached value; undefined if there is none or notifications may have been missed. */
+  peek(key: string): Value | undefined {
+    if (!this.#db.notificationsHealthy()) {
+      return undefined;
+    }
+    const entry = this.#entries.get(key);
+    if (entry === undefined) {
+      return undefined;
+    }
+    entry.used = true;
+    return entry.value;
+  }
+
+  /** The caller must know that the value has not changed since it was read. Ignored while notifications may be missed. */
+  set(key: string, value: Value): void {
+    if (!this.#db.notificationsHealthy()) {
+      return;
+    }
+    if (this.#entries.size >= this.#maxEntries && !this.#entries.has(key)) {
+      this.#evictOne();
+    }
+    this.#entries.set(key, { value, used: false });
+  }
+
+  /** Null: all keys. */
+  invalidate(key: string | null): void {
+    if (key === null) {
+      this.#entries.clear();
+    } else {
+      this.#entries.delete(key);
     }
   }
 
-  function start(key: string): Promise<Value> {
-    const read: Promise<Value> = load(key).then(
+  /** Invalidates all entries that match; takes time proportional to the size of the cache. */
+  invalidateWhere(matches: (value: Value, key: string) => boolean): void {
+    for (const [key, { value }] of this.#entries) {
+      if (matches(value, key)) {
+        this.#entries.delete(key);
+      }
+    }
+  }
+
+  #evictOne(): void {
+    let chancesLeft = secondChancesMax;
+    for (const [key, entry] of this.#entries) {
+      this.#entries.delete(key);
+      if (!entry.used || chancesLeft === 0) {
+        return;
+      }
+      chancesLeft -= 1;
+      entry.used = false;
+      this.#entries.set(key, entry);
+    }
+  }
+}
+
+export interface NotifiedCacheOptions<Value> extends NotifiedMapOptions {
+  /** Undefined and null are returned, but not cached. */
+  readonly load: (key: string) => Promise<Value>;
+  /**
+   * Callers share loads in flight also while notifications may be missed. Only for values that are verified elsewhere:
+   * without notifications a shared load may return a value that changed before the caller called.
+   */
+  readonly shareLoadsWhenUnhealthy?: boolean;
+}
+
+/** Loads what is missing. Callers share a load in flight, unless the key was invalidated since the load began. */
+export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
+  readonly #db: Database;
+  readonly #load: (key: string) => Promise<Value>;
+  readonly #shareLoadsWhenUnhealthy: boolean;
+  /** Loads in flight whose key was not invalidated since they began. */
+  readonly #loading = new Map<string, Promise<Value>>();
+
+  constructor(
+    db: Database,
+    { load, shareLoadsWhenUnhealthy = false, ...options }: NotifiedCacheOptions<Value>,
+  ) {
+    super(db, options);
+    this.#db = db;
+    this.#load = load;
+    this.#shareLoadsWhenUnhealthy = shareLoadsWhenUnhealthy;
+  }
+
+  /** Returns the cached value itself; a promise if the value must be loaded. */
+  get(key: string): Value | Promise<Value> {
+    const cached = this.peek(key);
+    if (cached !== undefined) {
+      return cached;
+    }
+    if (!this.#shareLoadsWhenUnhealthy && !this.#db.notificationsHealthy()) {
+      return this.#load(key);
+    }
+    return this.#loading.get(key) ?? this.#startLoad(key);
+  }
+
+  override invalidate(key: string | null): void {
+    super.invalidate(key);
+    if (key === null) {
+      this.#loading.clear();
+    } else {
+      this.#loading.delete(key);
+    }
+  }
+
+  /** The values of loads in flight are not known yet, so none of these is shared or cached. */
+  override invalidateWhere(matches: (value: NonNullable<Value>, key: string) => boolean): void {
+    super.invalidateWhere(matches);
+    this.#loading.clear();
+  }
+
+  #startLoad(key: string): Promise<Value> {
+    const load: Promise<Value> = this.#load(key).then(
       (value) => {
-        if (loading.get(key) === read) {
-          loading.delete(key);
-          if (db.notificationsHealthy()) {
-            remember(key, value);
-          }
+        if (this.#endLoad(key, load) && value !== undefined && value !== null) {
+          this.set(key, value);
         }
         return value;
       },
       (error) => {
-        if (loading.get(key) === read) {
-          loading.delete(key);
-        }
+        this.#endLoad(key, load);
         throw error;
       },
     );
-    loading.set(key, read);
-    return read;
+    this.#loading.set(key, load);
+    return load;
   }
 
-  return {
-    get(key) {
-      const known = remembered.get(key);
-      if (known === undefined) {
-        return loading.get(key) ?? start(key);
-      }
-      if (remembered.size > 1) {
-        // To the end of the line: a map keeps the order in which its entries were set.
-        remembered.delete(key);
-        remembered.set(key, known);
-      }
-      return known;
-    },
-    invalidate(key) {
-      if (key === null) {
-        remembered.clear();
-        loading.clear();
-      } else {
-        remembered.delete(key);
-        loading.delete(key);
-      }
-    },
-  };
+  /** Returns false if the key was invalidated since the load began. */
+  #endLoad(key: string, load: Promise<Value>): boolean {
+    return this.#loading.get(key) === load && this.#loading.delete(key);
+  }
 }

@@ -1,33 +1,35 @@
 /**
- * From a token to its credential, remembered in memory.
+ * Finds the credential of a token, from a cache.
  *
- * A change of a key or org is announced in its transaction; every process forgets what it remembered. While
- * announcements may be missing (the database's connection for them is down), nothing that was remembered is
- * believed and every request asks the database, so a revocation is obeyed within a second or nothing is admitted.
+ * A change of a key or an org is notified in its transaction, and every process invalidates its cache. While notifications
+ * may be missed (their database connection is down) the cache is bypassed and every request queries the database, so a
+ * revocation takes effect within a second or nothing is admitted.
  */
+import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { addressList } from '../../../platform/http/message/address.ts';
 import { type Credential, type CredentialOrg, residencyIn } from '../../../platform/http/routes/access.ts';
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './change-notifications.ts';
+import { LastKnownCredentials } from './last-known-credentials.ts';
 import { type CredentialOrgRow, type CredentialRow, findKeyByDigest } from './queries.ts';
 
-const rememberedMax = 50_000;
-const recentMax = 1_000;
+const cachedCredentialsMax = 50_000;
+const recentTokensMax = 1_000;
 
 export interface Credentials {
-  /** What is remembered of a token and still true. */
+  /** Returns the cached credential, or undefined if it must be loaded. */
   peek(token: string): Credential | undefined;
   find(token: string): Promise<Credential | undefined>;
 }
 
 export interface CredentialOptions {
-  /** While the database is away, what was last known of a token is believed. */
+  /** While the database is unavailable, the last known credential of a token is accepted. */
   readonly believeLastKnown?: boolean;
-  /** Where this process runs; undefined: residency is off. */
+  /** The region of this process; undefined: residency is off. */
   readonly region?: string | undefined;
-  /** Told of every key that is presented and known. */
+  /** Called with the id of every known key that is presented. */
   readonly used?: (keyId: string) => void;
 }
 
@@ -35,110 +37,67 @@ export function createCredentials(
   db: Database,
   { believeLastKnown = false, region, used }: CredentialOptions = {},
 ): Credentials {
-  const lastKnown = new Map<string, Credential>();
-  const remembered = new Map<string, Credential>();
-  /** The few tokens that ask all the time need not be digested each time. Good until anything is announced. */
-  const recent = new Map<string, { readonly credential: Credential; readonly announcements: number }>();
-  /** Counts announcements: a row that was read before one must not be remembered after it. */
-  let announcements = 0;
-  /** Losing the database loses announcements too: what was last known has to outlast that, but not its return. */
-  let announcementsMissed = false;
-
-  onKeyChange(db, (digest) => {
-    announcements += 1;
-    if (digest === null) {
-      remembered.clear();
-      announcementsMissed = true;
-    } else {
-      remembered.delete(digest);
-      lastKnown.delete(digest);
-    }
+  const lastKnown = believeLastKnown ? new LastKnownCredentials(db) : undefined;
+  const load = async (digest: string) => {
+    const row = await findKeyByDigest(db, digest);
+    return row && toCredential(row, region);
+  };
+  /** By digest. */
+  const cache = new NotifiedCache(db, {
+    maxEntries: cachedCredentialsMax,
+    onChange: onKeyChange,
+    load: lastKnown === undefined ? load : (digest) => lastKnown.track(digest, load),
   });
   onOrgChange(db, (orgId) => {
-    announcements += 1;
     if (orgId === null) {
-      remembered.clear();
-      announcementsMissed = true;
-      return;
-    }
-    for (const known of [remembered, lastKnown]) {
-      for (const [digest, { org }] of known) {
-        if (org?.id === orgId) {
-          known.delete(digest);
-        }
-      }
+      cache.invalidate(null);
+    } else {
+      cache.invalidateWhere(({ org }) => org?.id === orgId);
     }
   });
-
-  const peekDigest = (digest: string) => (db.notificationsHealthy() ? remembered.get(digest) : undefined);
+  /** By token, until any key or org changes: the few tokens that are presented all the time are not hashed each time. */
+  const recent = new NotifiedMap<Credential>(db, {
+    maxEntries: recentTokensMax,
+    onChange(_, listener) {
+      onKeyChange(db, () => listener(null));
+      onOrgChange(db, () => listener(null));
+    },
+  });
 
   return {
     peek(token) {
-      const last = recent.get(token);
-      if (last !== undefined && last.announcements === announcements && db.notificationsHealthy()) {
-        used?.(last.credential.keyId);
-        return last.credential;
-      }
-      const credential = peekDigest(keyDigest(token));
-      if (credential !== undefined) {
-        used?.(credential.keyId);
-        if (recent.size >= recentMax) {
-          recent.clear();
+      let credential = recent.peek(token);
+      if (credential === undefined) {
+        credential = cache.peek(keyDigest(token));
+        if (credential === undefined) {
+          return undefined;
         }
-        recent.set(token, { credential, announcements });
+        recent.set(token, credential);
       }
+      used?.(credential.keyId);
       return credential;
     },
     async find(token) {
-      const digest = keyDigest(token);
-      const known = peekDigest(digest);
-      if (known !== undefined) {
-        used?.(known.keyId);
-        return known;
-      }
       if (!isWellFormedKey(token)) {
         return undefined;
       }
-      const announcementsBefore = announcements;
-      let row: CredentialRow | undefined;
+      const digest = keyDigest(token);
+      let credential: Credential | undefined;
       try {
-        row = await findKeyByDigest(db, digest);
+        credential = await cache.get(digest);
       } catch (error) {
-        const known = lastKnown.get(digest);
-        if (known !== undefined && error instanceof DatabaseUnavailable) {
-          return known;
+        const last = lastKnown?.get(digest);
+        if (last !== undefined && error instanceof DatabaseUnavailable) {
+          return last;
         }
         throw error;
       }
-      const isCurrent = db.notificationsHealthy();
-      if (announcementsMissed && isCurrent) {
-        lastKnown.clear();
-        announcementsMissed = false;
-      }
-      if (row === undefined) {
-        lastKnown.delete(digest);
-        return undefined;
-      }
-      const credential = toCredential(row, region);
-      used?.(credential.keyId);
-      if (announcements === announcementsBefore) {
-        if (believeLastKnown) {
-          remember(lastKnown, digest, credential);
-        }
-        if (isCurrent) {
-          remember(remembered, digest, credential);
-        }
+      if (credential !== undefined) {
+        used?.(credential.keyId);
       }
       return credential;
     },
   };
-}
-
-function remember(known: Map<string, Credential>, digest: string, credential: Credential): void {
-  if (known.size >= rememberedMax) {
-    known.clear();
-  }
-  known.set(digest, credential);
 }
 
 function toCredential(row: CredentialRow, region: string | undefined): Credential {
@@ -154,7 +113,7 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
   };
 }
 
-/** What is looked at of an org at each request, whoever asks. */
+/** The fields of an org that every request needs, whatever its credential. */
 export function credentialOrg(id: string, row: CredentialOrgRow, region: string | undefined): CredentialOrg {
   const allowed = row.ip_allow_list ?? [];
   return {

@@ -1,11 +1,11 @@
 /** Where an org is at home, and what becomes of what arrives elsewhere. */
 import { apiError } from '../../../contract/api-error.ts';
-import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findOrg, type OrgRow, onOrgChange, type ResidencyMode } from '../../access/orgs/index.ts';
 import type { ResidencyView } from './schema.ts';
 
-const rememberedOrgsMax = 10_000;
+const cachedOrgsMax = 10_000;
 
 export interface Residency {
   /** Null: the org is at home everywhere. */
@@ -13,21 +13,20 @@ export interface Residency {
   readonly mode: ResidencyMode;
 }
 
-/** A promise only where it has to be read first. */
+/** Returns a promise only if the residency is not cached. */
 export type ResidencyOf = (orgId: string) => Residency | Promise<Residency>;
 
 /** For whatever has to keep an org's data, or its calls to models, in its region. */
 export function createResidencyOf(db: Database): ResidencyOf {
-  const read = async (orgId: string): Promise<Residency> => {
+  const load = async (orgId: string): Promise<Residency> => {
     const org = await findOrg(db, orgId);
     if (org === undefined) {
       throw apiError('not_found');
     }
     return { homeRegion: org.home_region, mode: org.residency_mode };
   };
-  const orgs = createNotifiedCache<Residency>(db, rememberedOrgsMax, read);
-  onOrgChange(db, (orgId) => orgs.invalidate(orgId));
-  return (orgId) => (db.notificationsHealthy() ? orgs.get(orgId) : read(orgId));
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onOrgChange, load });
+  return (orgId) => cache.get(orgId);
 }
 
 export function viewResidency({ home_region, residency_mode }: OrgRow): ResidencyView {

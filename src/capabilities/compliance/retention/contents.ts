@@ -1,9 +1,8 @@
 /**
  * The content of runs, where an org keeps it: encrypted with the key of all secrets, so that a copy of the database does not
- * show what people said. Whether it is kept is remembered until a notice says that the policy changed.
+ * show what people said. The policy that decides whether it is kept is cached.
  */
-
-import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { onPolicyChange } from './change-notifications.ts';
@@ -16,15 +15,14 @@ export interface Contents {
   open(orgId: string, runId: string, sealed: string): string;
 }
 
-const rememberedOrgsMax = 20_000;
+const cachedOrgsMax = 20_000;
 
 export function createContents(db: Database, secrets: Secrets): Contents {
   const load = async (orgId: string) => ((await findPolicy(db, orgId))?.content_days ?? 0) > 0;
-  const cache = createNotifiedCache(db, rememberedOrgsMax, load);
-  onPolicyChange(db, (orgId) => cache.invalidate(orgId));
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onPolicyChange, load });
   const contextOf = (orgId: string, runId: string) => `run_content:${orgId}:${runId}`;
   return {
-    areKept: (orgId) => (db.notificationsHealthy() ? cache.get(orgId) : load(orgId)),
+    areKept: (orgId) => cache.get(orgId),
     seal: (orgId, runId, content) => secrets.seal(content, contextOf(orgId, runId)).toString('base64'),
     open: (orgId, runId, sealed) => secrets.open(Buffer.from(sealed, 'base64'), contextOf(orgId, runId)),
   };

@@ -1,11 +1,11 @@
-/** How each org routes, remembered until a notice says that it changed: its policy, and the results that count for it. */
+/** Cache of each org's routing policy and the eval results that count for it. */
 import type { Evaluated } from '../../../kernel/routing.ts';
-import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onRoutingChange } from './change-notifications.ts';
 import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries.ts';
 
-const rememberedOrgsMax = 2_000;
+const cachedOrgsMax = 2_000;
 
 export interface OrgRouting {
   /** Undefined: the org has none. */
@@ -17,7 +17,7 @@ export interface OrgRouting {
 export type RoutingMemory = (orgId: string) => OrgRouting | Promise<OrgRouting>;
 
 export function createRoutingMemory(db: Database): RoutingMemory {
-  async function read(orgId: string): Promise<OrgRouting> {
+  async function load(orgId: string): Promise<OrgRouting> {
     const policy = await findRoutingPolicy(db, orgId);
     const rows = policy === undefined ? [] : await newestEvals(db, orgId, policy.suite);
     return {
@@ -30,7 +30,6 @@ export function createRoutingMemory(db: Database): RoutingMemory {
       ),
     };
   }
-  const orgs = createNotifiedCache(db, rememberedOrgsMax, read);
-  onRoutingChange(db, (orgId) => orgs.invalidate(orgId));
-  return (orgId) => (db.notificationsHealthy() ? orgs.get(orgId) : read(orgId));
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onRoutingChange, load });
+  return (orgId) => cache.get(orgId);
 }

@@ -1,9 +1,5 @@
-/**
- * The gate: what the detectors of an org say about contents. They are compiled once and remembered until a notice says
- * that they changed; while notices may be missing they are read each time.
- */
-
-import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
+/** The safety check: runs the detectors of an org over contents. Compiled detectors are cached until they change. */
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findBuiltIn } from './built-in.ts';
 import { onDetectorsChange } from './change-notifications.ts';
@@ -40,17 +36,16 @@ export interface Safety {
   inspect(orgId: string, contents: readonly (ContentToInspect | undefined)[]): Promise<Inspected[]>;
 }
 
-const rememberedOrgsMax = 2_000;
+const cachedOrgsMax = 2_000;
 const clean: Inspected = { blocked: undefined, flaggedBy: [] };
 
 export function createSafety(db: Database): Safety {
   const load = async (orgId: string): Promise<readonly Detector[]> =>
     (await allDetectors(db, orgId)).map(compile);
-  const cache = createNotifiedCache(db, rememberedOrgsMax, load);
-  onDetectorsChange(db, (orgId) => cache.invalidate(orgId));
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onDetectorsChange, load });
 
   async function detectors(orgId: string): Promise<readonly Detector[]> {
-    return db.notificationsHealthy() ? cache.get(orgId) : load(orgId);
+    return cache.get(orgId);
   }
 
   return {

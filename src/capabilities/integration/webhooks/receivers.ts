@@ -1,8 +1,5 @@
-/**
- * What an attempt needs to know of its subscription: where to, whether at all, and the secrets that sign. Remembered
- * until it changes; while notices may be missing nothing that was remembered is believed.
- */
-
+/** Cache of what a delivery attempt needs of its subscription: the URL, the status and the signing secrets. */
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
@@ -24,7 +21,7 @@ export interface Receiver {
   readonly orgSecret: string;
 }
 
-const rememberedMax = 20_000;
+const cachedReceiversMax = 20_000;
 
 export interface ReceiverDependencies {
   readonly db: Database;
@@ -38,19 +35,22 @@ export interface Receivers {
 }
 
 export function createReceivers({ db, secrets, clock }: ReceiverDependencies): Receivers {
-  const remembered = new Map<string, Map<string, Receiver>>();
-  let announcements = 0;
-
-  onWebhooksChange(db, (orgId) => {
-    announcements += 1;
-    if (orgId === null) {
-      remembered.clear();
-    } else {
-      remembered.delete(orgId);
-    }
+  /** Keys are `<org id>/<subscription id>`; a change notification names the org only. */
+  const cache = new NotifiedCache(db, {
+    maxEntries: cachedReceiversMax,
+    onChange: (_, listener) =>
+      onWebhooksChange(db, (orgId) => {
+        if (orgId === null) {
+          listener(null);
+        } else {
+          cache.invalidateWhere((_receiver, key) => key.startsWith(`${orgId}/`));
+        }
+      }),
+    load,
   });
 
-  async function read({ org_id, subscription_id }: Lane): Promise<Receiver | undefined> {
+  async function load(key: string): Promise<Receiver | undefined> {
+    const [org_id = '', subscription_id = ''] = key.split('/');
     const row = await findSubscription(db, org_id, subscription_id);
     if (row === undefined) {
       return undefined;
@@ -78,22 +78,6 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
   }
 
   return {
-    async find(lane) {
-      const { org_id, subscription_id } = lane;
-      const known = db.notificationsHealthy() ? remembered.get(org_id)?.get(subscription_id) : undefined;
-      if (known !== undefined) {
-        return known;
-      }
-      const announcementsBefore = announcements;
-      const receiver = await read(lane);
-      if (receiver !== undefined && announcements === announcementsBefore && db.notificationsHealthy()) {
-        if (remembered.size >= rememberedMax) {
-          remembered.clear();
-        }
-        const ofOrg = remembered.get(org_id) ?? new Map<string, Receiver>();
-        remembered.set(org_id, ofOrg.set(subscription_id, receiver));
-      }
-      return receiver;
-    },
+    find: async ({ org_id, subscription_id }) => cache.get(`${org_id}/${subscription_id}`),
   };
 }

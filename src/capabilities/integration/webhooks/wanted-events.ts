@@ -1,7 +1,10 @@
 /**
- * Which orgs listen to which kinds of events, for events that are too many to be written where nobody waits for them.
- * Asked on the path of every run, so it is a look into memory. Where it is not known, because notices may be missing or
- * a change has just been heard of, the answer is yes: an event too many is thrown away later, one too few is lost.
+ * In-process table of the event types that each org's webhooks want, for event types that are too frequent to be written
+ * without a receiver. It is read for every run. While an entry is uncertain, because notifications may have been missed or
+ * a change was just notified, the result is true: a superfluous event is dropped later, a missing one is lost.
+ *
+ * Not a `NotifiedCache`: the result is needed at once, so entries are loaded again as soon as a change is notified, and
+ * orgs without webhooks have no entry.
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';

@@ -3,7 +3,7 @@
  * a price a fact has no versions: nothing that was posted depends on it.
  */
 
-import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { announceModelPriceChange, onModelPriceChange } from './change-notifications.ts';
 import { allModelFacts, findModelFacts, type ModelFactsRow, upsertModelFacts } from './queries.ts';
@@ -27,11 +27,14 @@ export interface ModelCapabilitiesCache {
 const everything = '';
 
 export function createModelCapabilities(db: Database): ModelCapabilitiesCache {
-  const read = async (): Promise<ReadonlyMap<string, ModelCapabilities>> =>
+  const load = async (): Promise<ReadonlyMap<string, ModelCapabilities>> =>
     new Map((await allModelFacts(db)).map((row) => [row.model, row]));
-  const cache = createNotifiedCache(db, 1, read);
-  onModelPriceChange(db, () => cache.invalidate(null));
-  return { all: () => (db.notificationsHealthy() ? cache.get(everything) : read()) };
+  const cache = new NotifiedCache(db, {
+    maxEntries: 1,
+    onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
+    load,
+  });
+  return { all: () => cache.get(everything) };
 }
 
 export function viewCapabilities(capabilities: ModelCapabilities): ModelFactsView {

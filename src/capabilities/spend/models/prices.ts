@@ -1,12 +1,11 @@
 /**
- * The price that holds for an org, a model and an instant, from memory.
+ * Finds the price that holds for an org, a model and an instant, from a cache.
  *
- * Every decision asks for one, so the answer is given without a promise once the models and the org's own prices were
- * read. A change is announced in its transaction and every process reads again. While announcements may be missing,
- * nothing that was remembered is believed and each question goes to the database.
+ * Every decision needs a price, so it is returned without a promise once the prices of the models and the org are
+ * cached. While change notifications may be missed the cache is bypassed.
  */
 import { discounted, type Rates } from '../../../kernel/prices.ts';
-import { createNotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onModelPriceChange, onOrgPriceChange } from './change-notifications.ts';
 import {
@@ -20,7 +19,7 @@ import {
 import { ratesOf } from './rates.ts';
 import { holdsAt, type Version } from './versions.ts';
 
-const rememberedOrgsMax = 10_000;
+const cachedOrgsMax = 10_000;
 
 export interface PriceInForce {
   /** What a priced run names, also after the price has changed: `prc_…`, with a discount `prc_…+prc_…`. */
@@ -65,13 +64,18 @@ type OrgBook = Book<OrgVersion>;
 const everything = '';
 
 export function createPrices(db: Database): Prices {
-  const models = createNotifiedCache(db, 1, async () => bookOf(await allModelVersions(db), modelVersion));
-  const orgs = createNotifiedCache(db, rememberedOrgsMax, async (orgId) =>
-    bookOf(await allOrgVersions(db, orgId), orgVersion),
-  );
-  onModelPriceChange(db, () => models.invalidate(null));
-  onOrgPriceChange(db, (orgId) => orgs.invalidate(orgId));
+  const models = new NotifiedCache(db, {
+    maxEntries: 1,
+    onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
+    load: async () => bookOf(await allModelVersions(db), modelVersion),
+  });
+  const orgs = new NotifiedCache(db, {
+    maxEntries: cachedOrgsMax,
+    onChange: onOrgPriceChange,
+    load: async (orgId) => bookOf(await allOrgVersions(db, orgId), orgVersion),
+  });
 
+  /** Reads the versions of one model only, unlike the caches. */
   async function findInDatabase(orgId: string, model: string, atMs: number) {
     const modelRows = await modelVersions(db, model);
     const orgRows = await orgVersions(db, orgId, model);
@@ -79,24 +83,20 @@ export function createPrices(db: Database): Prices {
   }
 
   async function booksOf(orgId: string): Promise<readonly [ModelBook, OrgBook]> {
-    if (db.notificationsHealthy()) {
-      return Promise.all([models.get(everything), orgs.get(orgId)]);
-    }
-    const modelRows = await allModelVersions(db);
-    return [bookOf(modelRows, modelVersion), bookOf(await allOrgVersions(db, orgId), orgVersion)];
+    return Promise.all([models.get(everything), orgs.get(orgId)]);
   }
 
   return {
     find(orgId, model, atMs) {
-      if (!db.notificationsHealthy()) {
-        return findInDatabase(orgId, model, atMs);
+      const modelBook = models.peek(everything);
+      const orgBook = orgs.peek(orgId);
+      if (modelBook !== undefined && orgBook !== undefined) {
+        return inForce(modelBook, orgBook, model, atMs);
       }
-      const modelBook = models.get(everything);
-      const orgBook = orgs.get(orgId);
-      if (modelBook instanceof Promise || orgBook instanceof Promise) {
-        return Promise.all([modelBook, orgBook]).then(([all, own]) => inForce(all, own, model, atMs));
-      }
-      return inForce(modelBook, orgBook, model, atMs);
+      // While the caches are bypassed, loading all prices for each decision would be expensive.
+      return db.notificationsHealthy()
+        ? booksOf(orgId).then(([all, own]) => inForce(all, own, model, atMs))
+        : findInDatabase(orgId, model, atMs);
     },
 
     async version(orgId, model, versionId) {
