@@ -1,10 +1,11 @@
 /** Accuracy of the built-in detectors on the labelled texts, and the CPU time of each for 10 KB of ordinary content. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { builtIns } from '../../src/capabilities/governance/safety/built-in.ts';
-import { Breather, matchesOf } from '../../src/capabilities/governance/safety/inspection.ts';
+import { matchesOf } from '../../src/capabilities/governance/safety/inspection.ts';
 import { compilePattern } from '../../src/capabilities/governance/safety/own-pattern.ts';
 import type { Finder } from '../../src/capabilities/governance/safety/scanning.ts';
 import { compileWords } from '../../src/capabilities/governance/safety/word-list.ts';
+import { createYielder } from '../../src/platform/jobs/yielder.ts';
 import { judge, safetyCases } from '../../test/support/safety-cases.ts';
 import { type Bar, median, type SingleRow } from '../measure.ts';
 
@@ -67,9 +68,9 @@ function ordinaryText(): string {
 async function longestStallMs(text: string): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
-  const breather = new Breather();
+  const yielder = createYielder();
   for (const detector of builtIns) {
-    await matchesOf(detector, text, Number.POSITIVE_INFINITY, breather);
+    await matchesOf(detector, text, Number.POSITIVE_INFINITY, yielder);
   }
   delay.disable();
   return delay.max / 1_000_000;

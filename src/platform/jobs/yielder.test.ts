@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { takingTurns } from './yielder.ts';
+import { createYielder } from './yielder.ts';
 
-test('work yields to others once it took five milliseconds since they had their last turn', async () => {
+test('yields to the event loop after five milliseconds of work', async () => {
   let nowMs = 1_000;
-  const othersTurn = takingTurns(() => nowMs);
+  const yielder = createYielder(() => nowMs);
   let served = 0;
   const servedAfterPiece: number[] = [];
   for (let piece = 1; piece <= 12; piece += 1) {
@@ -11,13 +11,13 @@ test('work yields to others once it took five milliseconds since they had their 
       served += 1;
     });
     nowMs += 1;
-    await othersTurn();
+    await yielder.yieldIfDue();
     servedAfterPiece.push(served);
   }
-  // All that waited until then had its turn, and nothing in between.
+  // Each yield serves everything that is waiting; nothing is served in between.
   expect(servedAfterPiece).toEqual([0, 0, 0, 0, 5, 5, 5, 5, 5, 10, 10, 10]);
 });
 
-test('short work does not yield', () => {
-  expect(takingTurns(() => 0)()).toBeUndefined();
+test('does not return a promise before the budget is used up', () => {
+  expect(createYielder(() => 0).yieldIfDue()).toBeUndefined();
 });

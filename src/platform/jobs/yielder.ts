@@ -1,18 +1,25 @@
-/** Much work in a row, without keeping everyone else waiting: after some milliseconds the others have their turn. */
+/** Lets long computations yield to the event loop every few milliseconds. */
 import { performance } from 'node:perf_hooks';
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 
-const turnMs = 5;
+/** Time that a computation may take between two turns of the event loop. */
+const budgetMs = 5;
 
-/** Asked after each piece of work; a promise where it is time to wait. */
-export function takingTurns(nowMs = () => performance.now()): () => Promise<void> | undefined {
-  let since = nowMs();
-  return () => {
-    if (nowMs() - since < turnMs) {
-      return undefined;
-    }
-    return others().then(() => {
-      since = nowMs();
-    });
+export interface Yielder {
+  /** Called after each piece of work. Returns a promise to await if the budget is used up, else undefined. */
+  yieldIfDue(): Promise<void> | undefined;
+}
+
+export function createYielder(nowMs = () => performance.now()): Yielder {
+  let yieldedAtMs = nowMs();
+  return {
+    yieldIfDue() {
+      if (nowMs() - yieldedAtMs < budgetMs) {
+        return undefined;
+      }
+      return setImmediate().then(() => {
+        yieldedAtMs = nowMs();
+      });
+    },
   };
 }

@@ -7,7 +7,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
@@ -56,7 +56,7 @@ export async function openChainHeads(
       return;
     }
     let adopted = 0;
-    const othersTurn = takingTurns();
+    const yielder = createYielder();
     for (let after: string | undefined = ''; after !== undefined; ) {
       const heads = await lockHeads(tx, after, headsPerRead);
       await updateMacs(
@@ -65,7 +65,7 @@ export async function openChainHeads(
       );
       adopted += heads.length;
       after = heads.length === headsPerRead ? heads.at(-1)?.tenantId : undefined;
-      await othersTurn();
+      await yielder.yieldIfDue();
     }
     if (adopted > 0) {
       log.info({ logs: adopted }, 'authenticated the ends of audit logs from before this version');

@@ -3,7 +3,7 @@
  * is signed is looked at first: whoever can write to the database must not have young entries pass for what retention removed.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { type AuditEntry, chainStart } from './chain.ts';
 import { ChainCheck } from './chain-check.ts';
 import { findHead } from './head-queries.ts';
@@ -45,10 +45,10 @@ export async function removeOldEntries(
   const count = entries.indexOf(last) + 1;
   // The one behind them, or the end of the chain, remembers the hash of the last one.
   const check = new ChainCheck({ start });
-  const othersTurn = takingTurns();
+  const yielder = createYielder();
   for (const entry of entries.slice(0, count + 1)) {
     check.add(entry);
-    await othersTurn();
+    await yielder.yieldIfDue();
   }
   const [finding] = check.finish(entries.length > count ? undefined : head);
   if (finding !== undefined) {

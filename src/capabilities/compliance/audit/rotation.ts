@@ -3,7 +3,7 @@
  * that a key signed one after it was replaced. From then on no anchor of the old key is believed, and retention builds on none.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { readAnchors, updateTokens } from './queries.ts';
 import { isGenuineAnchor, type Said, tokenOpener } from './signing.ts';
 import type { PublicKeys, Signer } from './signing-keys.ts';
@@ -14,7 +14,7 @@ const anchorsPerRead = 500;
 export async function replaceKey(tx: Transaction, signer: Signer, now: Date): Promise<PublicKeys> {
   const before = await signer.rotate(tx, now);
   const open = tokenOpener(before.current === undefined ? [] : [before.current]);
-  const othersTurn = takingTurns();
+  const yielder = createYielder();
   for (let after: string | undefined = ''; after !== undefined; ) {
     const anchors = await readAnchors(tx, after, anchorsPerRead);
     const said: Said[] = [];
@@ -24,7 +24,7 @@ export async function replaceKey(tx: Transaction, signer: Signer, now: Date): Pr
       if (isGenuineAnchor(open, org_id, anchor)) {
         said.push({ kind: 'anchor', org_id, seq, hash, at: now.toISOString() });
       }
-      await othersTurn();
+      await yielder.yieldIfDue();
     }
     const tokens = await signer.signAll(tx, said);
     await updateTokens(

@@ -8,7 +8,7 @@
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { DatabaseUnavailable, type Queryable, type Transaction } from '../../../platform/db/database.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
 import {
@@ -100,11 +100,11 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
       );
     }
     const signOne = tokenSigner(privatePem(row));
-    const othersTurn = takingTurns();
+    const yielder = createYielder();
     const tokens: string[] = [];
     for (const one of said) {
       tokens.push(signOne(one));
-      await othersTurn();
+      await yielder.yieldIfDue();
     }
     return tokens;
   }

@@ -3,7 +3,7 @@ import { invalidField } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import type { ChainHeads } from './chain-heads.ts';
@@ -81,7 +81,7 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
   const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
   const places: SignedPlace[] = [];
   const broken: Finding[] = [];
-  const othersTurn = takingTurns();
+  const yielder = createYielder();
   for (const { seq, hash, token } of rows) {
     const place = { seq: Number(seq), hash };
     const said = open(token);
@@ -90,7 +90,7 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
     } else {
       broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
     }
-    await othersTurn();
+    await yielder.yieldIfDue();
   }
   return { places, broken };
 }

@@ -5,7 +5,7 @@
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import { withRunIndex } from '../../../ledger/ledger-errors.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
@@ -142,7 +142,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
         return none;
       }
       const permits = new Map<number, string>();
-      const othersTurn = takingTurns();
+      const yielder = createYielder();
       for (const [index, attempt] of request.attempts.entries()) {
         if (attempt === undefined) {
           continue;
@@ -155,17 +155,17 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
           }
           permits.set(index, said);
         }
-        await othersTurn();
+        await yielder.yieldIfDue();
       }
       return permits;
     },
     async look(orgId, attempts, now) {
       const [rules, timezone] = await rulesAndZone(orgId);
       const verdicts: Verdict<CompiledRule>[] = [];
-      const othersTurn = takingTurns();
+      const yielder = createYielder();
       for (const attempt of rules.length === 0 ? [] : attempts) {
         verdicts.push(judge(rules, attempt, timezone));
-        await othersTurn();
+        await yielder.yieldIfDue();
       }
       const wanting = verdicts.flatMap((verdict, index) =>
         verdict.kind === 'require_approval' ? [{ index, rule: verdict.rule }] : [],

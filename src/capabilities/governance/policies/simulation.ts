@@ -1,7 +1,7 @@
 /** Replays past runs against a draft of rules, and says what would be different. */
 import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
-import { takingTurns } from '../../../platform/jobs/yielder.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
 import type { CompiledRule } from './rules.ts';
 import type { Simulation } from './schema.ts';
@@ -29,7 +29,7 @@ export async function simulate({
   timezone,
   progress,
 }: Comparison): Promise<Simulation> {
-  const othersTurn = takingTurns();
+  const yielder = createYielder();
   const counts = { allow: 0, block: 0, require_approval: 0, error: 0 };
   const changes: Simulation['changes'] = [];
   let changed = 0;
@@ -47,7 +47,7 @@ export async function simulate({
         changes.push({ run_id: runId, model, action, charged_at, now: saidBy(now), draft: saidBy(then) });
       }
     }
-    await othersTurn();
+    await yielder.yieldIfDue();
     await progress({ done: index + 1, of: runs.length, unit: 'runs' });
   }
   return { runs: runs.length, unchanged: runs.length - changed, changed, draft: counts, changes };

@@ -1,6 +1,7 @@
 /** What every detector of an org finds in a content, without a run. */
 import { invalidFields } from '../../../contract/api-error.ts';
-import { Breather, type Detector, matchesOf } from './inspection.ts';
+import { createYielder, type Yielder } from '../../../platform/jobs/yielder.ts';
+import { type Detector, matchesOf } from './inspection.ts';
 import type { Safety } from './safety.ts';
 import { sampleOf } from './sample.ts';
 import type { TestContent, TestResult } from './schema.ts';
@@ -11,10 +12,10 @@ const matchesShown = 20;
 type Finding = TestResult['findings'][number];
 
 export async function testContent(safety: Safety, orgId: string, body: TestContent): Promise<TestResult> {
-  const breather = new Breather();
+  const yielder = createYielder();
   const findings: Finding[] = [];
   for (const detector of chosen(await safety.detectors(orgId), body.detectors)) {
-    const finding = await findingOf(detector, body.content, breather);
+    const finding = await findingOf(detector, body.content, yielder);
     if (finding.matches.length > 0) {
       findings.push(finding);
     }
@@ -45,9 +46,9 @@ function chosen(all: readonly Detector[], ids: readonly string[] | undefined): r
   return all.filter(({ id }) => ids.includes(id));
 }
 
-async function findingOf(detector: Detector, content: string, breather: Breather): Promise<Finding> {
+async function findingOf(detector: Detector, content: string, yielder: Yielder): Promise<Finding> {
   const { id, name, enabled, action, threshold } = detector;
-  const matches = await matchesOf(detector, content, Math.max(threshold, matchesShown), breather);
+  const matches = await matchesOf(detector, content, Math.max(threshold, matchesShown), yielder);
   return {
     detector: name,
     detector_id: id,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { findCreditCards } from './credit-card.ts';
-import { Breather, matchesOf } from './inspection.ts';
+import { matchesOf } from './inspection.ts';
 import type { Finder } from './scanning.ts';
 
 /** Counts the turns that the event loop gives others while a content is looked at, with so many milliseconds for a piece. */
@@ -23,7 +24,12 @@ async function turnsOfOthers(find: Finder, content: string, msPerPiece: number) 
     }
   };
   setImmediate(others);
-  await matchesOf({ find: timed }, content, Number.POSITIVE_INFINITY, new Breather(() => nowMs));
+  await matchesOf(
+    { find: timed },
+    content,
+    Number.POSITIVE_INFINITY,
+    createYielder(() => nowMs),
+  );
   isOver = true;
   return { pieces, turns };
 }

@@ -1,6 +1,5 @@
-/** Asks detectors about a content, a little at a time, so that a long one does not hold up everybody else. */
-import { performance } from 'node:perf_hooks';
-import { setImmediate as letOthersWork } from 'node:timers/promises';
+/** Runs detectors over a content, in pieces: between two of them it yields to the event loop. */
+import type { Yielder } from '../../../platform/jobs/yielder.ts';
 import type { Finder, Match } from './scanning.ts';
 
 export interface Detector {
@@ -15,35 +14,12 @@ export interface Detector {
   readonly find: Finder;
 }
 
-/** At most so long at a stretch; one question to an org's own pattern may take longer. */
-const workMaxMs = 4;
-
-/** Remembers since when nobody else had a turn. One for all contents of a request. */
-export class Breather {
-  readonly #nowMs: () => number;
-  #since: number;
-
-  constructor(nowMs = () => performance.now()) {
-    this.#nowMs = nowMs;
-    this.#since = nowMs();
-  }
-
-  get isDue(): boolean {
-    return this.#nowMs() - this.#since > workMaxMs;
-  }
-
-  async pause(): Promise<void> {
-    await letOthersWork();
-    this.#since = this.#nowMs();
-  }
-}
-
-/** The first so many matches of a detector. */
+/** Returns the first `most` matches of a detector. One piece of an org's own pattern may exceed the yielder's budget. */
 export async function matchesOf(
   { find }: Pick<Detector, 'find'>,
   content: string,
   most: number,
-  breather: Breather,
+  yielder: Yielder,
 ): Promise<Match[]> {
   const matches: Match[] = [];
   for (const match of find(content)) {
@@ -53,8 +29,9 @@ export async function matchesOf(
         break;
       }
     }
-    if (breather.isDue) {
-      await breather.pause();
+    const turn = yielder.yieldIfDue();
+    if (turn !== undefined) {
+      await turn;
     }
   }
   return matches;
@@ -64,8 +41,8 @@ export async function matchesOf(
 export async function firingMatch(
   detector: Detector,
   content: string,
-  breather: Breather,
+  yielder: Yielder,
 ): Promise<Match | undefined> {
-  const matches = await matchesOf(detector, content, detector.threshold, breather);
+  const matches = await matchesOf(detector, content, detector.threshold, yielder);
   return matches.length === detector.threshold ? matches[0] : undefined;
 }

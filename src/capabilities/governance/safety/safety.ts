@@ -1,10 +1,11 @@
 /** The safety check: runs the detectors of an org over contents. Compiled detectors are cached until they change. */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { createYielder, type Yielder } from '../../../platform/jobs/yielder.ts';
 import { findBuiltIn } from './built-in.ts';
 import { onDetectorsChange } from './change-notifications.ts';
 import { type AnyRow, allDetectors } from './detectors.ts';
-import { Breather, type Detector, firingMatch } from './inspection.ts';
+import { type Detector, firingMatch } from './inspection.ts';
 import { compilePattern } from './own-pattern.ts';
 import { sampleOf } from './sample.ts';
 import { contentCharactersMax } from './schema.ts';
@@ -60,10 +61,10 @@ export function createSafety(db: Database): Safety {
         ...enabled.filter(({ action }) => action === 'block'),
         ...enabled.filter(({ action }) => action === 'flag'),
       ];
-      const breather = new Breather();
+      const yielder = createYielder();
       const inspected: Inspected[] = [];
       for (const one of contents) {
-        const result = one === undefined ? clean : await inspectOne(asked, one, breather);
+        const result = one === undefined ? clean : await inspectOne(asked, one, yielder);
         inspected.push(result);
         if (result.blocked !== undefined) {
           break;
@@ -77,11 +78,11 @@ export function createSafety(db: Database): Safety {
 async function inspectOne(
   asked: readonly Detector[],
   { content, mayBlock }: ContentToInspect,
-  breather: Breather,
+  yielder: Yielder,
 ): Promise<Inspected> {
   const flaggedBy: string[] = [];
   for (const detector of asked) {
-    const match = await firingMatch(detector, content, breather);
+    const match = await firingMatch(detector, content, yielder);
     if (match === undefined) {
       continue;
     }

@@ -4,6 +4,7 @@ import { type Estimate, type Forecast, forecast, qualityFor } from '../../../ker
 import { mean } from '../../../kernel/forecast/series.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Prices } from '../../spend/models/index.ts';
 import { findTimezone } from '../usage/index.ts';
 import { dateOf, type Today, todayIn } from './calendar.ts';
@@ -15,7 +16,6 @@ import { type Effects, effectsOf, withEffects } from './scenario-effects.ts';
 import { requireScenarioNamed } from './scenarios.ts';
 import { type CapacityForecastQuery, type CapacityForecastView, horizonDays } from './schema.ts';
 import { readTeamReturns, type TeamReturns, viewTeamReturns } from './team-returns.ts';
-import { setImmediate } from './turns.ts';
 
 export interface CapacityDependencies {
   readonly db: Database;
@@ -44,8 +44,9 @@ export async function forecastCapacity(
   const today = todayIn(timezone, now.getTime());
   const scope = deployment === undefined ? {} : { deployment };
   const { days: history } = await readHistory(db, { orgId, scope, today, now, daysMax: historyDaysMax });
+  const yielder = createYielder();
   const project = async ({ of }: Measure) => {
-    await setImmediate();
+    await yielder.yieldIfDue();
     return forecast(
       history.map((day) => Number(of(day))),
       horizon_days,
@@ -58,7 +59,7 @@ export async function forecastCapacity(
     scenario === undefined
       ? undefined
       : await inScenario(deps, { orgId, scope, today, now, horizon_days, returns }, scenario, baseline);
-  await setImmediate();
+  await yielder.yieldIfDue();
   return {
     deployment: deployment ?? null,
     horizon_days,

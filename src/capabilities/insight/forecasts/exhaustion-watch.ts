@@ -15,6 +15,7 @@ import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { dayMs, type Today, todayIn } from './calendar.ts';
@@ -30,7 +31,6 @@ import {
 import { type Measure, measures } from './measures.ts';
 import { claimDueOrgs, type DueOrg, deleteOldNotices, insertNotices, saveCheck } from './queries.ts';
 import { horizonDays } from './schema.ts';
-import { setImmediate } from './turns.ts';
 
 export interface WatchDependencies {
   readonly db: Database;
@@ -76,10 +76,11 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     const toCome = groupsOf(limits, now.getTime()).filter(({ name }) => name > after_group);
     const found: { readonly outlook: Outlook; readonly measure: Measure }[] = [];
     const groups = toCome.slice(0, groupsPerOrg);
+    const yielder = createYielder();
     for (const group of groups) {
       const outlook = await lookAhead(deps, limits, group, today, now);
       found.push(...outlook.filter(isWorthTelling).map((one) => ({ outlook: one, measure: group.measure })));
-      await setImmediate();
+      await yielder.yieldIfDue();
     }
     const last = groups.at(-1);
     const isDone = toCome.length <= groupsPerOrg || last === undefined;

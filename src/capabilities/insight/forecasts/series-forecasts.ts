@@ -6,6 +6,7 @@ import type { OrgLimits } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { sumUsage } from '../usage/index.ts';
 import { dateOf, daysBefore, type Today, todayIn } from './calendar.ts';
 import { type History, readHistory, type ScopeField, type ScopeFilter, scopeFields } from './history.ts';
@@ -19,7 +20,6 @@ import {
   groupsShown,
   historyDays,
 } from './series-schema.ts';
-import { setImmediate } from './turns.ts';
 
 export interface SeriesDependencies {
   readonly db: Database;
@@ -57,9 +57,10 @@ export async function forecastSeries(
       ? [scope]
       : await largest(deps.db, wanted, query.group_by, query.limit ?? groupsShown.fallback);
   const data: ForecastView[] = [];
+  const yielder = createYielder();
   for (const one of scopes) {
     data.push(await forecastScope(deps, wanted, one));
-    await setImmediate();
+    await yielder.yieldIfDue();
   }
   return {
     measure: wanted.measure.name,
