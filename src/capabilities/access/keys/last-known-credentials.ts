@@ -11,27 +11,31 @@ import { onKeyChange } from './change-notifications.ts';
 
 const credentialsMax = 50_000;
 
+/** A load in flight. Its result is not stored if the credential may have changed since the load began. */
+interface Load {
+  readonly digest: string;
+  stale: boolean;
+}
+
 export class LastKnownCredentials {
   readonly #db: Database;
   readonly #byDigest = new Map<string, Credential>();
-  /** Counts change notifications: a credential whose load began before a notification is not stored. */
-  #changes = 0;
+  readonly #loads = new Set<Load>();
   #changesMissed = false;
 
   constructor(db: Database) {
     this.#db = db;
     onKeyChange(db, (digest) => {
-      this.#changes += 1;
       if (digest === null) {
-        this.#changesMissed = true;
-      } else {
-        this.#byDigest.delete(digest);
+        this.#missChanges();
+        return;
       }
+      this.#byDigest.delete(digest);
+      this.#markStale((load) => load.digest === digest);
     });
     onOrgChange(db, (orgId) => {
-      this.#changes += 1;
       if (orgId === null) {
-        this.#changesMissed = true;
+        this.#missChanges();
         return;
       }
       for (const [digest, { org }] of this.#byDigest) {
@@ -39,6 +43,8 @@ export class LastKnownCredentials {
           this.#byDigest.delete(digest);
         }
       }
+      // The orgs of credentials that are being loaded are not known yet.
+      this.#markStale(() => true);
     });
   }
 
@@ -51,20 +57,43 @@ export class LastKnownCredentials {
     digest: string,
     load: (digest: string) => Promise<Credential | undefined>,
   ): Promise<Credential | undefined> {
-    const changesBefore = this.#changes;
-    const credential = await load(digest);
+    const inFlight: Load = { digest, stale: false };
+    this.#loads.add(inFlight);
+    let credential: Credential | undefined;
+    try {
+      credential = await load(digest);
+    } finally {
+      this.#loads.delete(inFlight);
+    }
     if (this.#changesMissed && this.#db.notificationsHealthy()) {
       this.#byDigest.clear();
       this.#changesMissed = false;
     }
     if (credential === undefined) {
       this.#byDigest.delete(digest);
-    } else if (this.#changes === changesBefore) {
-      if (this.#byDigest.size >= credentialsMax) {
-        this.#byDigest.clear();
-      }
-      this.#byDigest.set(digest, credential);
+    } else if (!inFlight.stale) {
+      this.#store(digest, credential);
     }
     return credential;
+  }
+
+  #store(digest: string, credential: Credential): void {
+    if (this.#byDigest.size >= credentialsMax) {
+      this.#byDigest.clear();
+    }
+    this.#byDigest.set(digest, credential);
+  }
+
+  #missChanges(): void {
+    this.#changesMissed = true;
+    this.#markStale(() => true);
+  }
+
+  #markStale(concerns: (load: Load) => boolean): void {
+    for (const load of this.#loads) {
+      if (concerns(load)) {
+        load.stale = true;
+      }
+    }
   }
 }
