@@ -8,10 +8,10 @@ import type { Hold, HoldKey } from '../ledger/holds/hold.ts';
 import { holdKeyOf, type Replay, type RequestKey, replayOf } from '../ledger/holds/hold-keys.ts';
 import { orgKeyId } from '../ledger/holds/take-hold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
+import { OverCapacity } from '../platform/service-unavailable.ts';
 import { type DecisionCaller, decisionRequestOf, type Price } from './decision.ts';
 import { type DecisionBody, runOnlyChecks, type Verdict } from './schema.ts';
 
@@ -93,7 +93,7 @@ export function createFailOpenDecisions({
     replay: (orgId, key) => replayOf(keys.get(orgKeyId(orgId, key.digest)), key),
     allow(body, caller, now, key) {
       if (pending.size >= pendingMax) {
-        throw new DatabaseUnavailable('too many fail-open decisions are pending');
+        throw new OverCapacity('too many fail-open decisions are pending');
       }
       const id = ids.next('dec');
       const atMs = now.getTime();

@@ -8,11 +8,11 @@ import { rateDenial, takeAdmissionRates } from '../ledger/limits/admission-rates
 import type { LimitEvents } from '../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../ledger/limits/org-limits.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
-import { DatabaseUnavailable } from '../platform/db/database.ts';
 import type { CustomerDigest } from '../platform/http/pipeline/idempotency.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type DecisionResponse, decision, type Route } from '../platform/http/routes/route.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
+import { ServiceUnavailable } from '../platform/service-unavailable.ts';
 import { decisionRequestOf, type Price, verdictText } from './decision.ts';
 import type { FailOpenDecisions } from './fail-open-decisions.ts';
 import { DecisionBody, Verdict } from './schema.ts';
@@ -68,7 +68,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
         try {
           return await decide(deps, { body, caller, now, key, pendingHold });
         } catch (error) {
-          if (failOpen === undefined || !(error instanceof DatabaseUnavailable)) {
+          if (failOpen === undefined || !(error instanceof ServiceUnavailable)) {
             throw error;
           }
           // A concurrent request with the same key may have been allowed meanwhile.

@@ -1462,7 +1462,7 @@ describe('the maximum number of open holds', () => {
       const results = await Promise.allSettled(Array.from({ length: 5 }, () => small.hold(orgId, '1')));
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
       const refused = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
-      expect(refused.reason).toMatchObject({ name: 'DatabaseUnavailable' });
+      expect(refused.reason).toMatchObject({ name: 'OverCapacity' });
       const [hold] = await small.ledger.holds(orgId, { limit: 1, after: undefined });
       await small.ledger.void(orgId, hold?.id ?? '');
       expect(verdictOf(await small.hold(orgId, '1'))).toBe('held');

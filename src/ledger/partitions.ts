@@ -3,7 +3,8 @@
  * created ahead of time; rows without a partition go to the default partition, which exists from the start, so that
  * an insert never waits for a partition.
  */
-import { type Database, DatabaseUnavailable, type Queryable } from '../platform/db/database.ts';
+import type { Database, Queryable } from '../platform/db/database.ts';
+import { ServiceUnavailable } from '../platform/service-unavailable.ts';
 
 const tables = ['runs', 'ledger_entries'] as const;
 const monthsAhead = 3;
@@ -82,7 +83,7 @@ async function dropIfEmpty(db: Database, table: string, name: string): Promise<b
       return empty;
     });
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) {
+    if (error instanceof ServiceUnavailable) {
       return false;
     }
     throw error;

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DatabaseUnavailable } from './db/database.ts';
+import { ServiceUnavailable } from './service-unavailable.ts';
 import { Spool } from './spool.ts';
 
 let directory: string;
@@ -41,6 +41,6 @@ test('lines come back as they were, a part at a time, and nothing has a name mea
   }
 });
 
-test('a disk that cannot be written to is a store that is away', async () => {
-  await expect(Spool.open(join(directory, 'missing'))).rejects.toBeInstanceOf(DatabaseUnavailable);
+test('fails with ServiceUnavailable if the disk cannot be written to', async () => {
+  await expect(Spool.open(join(directory, 'missing'))).rejects.toBeInstanceOf(ServiceUnavailable);
 });

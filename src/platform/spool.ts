@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseUnavailable } from './db/database.ts';
+import { ServiceUnavailable } from './service-unavailable.ts';
 
 /** What is read back at a time. Whoever makes something of it keeps everybody else waiting for so long. */
 const blockBytes = 4_096;
@@ -78,6 +78,6 @@ async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw new DatabaseUnavailable(`nothing can be put aside on disk: ${String(error)}`, { cause: error });
+    throw new ServiceUnavailable(`nothing can be put aside on disk: ${String(error)}`, { cause: error });
   }
 }

@@ -4,8 +4,9 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
 import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
-import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/platform/db/database.ts';
 import { generateKey } from '../../src/platform/http/routes/key-format.ts';
+import { OverCapacity } from '../../src/platform/service-unavailable.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { expectEachOnce, expectOnlyUnavailability, startLoad } from '../support/client-load.ts';
 import { eventually } from '../support/eventually.ts';
@@ -207,7 +208,7 @@ describe('the queue in front of the database', () => {
     let refusals = 0;
     const asked = Array.from({ length: waitingMax + tooMany }, () =>
       db.query('SELECT 1 AS one', []).catch((error: unknown) => {
-        expect(error).toBeInstanceOf(DatabaseUnavailable);
+        expect(error).toBeInstanceOf(OverCapacity);
         refusals += 1;
         return undefined;
       }),

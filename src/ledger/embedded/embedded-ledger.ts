@@ -11,6 +11,7 @@ import { admit, applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
+import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
@@ -224,7 +225,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return admission;
     }
     if (this.#states.openHolds >= this.#options.holdsMax) {
-      throw new DatabaseUnavailable('too many holds are open');
+      throw new OverCapacity('too many holds are open');
     }
     const held = takeHold(this.#options.ids, orgState, {
       request,

@@ -6,6 +6,7 @@
 import { commitSettlement } from '../../kernel/settlement.ts';
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
+import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 import { advanceClock } from '../postings/ledger-writes.ts';
@@ -129,7 +130,7 @@ export class EmbeddedPostings<Run> {
     if (batch === undefined) {
       return;
     }
-    if (isOutcomeUnknown(error)) {
+    if (isOutcomeUnknown(error) || error instanceof OverCapacity) {
       void this.#resolveLater(batch.uncommitted);
     } else {
       this.#deps.durable.remove(batch.newHolds);
@@ -139,7 +140,7 @@ export class EmbeddedPostings<Run> {
 
   /** Retries each group separately, so that an error in one group does not fail the others. */
   async #retrySeparately(waiting: readonly WaitingGroup<Run>[], error: unknown): Promise<void> {
-    if (waiting.length === 1 || isOutcomeUnknown(error)) {
+    if (waiting.length === 1 || isOutcomeUnknown(error) || error instanceof OverCapacity) {
       for (const { reject } of waiting) {
         reject(error);
       }

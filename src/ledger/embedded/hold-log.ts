@@ -27,9 +27,10 @@ import type { LogLocation } from '../holds/org-ledger-state.ts';
 
 /** The disk is full or unavailable. Nothing was written, so the outcome is known. */
 export class HoldsNotDurable extends DatabaseUnavailable {
+  override readonly name = 'HoldsNotDurable';
+
   constructor(cause: unknown) {
     super('hold log write failed', { cause });
-    this.name = 'HoldsNotDurable';
   }
 }
 

@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 
 export class UnresolvedHoldEnd extends DatabaseUnavailable {
+  override readonly name = 'UnresolvedHoldEnd';
+
   constructor() {
     super('the end of the hold is not confirmed yet');
-    this.name = 'UnresolvedHoldEnd';
   }
 }
 

@@ -1,5 +1,4 @@
 import { type Limit, type MatchField, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
-import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { CheckRequestRate, RoutePlace } from '../../platform/http/pipeline/request-rate.ts';
 import { type Caller, platformTenant } from '../../platform/http/routes/access.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type RateTake,
   type RateVerdict,
 } from '../../platform/rates/rate-limiter.ts';
+import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import type { EventLimit, LimitEvents } from './limit-events.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
@@ -91,7 +91,7 @@ export function createRequestRate(deps: RequestRateDependencies): CheckRequestRa
  * report the outage.
  */
 function allowIfLimitsUnavailable(error: unknown): RateVerdict {
-  if (error instanceof DatabaseUnavailable) {
+  if (error instanceof ServiceUnavailable) {
     return allowed;
   }
   throw error;

@@ -5,7 +5,8 @@
  */
 import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
-import { DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { OverCapacity, ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import { namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
@@ -204,7 +205,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   #enqueue(orgId: string, command: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
     if (this.#waiting >= waitingMax) {
-      return Promise.reject(new DatabaseUnavailable('too many ledger commands are queued'));
+      return Promise.reject(new OverCapacity('too many ledger commands are queued'));
     }
     this.#waiting += 1;
     return new Promise((resolve, reject) => {
@@ -238,7 +239,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
         ),
       );
     } catch (error) {
-      if (commands.length === 1 || error instanceof DatabaseUnavailable) {
+      if (commands.length === 1 || error instanceof ServiceUnavailable) {
         for (const { reject } of commands) {
           reject(error);
         }

@@ -1,5 +1,5 @@
 /** Queue of postings. Postings that arrive while a batch is in progress share the next batch. */
-import { DatabaseUnavailable } from '../../platform/db/database.ts';
+import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 
 /**
@@ -31,7 +31,7 @@ export class PostingQueue<Run> {
 
   add(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
     if (this.#waiting.length >= waitingGroupsMax) {
-      return Promise.reject(new DatabaseUnavailable('too many postings are queued'));
+      return Promise.reject(new OverCapacity('too many postings are queued'));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ group, resolve, reject });

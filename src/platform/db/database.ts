@@ -7,6 +7,7 @@
  * bounded time; the engine recovers by itself. Every queue in front of the database is bounded.
  */
 
+import { ServiceUnavailable } from '../service-unavailable.ts';
 import { type ArrayType, binaryArray } from './wire/binary-array.ts';
 import { type ColumnTypes, jsonText, toText } from './wire/values.ts';
 
@@ -64,11 +65,8 @@ export interface Database extends Queryable {
 }
 
 /** The database cannot answer now. Whether the statement took effect may be unknown. */
-export class DatabaseUnavailable extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'DatabaseUnavailable';
-  }
+export class DatabaseUnavailable extends ServiceUnavailable {
+  override readonly name: string = 'DatabaseUnavailable';
 }
 
 /** What both drivers attach to an error that the database itself reported. */

@@ -6,10 +6,11 @@
  * revocation takes effect within a second or nothing is admitted.
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
-import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/database.ts';
 import { addressList } from '../../../platform/http/message/address.ts';
 import { type Credential, type CredentialOrg, residencyIn } from '../../../platform/http/routes/access.ts';
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
+import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './change-notifications.ts';
 import { LastKnownCredentials } from './last-known-credentials.ts';
@@ -87,7 +88,7 @@ export function createCredentials(
         credential = await cache.get(digest);
       } catch (error) {
         const last = lastKnown?.get(digest);
-        if (last !== undefined && error instanceof DatabaseUnavailable) {
+        if (last !== undefined && error instanceof ServiceUnavailable) {
           return last;
         }
         throw error;

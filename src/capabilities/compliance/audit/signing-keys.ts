@@ -7,9 +7,10 @@
  * that cannot be opened is not ours, or was changed: it is passed over and told of, and keeps no other from its work.
  */
 import { apiError } from '../../../contract/api-error.ts';
-import { DatabaseUnavailable, type Queryable, type Transaction } from '../../../platform/db/database.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
 import {
   deleteSigningKeys,
@@ -62,7 +63,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
   const current = async (queryable: Queryable) => {
     const row = await findCurrentKey(queryable);
     if (row === undefined) {
-      throw new DatabaseUnavailable(
+      throw new ServiceUnavailable(
         'there is no key that signs audit logs: restore it from a backup, or replace it',
       );
     }
@@ -95,7 +96,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
   async function signAll(queryable: Queryable, said: readonly Said[]): Promise<string[]> {
     const row = await current(queryable);
     if (publicKeyOf(row) === undefined) {
-      throw new DatabaseUnavailable(
+      throw new ServiceUnavailable(
         `key ${row.generation}, which signs audit logs, cannot be read: restore it from a backup, or replace it`,
       );
     }

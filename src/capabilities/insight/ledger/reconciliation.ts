@@ -14,8 +14,9 @@ import { lifetime } from '../../../kernel/windows.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { CounterState, Inspection, Ledger } from '../../../ledger/ledger.ts';
 import { readOrgLimits } from '../../../ledger/limits/org-limits.ts';
-import { type Database, DatabaseUnavailable, type Transaction } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
+import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
 import {
@@ -64,7 +65,7 @@ export async function reconcile(
       return reconciled;
     }
   }
-  throw new DatabaseUnavailable('the limits keep changing');
+  throw new ServiceUnavailable('the limits keep changing');
 }
 
 /** Undefined when limits were changed meanwhile: counters would be compared with what they no longer count. */

@@ -3,7 +3,8 @@
  * cost few commits. While the database is away it waits: what was sent and not written down is sent again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { type Outcome, recordOutcomes } from './delivery-queries.ts';
 import { type Lane, noteOutcomes } from './lanes.ts';
 
@@ -64,7 +65,7 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
       try {
         return await work();
       } catch (error) {
-        if (stopped || !(error instanceof DatabaseUnavailable)) {
+        if (stopped || !(error instanceof ServiceUnavailable)) {
           throw error;
         }
         await pause(retryMs);

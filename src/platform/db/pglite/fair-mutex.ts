@@ -1,5 +1,5 @@
 /** A fair lock with a bounded queue and a bounded wait, for callers that share something, such as one connection. */
-import { DatabaseUnavailable } from '../database.ts';
+import { OverCapacity } from '../../service-unavailable.ts';
 
 const waitingCallersMax = 1_000;
 
@@ -43,12 +43,12 @@ export class FairMutex {
       return Promise.resolve();
     }
     if (this.#queue.size >= waitingCallersMax) {
-      return Promise.reject(new DatabaseUnavailable(`too many callers are waiting for ${this.#shared}`));
+      return Promise.reject(new OverCapacity(`too many callers are waiting for ${this.#shared}`));
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.delete(place);
-        reject(new DatabaseUnavailable(`${this.#shared} was busy for too long`));
+        reject(new OverCapacity(`${this.#shared} was busy for too long`));
       }, this.#waitMsMax);
       const place = {
         start() {

@@ -1,6 +1,7 @@
 /** PostgreSQL 15+ behind a pool: bounded in connections, in callers that wait for one, and in time. */
 import pg from 'pg';
 import type { Log } from '../../log.ts';
+import { OverCapacity } from '../../service-unavailable.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -56,7 +57,7 @@ export async function openPostgres({
     { patient = false }: TransactionOptions = {},
   ): Promise<Result> {
     if (pool.waitingCount >= waitingCallersMax) {
-      throw new DatabaseUnavailable('too many callers are waiting for a database connection');
+      throw new OverCapacity('too many callers are waiting for a database connection');
     }
     let client: pg.PoolClient;
     try {

@@ -1,6 +1,19 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { streamReply } from './reply.ts';
+import { DatabaseUnavailable } from '../../db/database.ts';
+import { createLog } from '../../log.ts';
+import { OverCapacity, ServiceUnavailable } from '../../service-unavailable.ts';
+import { errorReply, logged, streamReply } from './reply.ts';
+
+test.each([
+  new ServiceUnavailable('disk full'),
+  new DatabaseUnavailable('away'),
+  new OverCapacity('too many callers are waiting'),
+])('answers 503 service_unavailable for %s, without its message', (error) => {
+  const reply = errorReply(logged(createLog('silent'), error, 'trace'));
+  expect(reply).toMatchObject({ status: 503, code: 'service_unavailable' });
+  expect(reply.body).not.toContain(error.message);
+});
 
 /** A source of three chunks, and its state. */
 function source() {

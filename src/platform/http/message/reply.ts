@@ -1,8 +1,8 @@
 /** Responses as values, and the conversion of thrown errors to them. */
 import { Readable } from 'node:stream';
 import { ApiError, apiError } from '../../../contract/api-error.ts';
-import { DatabaseUnavailable } from '../../db/database.ts';
 import type { Log } from '../../log.ts';
+import { ServiceUnavailable } from '../../service-unavailable.ts';
 
 export interface Reply {
   readonly status: number;
@@ -69,7 +69,7 @@ function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) {
     return error;
   }
-  return apiError(error instanceof DatabaseUnavailable ? 'service_unavailable' : 'internal');
+  return apiError(error instanceof ServiceUnavailable ? 'service_unavailable' : 'internal');
 }
 
 /** The same, and logs unexpected errors. */
