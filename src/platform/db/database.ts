@@ -8,7 +8,7 @@
  */
 
 import { ServiceUnavailable } from '../service-unavailable.ts';
-import { type ArrayType, binaryArray } from './wire/binary-array.ts';
+import { type ArrayType, binaryArray } from './wire/binary-values.ts';
 import { type ColumnTypes, jsonText, toText } from './wire/values.ts';
 
 export { jsonText };

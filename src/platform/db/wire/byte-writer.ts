@@ -1,12 +1,12 @@
-/** Writes bytes as PostgreSQL reads them, into buffers that are used over and over again. */
+/** Writes bytes in PostgreSQL's encoding: big-endian numbers, lengths before contents. Large buffers are reused. */
 
 const bufferBytes = 262_144;
-/** From here on a buffer is lent as it is; below, what is in it is copied. */
+/** From this size on `take` lends the buffer itself; smaller contents are copied. */
 const lentFromBytes = 65_536;
-/** As many as are under way at once when a large batch is written. */
+/** As many buffers as are in flight at once when a large batch is written. */
 const sparesMax = 4;
 const spareBytesMax = 1_048_576;
-/** Up to here a loop is quicker than the call that encodes any text. */
+/** Up to this length a loop is faster than the call that encodes any text. */
 const shortText = 64;
 /** PostgreSQL counts microseconds from here. */
 const epochMs = Date.UTC(2000, 0, 1);
@@ -14,18 +14,24 @@ const twoTo32 = 2 ** 32;
 const int64Max = 2n ** 63n - 1n;
 
 export class ByteWriter {
-  #bytes = Buffer.alloc(bufferBytes);
-  #view = new DataView(this.#bytes.buffer);
+  #bytes: Buffer<ArrayBuffer>;
+  #view: DataView;
   #at = 0;
-  /** Lent before, and brought back. */
+  /** Buffers that were lent by `take` and returned. */
   readonly #spares: Buffer<ArrayBuffer>[] = [];
 
-  /** How much is written by now. */
+  /** The buffer grows if it is too small. */
+  constructor(bytes = bufferBytes) {
+    this.#bytes = Buffer.alloc(bytes);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** Number of bytes written so far. */
   get length(): number {
     return this.#at;
   }
 
-  /** Whatever was begun and given up before. */
+  /** Discards what was written, such as the start of a message that failed. */
   clear(): void {
     this.#at = 0;
     if (this.#bytes.length > spareBytesMax) {
@@ -34,37 +40,37 @@ export class ByteWriter {
   }
 
   int8(value: number): void {
-    this.#room(1);
+    this.#reserve(1);
     this.#at = this.#bytes.writeInt8(value, this.#at);
   }
 
   int16(value: number): void {
-    this.#room(2);
+    this.#reserve(2);
     this.#view.setInt16(this.#at, value);
     this.#at += 2;
   }
 
   int32(value: number): void {
-    this.#room(4);
-    // Unlike a view's, these refuse what does not fit.
+    this.#reserve(4);
+    // Unlike a DataView, a Buffer throws if the value does not fit.
     this.#at = this.#bytes.writeInt32BE(value, this.#at);
   }
 
   int64(value: bigint): void {
-    this.#room(8);
+    this.#reserve(8);
     if (value > int64Max || value < -int64Max - 1n) {
-      throw new RangeError('this number is beyond 64 bits');
+      throw new RangeError('the number does not fit into 64 bits');
     }
     this.#view.setBigInt64(this.#at, value);
     this.#at += 8;
   }
 
   timestamp(date: Date): void {
-    this.#room(8);
-    // In two halves: a number is exact as far as our dates go, and costs less than a bigint.
+    this.#reserve(8);
+    // In two halves: a number is exact for all dates in use, and costs less than a bigint.
     const micros = (date.getTime() - epochMs) * 1_000;
     if (Number.isNaN(micros)) {
-      throw new RangeError('this is no instant');
+      throw new RangeError('the date is invalid');
     }
     const high = Math.floor(micros / twoTo32);
     this.#view.setInt32(this.#at, high);
@@ -73,12 +79,14 @@ export class ByteWriter {
   }
 
   utf8(text: string): void {
-    // No code unit of a text takes more than three bytes.
-    this.#room(3 * text.length);
+    // A UTF-16 code unit takes at most three bytes. The exact number is only computed near the end of the buffer.
+    if (this.#at + 3 * text.length > this.#bytes.length) {
+      this.#reserve(Buffer.byteLength(text));
+    }
     this.#at += this.#shortAscii(text) ?? this.#bytes.write(text, this.#at);
   }
 
-  /** Undefined: it is something else, and whatever was written of it will be overwritten. */
+  /** Returns undefined if the text is not short ASCII; the bytes that were written by then will be overwritten. */
   #shortAscii(text: string): number | undefined {
     const { length } = text;
     if (length > shortText) {
@@ -95,23 +103,23 @@ export class ByteWriter {
   }
 
   raw(bytes: Uint8Array): void {
-    this.#room(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#at);
     this.#at += bytes.length;
   }
 
-  /** Leaves room for a length; returns what `end` needs to fill it in. */
+  /** Reserves space for a length; returns the position that `end` needs to fill the length in. */
   begin(): number {
     this.int32(0);
     return this.#at;
   }
 
-  /** Fills in how much was written since `begin`, with so much more that the length itself takes. */
+  /** Fills in the number of bytes written since `begin`, plus `more` for a length that counts itself. */
   end(begun: number, more = 0): void {
     this.#view.setInt32(begun - 4, this.#at - begun + more);
   }
 
-  /** All of it, in a buffer that another thread can have without a copy. Large ones may be brought back. */
+  /** Returns everything written, in a buffer that can be transferred to another thread. Large ones may be brought back. */
   take(): Uint8Array<ArrayBuffer> {
     const written = this.#bytes.subarray(0, this.#at);
     if (this.#at < lentFromBytes) {
@@ -121,6 +129,12 @@ export class ByteWriter {
     return written;
   }
 
+  /** Returns everything written, without a copy. The writer must not be used afterwards. */
+  finish(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  /** Makes a buffer that `take` has lent available again. */
   bringBack(buffer: ArrayBuffer): void {
     const { byteLength } = buffer;
     if (this.#spares.length < sparesMax && byteLength >= bufferBytes && byteLength <= spareBytesMax) {
@@ -128,7 +142,7 @@ export class ByteWriter {
     }
   }
 
-  #room(bytes: number): void {
+  #reserve(bytes: number): void {
     if (this.#at + bytes > this.#bytes.length) {
       const larger = Buffer.alloc(Math.max(2 * this.#bytes.length, this.#at + bytes));
       this.#bytes.copy(larger, 0, 0, this.#at);

@@ -1,23 +1,23 @@
+/** Composes the messages of PostgreSQL's protocol that the embedded engine is sent. */
+import { writeNull, writeValue } from './binary-values.ts';
 import { ByteWriter } from './byte-writer.ts';
-import type { ColumnTypes } from './values.ts';
-import { jsonText, toText } from './values.ts';
+import { type ColumnTypes, toText } from './values.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-const nullLength = -1;
 const formats = { text: 0, binary: 1 };
 
-/** Messages are written without a pause, so that all can share it. */
+/** Shared by all messages: each is composed synchronously. */
 const writer = new ByteWriter();
 
 function composed(write: () => void): Uint8Array<ArrayBuffer> {
-  // One that failed half way has left something behind.
+  // A message that failed may have been written in part.
   writer.clear();
   write();
   return writer.take();
 }
 
-/** For messages that the database has read. */
+/** Makes the buffer of a message that the database has read available again. */
 export function bringBack(buffer: ArrayBuffer): void {
   writer.bringBack(buffer);
 }
@@ -38,7 +38,7 @@ function terminated(text: string): void {
   writer.int8(0);
 }
 
-/** Binds a statement that was prepared under this name, executes it, and ends the exchange. */
+/** Binds and executes the prepared statement of this name: Bind, Execute, Sync. */
 export function boundStatement(name: string, params: readonly unknown[]): Uint8Array<ArrayBuffer> {
   return composed(() => {
     const bind = begin('B');
@@ -52,7 +52,7 @@ export function boundStatement(name: string, params: readonly unknown[]): Uint8A
     for (const param of params) {
       writeParameter(param);
     }
-    // All results come as text.
+    // All results are returned as text.
     writer.int16(0);
     end(bind);
     const execute = begin('E');
@@ -66,7 +66,7 @@ export function boundStatement(name: string, params: readonly unknown[]): Uint8A
 function writeParameter(param: unknown): void {
   const value = param instanceof Uint8Array ? param : toText(param);
   if (value === null) {
-    writer.int32(nullLength);
+    writeNull(writer);
     return;
   }
   const begun = writer.begin();
@@ -78,14 +78,14 @@ function writeParameter(param: unknown): void {
   writer.end(begun);
 }
 
-/** The database reads a message as a whole before it looks at the rows in it. */
+/** Size of a CopyData message: the database reads each as a whole before it parses its rows. */
 const copyMessageBytes = 65_536;
 const copySignature = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 const noMoreRows = -1;
 
 /**
- * A whole `COPY`: the statement, the rows, their end. Nothing is quicker into a table: the database plans no statement,
- * makes neither arrays nor rows of parameters, and inserts page by page.
+ * A whole `COPY`: the statement, the rows and their end. It is the fastest way to insert rows: the database plans no statement,
+ * builds neither arrays nor rows from parameters, and inserts page by page.
  */
 export function copiedRows(
   table: string,
@@ -109,63 +109,11 @@ export function copiedRows(
       }
       writer.int16(named.length);
       for (const [name, type] of named) {
-        writeField(type, row[name]);
+        writeValue(writer, type, row[name]);
       }
     }
     writer.int16(noMoreRows);
     end(data);
     end(begin('c'));
   });
-}
-
-function writeField(type: ColumnTypes[string], value: unknown): void {
-  if (value === null || value === undefined) {
-    writer.int32(nullLength);
-    return;
-  }
-  const begun = writer.begin();
-  switch (type) {
-    case 'text':
-      writer.utf8(String(value));
-      break;
-    case 'int8':
-      writer.int64(BigInt(value as bigint | number | string));
-      break;
-    case 'int4':
-      writer.int32(Number(value));
-      break;
-    case 'bool':
-      writer.int8(value === true ? 1 : 0);
-      break;
-    case 'timestamptz':
-      writer.timestamp(value as Date);
-      break;
-    case 'jsonb':
-      writer.int8(jsonbVersion);
-      writer.utf8(jsonText(value));
-      break;
-    case 'text[]':
-      writeTexts(value as readonly string[]);
-  }
-  writer.end(begun);
-}
-
-const jsonbVersion = 1;
-const textOid = 25;
-
-function writeTexts(texts: readonly string[]): void {
-  writer.int32(texts.length === 0 ? 0 : 1);
-  // There are no nulls among them.
-  writer.int32(0);
-  writer.int32(textOid);
-  if (texts.length > 0) {
-    writer.int32(texts.length);
-    // Arrays begin at one.
-    writer.int32(1);
-    for (const text of texts) {
-      const begun = writer.begin();
-      writer.utf8(text);
-      writer.end(begun);
-    }
-  }
 }
