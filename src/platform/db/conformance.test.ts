@@ -1,4 +1,4 @@
-/** What both engines promise. Run by both test projects. */
+/** The guarantees of both engines. Run by both test projects. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
@@ -26,7 +26,7 @@ const ids = async (orgId: string) =>
 const insert = (on: { query: Database['query'] }, orgId: string, id: string) =>
   on.query('INSERT INTO things (org_id, id) VALUES ($1, $2)', [orgId, id]);
 
-test('of statements sent together, the failure that caused the others is told, however deep it was asked for', async () => {
+test('reports the original failure of several statements that were sent together, however deeply nested', async () => {
   const deep = async (on: { query: Database['query'] }): Promise<void> => {
     await (async () => {
       await (async () => {
@@ -44,7 +44,7 @@ test('of statements sent together, the failure that caused the others is told, h
 });
 
 describe('values', () => {
-  test('arrive as the types the seam promises', async () => {
+  test('are returned as the documented JavaScript types', async () => {
     const [row] = await db.query(
       `SELECT $1::int8 AS big, $2::numeric AS exact, $3::timestamptz AS at, '2026-02-03'::date AS day, $4::jsonb AS data,
               $5::text[] AS list, $6::bytea AS bytes, $7::text AS nothing, true AS yes, 7::int4 AS small`,
@@ -72,14 +72,14 @@ describe('values', () => {
     expect(Buffer.from(row?.bytes as Uint8Array)).toEqual(Buffer.from([0, 255]));
   });
 
-  test('several statements in one text run in order', async () => {
+  test('runs several statements in one text in order', async () => {
     await db.query(
       `INSERT INTO things (org_id, id) VALUES ('multi', 'a'); DELETE FROM things WHERE org_id = 'multi'`,
     );
     expect(await ids('multi')).toEqual([]);
   });
 
-  test('bulk insert keeps types and nulls, and takes thousands of rows', async () => {
+  test('inserts thousands of rows at once, with their types and nulls', async () => {
     const rows = Array.from({ length: 5_000 }, (_, i) => ({
       org_id: 'bulk',
       id: `t${i}`,
@@ -105,7 +105,7 @@ describe('values', () => {
     expect(sum).toEqual({ count: 5_000n, n: 2n ** 62n, at: new Date(4_999) });
   });
 
-  test('rows arrive as they were given, also the odd ones and the large', async () => {
+  test('inserts rows unchanged, also with extreme and large values', async () => {
     await db.query(
       'CREATE TABLE odd_things (id text PRIMARY KEY, words text[], small int4, n int8, at timestamptz(3), data jsonb, flag bool)',
     );
@@ -148,7 +148,7 @@ describe('values', () => {
       one.id === 'low' ? { ...one, data: { ...(one.data as object), big: String(2n ** 63n - 1n) } } : one,
     );
     expect(new Map(there.map((one) => [one.id, one]))).toEqual(new Map(asRead.map((one) => [one.id, one])));
-    // One that cannot be sent leaves nothing behind that the next one would stumble over.
+    // A row that cannot be encoded does not affect the next statement.
     const unfit = [{ at: 'yesterday' }, { at: new Date(Number.NaN) }, { n: 2n ** 63n }, { small: 2 ** 31 }];
     for (const value of unfit) {
       const bad = insertMany(db, 'odd_things', columns, [{ ...row, id: 'bad', ...value }]);
@@ -160,7 +160,7 @@ describe('values', () => {
     ]);
   });
 
-  test('items become rows a few at a time, each once, and none of them if one fails', async () => {
+  test('insertEach inserts each item once, in batches, and none of them if one fails', async () => {
     const columns = { org_id: 'text', id: 'text', n: 'int8' } as const;
     const rowOf = (org_id: string) => (n: number) => ({ org_id, id: `t${n}`, n });
     const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
@@ -178,7 +178,7 @@ describe('values', () => {
         sum: BigInt((count * (count - 1)) / 2),
       });
     }
-    // Several at once, as the books are written: what comes behind the one that fails must not get through.
+    // Several at once, as the ledger writes: statements behind a failed one must not take effect.
     const failing = db.transaction((tx) =>
       Promise.all([
         insertEach(tx, 'things', columns, upTo(3_000), rowOf('beside')),
@@ -188,13 +188,13 @@ describe('values', () => {
     );
     await expect(failing).rejects.toSatisfy((error) => isUniqueViolation(error, 'things_pkey'));
     let writing: Promise<unknown> | undefined;
-    const givenUp = db.transaction(async (tx) => {
-      writing = insertEach(tx, 'things', columns, upTo(5_000), rowOf('given up')).catch(String);
-      throw new Error('on second thoughts');
+    const abandoned = db.transaction(async (tx) => {
+      writing = insertEach(tx, 'things', columns, upTo(5_000), rowOf('abandoned')).catch(String);
+      throw new Error('abandoned on purpose');
     });
-    await expect(givenUp).rejects.toThrow('on second thoughts');
+    await expect(abandoned).rejects.toThrow('abandoned on purpose');
     expect(await writing).toContain('the transaction is over');
-    for (const orgId of ['beside', 'failing', 'behind', 'given up']) {
+    for (const orgId of ['beside', 'failing', 'behind', 'abandoned']) {
       expect(await sumOf(orgId)).toEqual({ count: 0n, sum: null });
     }
   });
@@ -215,7 +215,7 @@ describe('transactions', () => {
     expect(await ids('undone')).toEqual([]);
   });
 
-  test('a unique violation is recognised by its constraint and undoes the transaction', async () => {
+  test('recognises a unique violation by its constraint and rolls back', async () => {
     await insert(db, 'unique', 'a');
     const twice = db.transaction(async (tx) => {
       await insert(tx, 'unique', 'b');
@@ -227,7 +227,7 @@ describe('transactions', () => {
     expect(await ids('unique')).toEqual(['a']);
   });
 
-  test('an error that was swallowed does not pass for a commit', async () => {
+  test('rejects if the work swallowed the error of a statement', async () => {
     await insert(db, 'swallow', 'a');
     const swallowed = db.transaction(async (tx) => {
       await insert(tx, 'swallow', 'a').catch(() => undefined);
@@ -235,7 +235,7 @@ describe('transactions', () => {
     await expect(swallowed).rejects.toThrow('swallowed');
   });
 
-  test('statements whose answers nobody needs are part of it, in their order, and fail it', async () => {
+  test('runs unanswered statements in order, and fails if one of them fails', async () => {
     const seen = await db.transaction(async (tx) => {
       await insert(tx.unanswered, 'unanswered', 'a');
       const rows = await tx.query(`SELECT id FROM things WHERE org_id = 'unanswered'`, []);
@@ -259,7 +259,7 @@ describe('transactions', () => {
     expect(await ids('unanswered')).toEqual(['a', 'b']);
   });
 
-  test('many at once each see a consistent state', async () => {
+  test('isolates concurrent transactions', async () => {
     await db.query(`INSERT INTO things (org_id, id, n) VALUES ('count', 'a', 0)`);
     await Promise.all(
       Array.from({ length: 40 }, () =>
@@ -276,7 +276,7 @@ describe('transactions', () => {
     expect(row).toEqual({ n: 40n });
   });
 
-  test('a serialization failure is tried again', async () => {
+  test('retries after a serialization failure', async () => {
     let attempts = 0;
     await db.transaction(async (tx) => {
       attempts += 1;
@@ -288,12 +288,12 @@ describe('transactions', () => {
   });
 });
 
-// The embedded engine allows any statement half a minute, which is too long to wait for here.
-describe.runIf(engine === 'postgres')('a statement that takes longer than a request may', () => {
+// The timeout of the embedded engine is half a minute, which is too long for a test.
+describe.runIf(engine === 'postgres')('a statement that exceeds the timeout', () => {
   const slow = (options?: { patient: boolean }) =>
     db.transaction(async (tx) => tx.query('SELECT pg_sleep(8)', []), options);
 
-  test('is cut off, unless the transaction is a patient one, like a migration', async () => {
+  test('is cancelled, unless the transaction is patient, like a migration', async () => {
     await Promise.all([
       expect(slow()).rejects.toThrow(DatabaseUnavailable),
       expect(slow({ patient: true })).resolves.toHaveLength(1),
@@ -301,29 +301,29 @@ describe.runIf(engine === 'postgres')('a statement that takes longer than a requ
   });
 });
 
-describe('notices', () => {
-  test('are heard once the transaction has committed, and never when it has not', async () => {
-    const heard: (string | null)[] = [];
-    db.listen('test_channel', (payload) => heard.push(payload));
+describe('notifications', () => {
+  test('are delivered after the transaction has committed, and never if it rolls back', async () => {
+    const received: (string | null)[] = [];
+    db.listen('test_channel', (payload) => received.push(payload));
     await db.transaction(async (tx) => {
       await tx.notify('test_channel', 'one');
-      expect(heard).not.toContain('one');
+      expect(received).not.toContain('one');
     });
-    // In the process that sent it, at once.
-    expect(heard).toContain('one');
+    // In the sending process, immediately.
+    expect(received).toContain('one');
     await db
       .transaction(async (tx) => {
         await tx.notify('test_channel', 'never');
         throw new Error('undone');
       })
       .catch(() => undefined);
-    expect(heard).not.toContain('never');
+    expect(received).not.toContain('never');
     await eventually(() => expect(db.notificationsHealthy()).toBe(true));
   });
 });
 
 describe('migrations', () => {
-  test('run once, also when several start at the same time', async () => {
+  test('run once, also if several processes start at the same time', async () => {
     const fresh = await makePlace({ migrated: false });
     const first = await openPlace(fresh);
     const migrations = await readMigrations();
@@ -332,7 +332,7 @@ describe('migrations', () => {
       migrate(first, migrations),
       migrate(first, migrations),
     ]);
-    // Each waits for the lock anew for each migration, so that they may take turns.
+    // Each waits for the lock once per migration, so they may alternate.
     const versions = done.flat().map(({ version }) => version);
     expect(versions.toSorted((a, b) => a - b)).toEqual(migrations.map(({ version }) => version));
     expect(await migrate(first, migrations)).toEqual([]);
@@ -340,7 +340,7 @@ describe('migrations', () => {
     await fresh.remove();
   });
 
-  test('each can be replayed without changing the schema', async () => {
+  test('can be replayed without changing the schema', async () => {
     const schema = () =>
       db.query(
         `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
@@ -354,7 +354,7 @@ describe('migrations', () => {
     expect(await schema()).toEqual(before);
   });
 
-  test('a changed file and a database from the future are refused by name', async () => {
+  test('fail if an applied file was changed or the database is newer, and name the file', async () => {
     const [first, ...rest] = await readMigrations();
     if (first === undefined) {
       throw new Error('there are no migrations');

@@ -1,10 +1,10 @@
 /**
- * The database seam. Two implementations honour it, held to one conformance suite (`conformance.test.ts`):
+ * The database interface. It has two implementations, which pass one conformance suite (`conformance.test.ts`):
  * PGlite in a worker thread (embedded) and PostgreSQL behind a pool.
  *
- * Values: int8 arrives as bigint, numeric as string, timestamptz as Date, date as string, jsonb parsed.
- * Failure: everything that means "the database cannot answer now" is a `DatabaseUnavailable`, within a
- * bounded time; the engine recovers by itself. Every queue in front of the database is bounded.
+ * Values: int8 is returned as bigint, numeric as string, timestamptz as Date, date as string, jsonb parsed.
+ * Failures: a database that cannot answer now fails with `DatabaseUnavailable` within a bounded time, and the engine
+ * recovers by itself. Every queue in front of the database is bounded; a full one fails with `OverCapacity`.
  */
 
 import { ServiceUnavailable } from '../service-unavailable.ts';
@@ -18,7 +18,7 @@ export interface Queryable {
     sql: string,
     params?: readonly unknown[],
   ): Promise<Row[]>;
-  /** For `insertMany`, where the engine has a way of its own for many rows. */
+  /** Used by `insertMany`, if the engine has its own way to insert many rows. */
   insertRows?<Columns extends ColumnTypes>(
     table: string,
     columns: Columns,
@@ -28,15 +28,15 @@ export interface Queryable {
 
 export interface Transaction extends Queryable {
   /**
-   * For statements whose answers nobody needs. They are sent in their order among all others, and where the engine can have
-   * several under way they are not waited for. What one of them fails with, the transaction fails with.
+   * For statements whose results are not needed. They are sent in order with all others; if the engine can have several in
+   * flight, they are not awaited. An error of one of them fails the transaction.
    */
   readonly unanswered: Queryable;
-  /** Tells every listener in every process, once and only if the transaction commits. */
+  /** Notifies every listener in every process, once the transaction has committed and only if it does. */
   notify(channel: string, payload: string): Promise<void>;
 }
 
-/** `null` means that notices may have been missed: whatever was remembered has to be forgotten. */
+/** `null` means that notifications may have been missed: all caches must be invalidated. */
 export type NotificationListener = (payload: string | null) => void;
 
 export interface DatabaseStats {
@@ -46,30 +46,30 @@ export interface DatabaseStats {
 }
 
 export interface TransactionOptions {
-  /** Its statements may take as long as they need: migrations, and waiting for another process's. */
+  /** Disables the statement timeout: for migrations, which may also wait for those of another process. */
   readonly patient?: boolean;
 }
 
 export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgres';
-  /** Commits when `work` resolves and rolls back when it throws. Deadlocks are retried, so `work` may run again. */
+  /** Commits when `work` resolves and rolls back when it throws. Deadlocks are retried, so `work` may run several times. */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
   listen(channel: string, listener: NotificationListener): void;
-  /** False while a notice that was sent could still be missing: what was remembered must not be trusted. */
+  /** False while a notification may have been missed: caches must be bypassed. */
   notificationsHealthy(): boolean;
   stats(): DatabaseStats;
   close(): Promise<void>;
 }
 
-/** The database cannot answer now. Whether the statement took effect may be unknown. */
+/** The database cannot answer now. It may be unknown whether the statement took effect. */
 export class DatabaseUnavailable extends ServiceUnavailable {
   override readonly name: string = 'DatabaseUnavailable';
 }
 
-/** What both drivers attach to an error that the database itself reported. */
+/** The fields that both drivers add to an error that the database itself reported. */
 interface ReportedError {
   readonly code: string;
   readonly constraint?: string;
@@ -83,12 +83,12 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return isReported(error) && error.code === '23505' && error.constraint === constraint;
 }
 
-/** An earlier statement of the transaction failed, and nothing more can be done in it. */
+/** An earlier statement of the transaction failed, so all later ones fail too. */
 export function isAborted(error: unknown): boolean {
   return isReported(error) && error.code === '25P02';
 }
 
-/** Serialization failures and deadlocks: the transaction was rolled back and may simply be run again. */
+/** Serialization failures and deadlocks: the transaction was rolled back and can be retried. */
 export function isRetryable(error: unknown): boolean {
   return isReported(error) && (error.code === '40001' || error.code === '40P01');
 }
@@ -111,14 +111,14 @@ const unavailableStates = new Set([
   '58030', // I/O error
 ]);
 
-/** Whether an SQLSTATE says "not now" rather than "this statement is wrong". */
+/** True if an SQLSTATE means "not now" rather than "the statement is wrong". */
 export function stateMeansUnavailable(sqlState: string): boolean {
   return unavailableStates.has(sqlState) || sqlState.startsWith('08');
 }
 
 const transactionAttempts = 4;
 
-/** Runs a whole transaction again when the database undid it for concurrency's sake, a few times at most. */
+/** Retries a whole transaction that the database rolled back because of concurrent ones, a few times at most. */
 export async function retryTransaction<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let left = transactionAttempts - 1; ; left -= 1) {
     try {
@@ -128,7 +128,9 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
         throw error;
       }
       if (left === 0) {
-        throw new DatabaseUnavailable('the transaction kept losing to concurrent ones', { cause: error });
+        throw new DatabaseUnavailable('the transaction kept conflicting with concurrent ones', {
+          cause: error,
+        });
       }
     }
   }
@@ -136,12 +138,12 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
 
 export type RowOf<Columns extends ColumnTypes> = { readonly [Name in keyof Columns]: unknown };
 
-/** These travel as text and are cast: an array of arrays would have to be rectangular. */
+/** Sent as text and cast: PostgreSQL's arrays of arrays must be rectangular. */
 const castFromText = new Set<string>(['jsonb', 'text[]']);
 
 /**
- * Inserts any number of rows in one statement. The rows travel as one array a column, so the statement's size does not
- * grow with them and neither engine's parameter limit applies.
+ * Inserts any number of rows in one statement. The rows are sent as one array per column, so the size of the statement does
+ * not grow with their number and neither engine's parameter limit applies.
  */
 export async function insertMany<Columns extends ColumnTypes>(
   db: Queryable,
@@ -158,7 +160,7 @@ export async function insertMany<Columns extends ColumnTypes>(
   }
   const named = Object.entries(columns);
   const names = named.map(([name]) => name).join(', ');
-  // In the list, not in FROM: there each array would be copied once more before the first row is made.
+  // In the select list, not in FROM: there each array would be copied once more before the first row is produced.
   const values = named.map(([, type], index) => {
     const element = `unnest($${index + 1}::${arrayType(type)}[])`;
     return castFromText.has(type) ? `${element}::${type}` : element;
@@ -177,8 +179,8 @@ export async function insertMany<Columns extends ColumnTypes>(
 const itemsPerStatement = 1_000;
 
 /**
- * Inserts a row for each item, so many at a time: what is inserted by the ten thousand must not be in memory as items,
- * as rows, as arrays and as the database's copies of these all at once.
+ * Inserts a row for each item, in batches: tens of thousands must not be in memory as items, as rows, as arrays and as the
+ * database's copies of these all at once.
  */
 export async function insertEach<Columns extends ColumnTypes, Item>(
   db: Queryable,
@@ -192,7 +194,7 @@ export async function insertEach<Columns extends ColumnTypes, Item>(
   }
 }
 
-/** Where to send so many of them. More than a statement takes are waited for, or all of them would be in memory after all. */
+/** Returns where to insert the items. Several batches are awaited one by one, so that not all are in memory at once. */
 export function senderOf(tx: Transaction, items: readonly unknown[]): Queryable {
   return items.length <= itemsPerStatement ? tx.unanswered : tx;
 }

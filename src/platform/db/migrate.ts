@@ -1,7 +1,7 @@
 /**
- * Forward-only migrations: numbered SQL files, each applied once, in order, in a transaction of its own.
- * Any number of processes may start at once; a lock lets one apply while the others wait and then find
- * nothing to do. A file that changed after it was applied, or a database newer than this build, stops the start.
+ * Forward-only migrations: numbered SQL files, each applied once, in order, in its own transaction. Any number of processes
+ * may start at once: a lock lets one of them apply a migration while the others wait and then find it applied. A file that
+ * changed after it was applied, or a database newer than this build, stops the start.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -20,10 +20,10 @@ interface AppliedRow {
   readonly checksum: string;
 }
 
-/** An arbitrary number that only Purser's migrations use. */
+/** Advisory lock: an arbitrary number that only Purser's migrations use. */
 const lockId = 7_077_370_601;
 
-const patiently = { patient: true };
+const withoutTimeout = { patient: true };
 
 export class MigrationMismatch extends Error {
   constructor(message: string) {
@@ -32,7 +32,7 @@ export class MigrationMismatch extends Error {
   }
 }
 
-/** What is built looks from where this file would lie in `dist`, which is as deep: one relative path serves both. */
+/** The same relative path from `src` and from the place of this file in `dist`. */
 const migrationsDirectory = new URL('../../../migrations/', import.meta.url);
 
 export async function readMigrations(directory: URL = migrationsDirectory): Promise<Migration[]> {
@@ -46,9 +46,9 @@ export async function readMigrations(directory: URL = migrationsDirectory): Prom
   );
 }
 
-/** Applies what is missing and returns it. */
+/** Applies the pending migrations and returns them. */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
-  await createLedger(db);
+  await createMigrationsTable(db);
   const done: Migration[] = [];
   for (const migration of pending(migrations, await appliedMigrations(db))) {
     if (await applyOnce(db, migration)) {
@@ -58,19 +58,19 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
   return done;
 }
 
-/** What `migrate` would apply. */
+/** Returns the migrations that `migrate` would apply. */
 export async function pendingMigrations(
   db: Database,
   migrations: readonly Migration[],
 ): Promise<Migration[]> {
-  const [exists] = await db.query<{ ledger: string | null }>(
-    `SELECT to_regclass('schema_migrations')::text AS ledger`,
+  const [table] = await db.query<{ name: string | null }>(
+    `SELECT to_regclass('schema_migrations')::text AS name`,
     [],
   );
-  return pending(migrations, exists?.ledger == null ? [] : await appliedMigrations(db));
+  return pending(migrations, table?.name == null ? [] : await appliedMigrations(db));
 }
 
-async function createLedger(db: Database): Promise<void> {
+async function createMigrationsTable(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await lock(tx);
     await tx.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -79,14 +79,14 @@ async function createLedger(db: Database): Promise<void> {
       checksum text NOT NULL,
       applied_at timestamptz(3) NOT NULL DEFAULT now()
     )`);
-  }, patiently);
+  }, withoutTimeout);
 }
 
 async function applyOnce(db: Database, { version, name, sql, checksum }: Migration): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lock(tx);
-    const there = await tx.query('SELECT 1 AS one FROM schema_migrations WHERE version = $1', [version]);
-    if (there.length > 0) {
+    const applied = await tx.query('SELECT 1 AS one FROM schema_migrations WHERE version = $1', [version]);
+    if (applied.length > 0) {
       return false;
     }
     await tx.query(sql);
@@ -96,7 +96,7 @@ async function applyOnce(db: Database, { version, name, sql, checksum }: Migrati
       checksum,
     ]);
     return true;
-  }, patiently);
+  }, withoutTimeout);
 }
 
 async function lock(tx: Queryable): Promise<void> {

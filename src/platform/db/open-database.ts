@@ -1,4 +1,4 @@
-/** Opens the engine that the settings name: PostgreSQL where there is a URL, else the embedded one. */
+/** Opens the database that the settings select: PostgreSQL if there is a URL, else the embedded engine. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../log.ts';
@@ -27,7 +27,7 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
   });
   const directory = join(settings.dataDir, 'database');
   if (!existsSync(directory)) {
-    log.info({ directory }, 'making the embedded database; this takes a few seconds, once');
+    log.info({ directory }, 'creating the embedded database; this takes a few seconds, once');
   }
   try {
     const db = await openPglite({ directory, log });

@@ -1,4 +1,4 @@
-/** The part of a transaction that is the same on both engines: begin, commit or roll back, notices after commit. */
+/** The part of a transaction that both engines share: begin, commit or roll back, notifications after the commit. */
 import { isAborted, type Queryable, type Transaction } from './database.ts';
 
 export interface PendingNotification {
@@ -7,42 +7,42 @@ export interface PendingNotification {
 }
 
 export interface TransactionParts {
-  /** One connection, used by nobody else meanwhile. */
+  /** A connection that is used for nothing else meanwhile. */
   readonly connection: Queryable;
   /**
-   * It sends what it is asked as soon as it is asked, in that order, or throws at once: then statements can be under way
-   * while others are asked for, and COMMIT right behind them.
+   * True if the connection sends each statement when `query` is called, in order, or throws at once: then several statements
+   * can be in flight, with COMMIT right behind them.
    */
   readonly sendsAtOnce: boolean;
-  /** Sends a notice to other processes as part of the transaction. */
-  sendNotice(connection: Queryable, notice: PendingNotification): Promise<void>;
-  /** Delivers a notice in this process, at once after the commit. */
-  deliverNotice(notice: PendingNotification): void;
+  /** Sends a notification to other processes as part of the transaction. */
+  sendNotification(connection: Queryable, notification: PendingNotification): Promise<void>;
+  /** Delivers a notification in this process, immediately after the commit. */
+  deliverNotification(notification: PendingNotification): void;
 }
 
 export async function runTransaction<Result>(
-  { connection, sendsAtOnce, sendNotice, deliverNotice }: TransactionParts,
+  { connection, sendsAtOnce, sendNotification, deliverNotification }: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const notices: PendingNotification[] = [];
-  /** Statements may be sent together; those behind one that failed fail too, and do not say why. */
+  const notifications: PendingNotification[] = [];
+  /** Statements may be sent together; those behind a failed one fail too, without naming the cause. */
   let firstFailure: unknown;
   let isOver = false;
-  function note(error: unknown): void {
+  function recordFailure(error: unknown): void {
     firstFailure ??= error;
   }
-  /** Sends a part of it. */
-  function part<Done>(send: () => Promise<Done>): Promise<Done> {
+  /** Sends one statement, or rows, of the transaction. */
+  function sendPart<Done>(send: () => Promise<Done>): Promise<Done> {
     if (isOver) {
-      // Work that goes on while another part of it has failed: it must not write past the end.
+      // The work may still be running after another part of it has failed; it must not write any more.
       throw new Error('the transaction is over');
     }
     try {
       const sent = send();
-      sent.catch(note);
+      sent.catch(recordFailure);
       return sent;
     } catch (error) {
-      note(error);
+      recordFailure(error);
       throw error;
     }
   }
@@ -50,35 +50,35 @@ export async function runTransaction<Result>(
   const { insertRows } = connection;
   const tx: Transaction = {
     query: async <Row extends object>(sql: string, params?: readonly unknown[]) =>
-      part(() => connection.query<Row>(sql, params)),
+      sendPart(() => connection.query<Row>(sql, params)),
     ...(insertRows !== undefined && {
-      insertRows: async (...rows: Parameters<typeof insertRows>) => part(() => insertRows(...rows)),
+      insertRows: async (...rows: Parameters<typeof insertRows>) => sendPart(() => insertRows(...rows)),
     }),
     get unanswered() {
       return sendsAtOnce ? unanswered : tx;
     },
     async notify(channel, payload) {
-      const notice = { channel, payload };
-      await sendNotice(connection, notice);
-      notices.push(notice);
+      const notification = { channel, payload };
+      await sendNotification(connection, notification);
+      notifications.push(notification);
     },
   };
-  /** What they failed with that nobody waits for. */
-  const unheard = new Set<unknown>();
+  /** Errors of statements that are not awaited. */
+  const unobserved = new Set<unknown>();
   const unanswered: Queryable = {
     async query(sql, params) {
-      part(() => connection.query(sql, params)).catch((error) => unheard.add(error));
+      sendPart(() => connection.query(sql, params)).catch((error) => unobserved.add(error));
       return [];
     },
     ...(insertRows !== undefined && {
       async insertRows(...rows: Parameters<typeof insertRows>) {
-        part(() => insertRows(...rows)).catch((error) => unheard.add(error));
+        sendPart(() => insertRows(...rows)).catch((error) => unobserved.add(error));
       },
     }),
   };
 
   if (sendsAtOnce) {
-    // Once nothing is left to do at once: the one before finishes, in memory, what follows from its commit.
+    // After the microtasks of the transaction before, which update memory after its commit.
     await new Promise<void>((resolve) => process.nextTick(resolve));
     await unanswered.query('BEGIN');
   } else {
@@ -88,30 +88,30 @@ export async function runTransaction<Result>(
   try {
     result = await work(tx);
     if (firstFailure !== undefined) {
-      // COMMIT would answer without complaint and roll back; nobody may take that for success.
-      throw unheard.has(firstFailure)
+      // COMMIT would succeed and yet roll back; that must not be reported as success.
+      throw unobserved.has(firstFailure)
         ? firstFailure
         : new Error('a statement of the transaction failed and its error was swallowed');
     }
   } catch (error) {
     isOver = true;
-    // A connection that cannot roll back is broken and will be discarded by whoever lent it.
+    // A connection that cannot roll back is broken, and its owner discards it.
     await end('ROLLBACK').catch(() => undefined);
     throw isAborted(error) ? firstFailure : error;
   }
   isOver = true;
-  await end('COMMIT').catch(note);
+  await end('COMMIT').catch(recordFailure);
   if (firstFailure !== undefined) {
-    // Of a statement that was under way, and the commit behind it has rolled back; or of the commit itself.
+    // The failure of a statement in flight, so that the COMMIT behind it has rolled back; or of COMMIT itself.
     throw firstFailure;
   }
-  for (const notice of notices) {
-    deliverNotice(notice);
+  for (const notification of notifications) {
+    deliverNotification(notification);
   }
   return result;
 }
 
-/** Who listens to what in this process. */
+/** The notification listeners of this process. */
 export class LocalNotifications {
   readonly #listeners = new Map<string, Set<(payload: string | null) => void>>();
 
@@ -131,8 +131,8 @@ export class LocalNotifications {
     }
   }
 
-  /** Notices may have been missed on every channel. */
-  forgetEverything(): void {
+  /** Tells all listeners of all channels that notifications may have been missed. */
+  invalidateAll(): void {
     for (const listeners of this.#listeners.values()) {
       for (const listener of listeners) {
         listener(null);

@@ -1,11 +1,11 @@
 /**
- * Keeps a second process out of an embedded data directory: two of them would ruin it.
+ * Lock file of an embedded data directory: two processes would corrupt it.
  *
- * The lock is a file that names its holder: process id, the instant that process started, and the realm in which
- * that id means something (boot and process namespace), so that an id used again (in a container it is always 1) is
- * not mistaken for the holder. A holder in another realm (another host, or another container on the same volume)
- * cannot be looked up; it is alive while it keeps touching the file. A holder that finds its lock taken, because
- * it was frozen for longer than that, ends at once.
+ * The file names the holder: its process id, its start time, and the realm in which the id is unique (boot and process
+ * namespace), so that another process with the same id (in a container it is always 1) is not mistaken for the holder. A
+ * holder in another realm (another host, or another container on the same volume) cannot be looked up; it is considered
+ * alive while it keeps touching the file. A holder whose lock was taken over, because it was frozen for longer than that,
+ * exits at once.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const touchEveryMs = 1_000;
-/** A holder on another host that has not touched the file for this long is dead. */
+/** A holder in another realm that has not touched the file for this long is considered dead. */
 const silentAfterMs = 5_000;
 const pollEveryMs = 250;
 
@@ -41,7 +41,7 @@ interface Holder {
 }
 
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  // What is in it is nobody else's business: key digests, and the first operator key.
+  // Private: contains key digests and the first operator key.
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'lock');
   const me: Holder = {
@@ -62,7 +62,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
       await touch(path);
     } else {
       process.stderr.write(
-        `purser: another process has taken over ${directory}; stopping before it is ruined\n`,
+        `purser: another process has taken over ${directory}; exiting to avoid corrupting it\n`,
       );
       process.exit(1);
     }
@@ -116,7 +116,7 @@ async function waitForSilence(directory: string, path: string, holder: Holder): 
   }
 }
 
-/** Of several processes that find the same stale lock, one removes it; the others see that it has changed. */
+/** If several processes find the same stale lock, one removes it; the others find that it has changed. */
 async function removeStale(path: string, stale: Holder): Promise<void> {
   const guard = `${path}.takeover`;
   try {
@@ -157,7 +157,7 @@ async function touch(path: string): Promise<void> {
   await utimes(path, now, now).catch(() => undefined);
 }
 
-/** Where a process id means something: this boot of this host, and this container. */
+/** The realm in which a process id is unique: this boot of this host, and this container. */
 function processRealm(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -167,11 +167,11 @@ function processRealm(): string {
   }
 }
 
-/** Something that tells two processes with the same id apart; undefined when there is no such process. */
+/** Distinguishes processes with the same id by their start; undefined if there is no such process. */
 function processStart(pid: number): string | undefined {
   try {
-    // The second field, the command's name, may hold spaces and parentheses; after it the first is the state and
-    // the twentieth the start time. A zombie is dead; only its parent has not noticed.
+    // The second field, the command's name, may contain spaces and parentheses. Of the fields after it the first is the
+    // state and the twentieth the start time. A zombie has exited.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : fields[19];

@@ -3,17 +3,15 @@ import { OverCapacity } from '../../service-unavailable.ts';
 import { DatabaseUnavailable } from '../database.ts';
 import { FairMutex } from './fair-mutex.ts';
 
-/** Work that ends when the test says so. */
+/** Takes the mutex until the returned function is called. */
 function occupy(mutex: FairMutex): () => Promise<void> {
-  let end = () => {};
-  const work = mutex.take(
-    () =>
-      new Promise<void>((resolve) => {
-        end = resolve;
-      }),
-  );
+  let resolve = () => {};
+  const promise = new Promise<void>((end) => {
+    resolve = end;
+  });
+  const work = mutex.take(() => promise);
   return () => {
-    end();
+    resolve();
     return work;
   };
 }

@@ -1,22 +1,22 @@
-/** A fair lock with a bounded queue and a bounded wait, for callers that share something, such as one connection. */
+/** A fair mutex (first come, first served) with a bounded queue and a bounded wait. */
 import { OverCapacity } from '../../service-unavailable.ts';
 
 const waitingCallersMax = 1_000;
 
-interface Place {
+interface Waiter {
   start(): void;
 }
 
 export class FairMutex {
-  /** A set keeps its order, and whoever gives up leaves it at once. */
-  readonly #queue = new Set<Place>();
-  readonly #shared: string;
+  /** In order; a caller that gives up is removed at once. */
+  readonly #queue = new Set<Waiter>();
+  readonly #resource: string;
   readonly #waitMsMax: number;
   #busy = false;
 
-  /** `shared` is what they wait for, for whoever reads that they waited in vain. */
-  constructor(shared: string, waitMsMax: number) {
-    this.#shared = shared;
+  /** `resource` names what callers wait for, in error messages. */
+  constructor(resource: string, waitMsMax: number) {
+    this.#resource = resource;
     this.#waitMsMax = waitMsMax;
   }
 
@@ -43,30 +43,30 @@ export class FairMutex {
       return Promise.resolve();
     }
     if (this.#queue.size >= waitingCallersMax) {
-      return Promise.reject(new OverCapacity(`too many callers are waiting for ${this.#shared}`));
+      return Promise.reject(new OverCapacity(`too many callers are waiting for ${this.#resource}`));
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#queue.delete(place);
-        reject(new OverCapacity(`${this.#shared} was busy for too long`));
+        this.#queue.delete(waiter);
+        reject(new OverCapacity(`${this.#resource} is busy`));
       }, this.#waitMsMax);
-      const place = {
+      const waiter = {
         start() {
           clearTimeout(timer);
           resolve();
         },
       };
-      this.#queue.add(place);
+      this.#queue.add(waiter);
     });
   }
 
   #next(): void {
-    const [place] = this.#queue;
-    if (place === undefined) {
+    const [waiter] = this.#queue;
+    if (waiter === undefined) {
       this.#busy = false;
     } else {
-      this.#queue.delete(place);
-      place.start();
+      this.#queue.delete(waiter);
+      waiter.start();
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The worker thread as a function from statements to rows. */
+/** The worker thread of the embedded database, seen from the main thread: sends statements, returns rows. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -22,25 +22,25 @@ type WorkerResponse = { readonly id: number } & (
 );
 
 interface WorkerMessage {
-  readonly answers: readonly WorkerResponse[];
-  /** What large messages came in, to be used again. */
+  readonly responses: readonly WorkerResponse[];
+  /** Buffers of large messages, to be reused. */
   readonly buffers: readonly ArrayBuffer[];
 }
 
-/** What is asked of the thread. Messages are those of PostgreSQL's protocol, and change threads without a copy. */
+/** A request to the thread. `messages` are in PostgreSQL's protocol and are transferred without a copy. */
 export type Statement = { readonly id: number } & (
   | { readonly kind: 'text'; readonly sql: string }
   | {
       readonly kind: 'prepared';
       readonly sql: string;
-      /** Under which it is prepared, unless it is already. */
+      /** Name of the prepared statement; prepared on first use. */
       readonly name: string;
       readonly messages: Uint8Array<ArrayBuffer>;
     }
   | { readonly kind: 'copy'; readonly messages: Uint8Array<ArrayBuffer> }
 );
 
-type UnsolicitedMessage = Statement extends infer One
+type StatementWithoutId = Statement extends infer One
   ? One extends Statement
     ? Omit<One, 'id'>
     : never
@@ -52,44 +52,44 @@ interface PendingCall {
 }
 
 /**
- * The engine's code, compiled once in a process: a thread that takes another's place goes on with what that one has
- * compiled and optimized, which is most of what a start costs.
+ * The engine's code, compiled once per process: a thread that replaces another one reuses what that one has compiled and
+ * optimized, which is most of the cost of a start.
  */
 let engine: Promise<object> | undefined;
 
-/** To the compiler it is a thing of browsers. */
+/** Not declared by the types of Node. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
 /**
- * How much of a function has to have run before it is optimized. Node 20 does so after a tenth of this, and thereby spends
- * a third of a start on functions that are hot at the start alone.
+ * V8's budget of a WebAssembly function before it is optimized. The default of Node 20 is a tenth of this, and spends a third
+ * of a start on functions that are hot only during the start.
  */
-const optimizedAfter = 18_000_000;
+const tieringBudget = 18_000_000;
 
 async function compileEngine(): Promise<object> {
-  setFlagsFromString(`--wasm-tiering-budget=${optimizedAfter}`);
+  setFlagsFromString(`--wasm-tiering-budget=${tieringBudget}`);
   const directory = dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite'));
   return WebAssembly.compile(await readFile(join(directory, 'pglite.wasm')));
 }
 
 export class Thread {
   readonly #worker: Worker;
-  readonly #asked = new Map<number, PendingCall>();
+  readonly #pending = new Map<number, PendingCall>();
   #lastId = 0;
-  /** Asked for before anything else is waited for: they go over together, since each message has to wake the other thread. */
-  #leaving: Statement[] = [];
+  /** Statements of the same turn of the event loop: sent together, since each message must wake the other thread. */
+  #unsent: Statement[] = [];
   readonly #names = new StatementNames();
 
   static async start(directory: string): Promise<Thread> {
     engine ??= compileEngine().catch((error: Error) => {
-      // The next start tries again.
+      // The next start compiles it again.
       engine = undefined;
       throw error;
     });
     const workerData = { directory, engine: await engine };
     const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData });
     return new Promise((resolve, reject) => {
-      const endedEarly = () => reject(new Error('the embedded database ended while starting'));
+      const endedEarly = () => reject(new Error('the embedded database stopped while starting'));
       worker.once('error', reject);
       worker.once('exit', endedEarly);
       worker.once('message', () => {
@@ -102,97 +102,97 @@ export class Thread {
 
   private constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on('message', ({ answers, buffers }: WorkerMessage) => {
+    worker.on('message', ({ responses, buffers }: WorkerMessage) => {
       buffers.forEach(bringBack);
-      for (const answer of answers) {
-        this.#answered(answer);
+      for (const response of responses) {
+        this.#settle(response);
       }
     });
   }
 
-  onDeath(died: (error: Error) => void): void {
-    let reason = new Error('the embedded database ended');
+  onExit(exited: (error: Error) => void): void {
+    let reason = new Error('the embedded database stopped');
     this.#worker.on('error', (error) => {
       reason = error;
     });
     this.#worker.on('exit', () => {
-      for (const { reject } of this.#asked.values()) {
+      for (const { reject } of this.#pending.values()) {
         reject(new DatabaseUnavailable(reason.message, { cause: reason }));
       }
-      this.#asked.clear();
-      died(reason);
+      this.#pending.clear();
+      exited(reason);
     });
   }
 
-  /** Without parameters, a text may hold several statements. */
-  ask(sql: string, params: readonly unknown[] | undefined, patient: boolean): Promise<object[]> {
+  /** A text without parameters may contain several statements. */
+  query(sql: string, params: readonly unknown[] | undefined, patient: boolean): Promise<object[]> {
     if (params === undefined) {
-      return this.#ask({ kind: 'text', sql }, patient);
+      return this.#request({ kind: 'text', sql }, patient);
     }
     const name = this.#names.of(sql);
-    return this.#ask({ kind: 'prepared', sql, name, messages: boundStatement(name, params) }, patient);
+    return this.#request({ kind: 'prepared', sql, name, messages: boundStatement(name, params) }, patient);
   }
 
   async copy(messages: Uint8Array<ArrayBuffer>, patient: boolean): Promise<void> {
-    await this.#ask({ kind: 'copy', messages }, patient);
+    await this.#request({ kind: 'copy', messages }, patient);
   }
 
-  #ask(statement: UnsolicitedMessage, patient: boolean): Promise<object[]> {
+  #request(statement: StatementWithoutId, patient: boolean): Promise<object[]> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const tooLong = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
+    const timer = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
     return new Promise<object[]>((resolve, reject) => {
-      this.#asked.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#send({ id, ...statement });
-    }).finally(() => clearTimeout(tooLong));
+    }).finally(() => clearTimeout(timer));
   }
 
   #send(statement: Statement): void {
-    if (this.#leaving.length === 0) {
+    if (this.#unsent.length === 0) {
       process.nextTick(() => {
-        const statements = this.#leaving;
-        this.#leaving = [];
+        const statements = this.#unsent;
+        this.#unsent = [];
         const buffers = statements.flatMap((one) => (one.kind === 'text' ? [] : one.messages.buffer));
         this.#worker.postMessage(statements, buffers);
       });
     }
-    this.#leaving.push(statement);
+    this.#unsent.push(statement);
   }
 
-  /** Closes the database in order, so that the next start has nothing to recover. */
+  /** Shuts the database down cleanly, so that the next start has nothing to recover. */
   async end(): Promise<void> {
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
-    // What it cannot write any more is recovered at the next start.
+    // If the shutdown fails, the next start recovers.
     this.#worker.on('error', () => undefined);
-    const tooLong = setTimeout(() => void this.#worker.terminate(), closeTimeoutMs);
+    const timer = setTimeout(() => void this.#worker.terminate(), closeTimeoutMs);
     this.#worker.postMessage('close');
     await ended;
-    clearTimeout(tooLong);
+    clearTimeout(timer);
   }
 
-  #answered({ id, result, error }: WorkerResponse): void {
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
+  #settle({ id, result, error }: WorkerResponse): void {
+    const call = this.#pending.get(id);
+    this.#pending.delete(id);
     if (result !== undefined) {
-      asked?.resolve(rowsOf(result));
+      call?.resolve(rowsOf(result));
     } else if (error.code !== undefined && stateMeansUnavailable(error.code)) {
-      asked?.reject(new DatabaseUnavailable(error.message, { cause: error }));
+      call?.reject(new DatabaseUnavailable(error.message, { cause: error }));
     } else {
-      asked?.reject(
+      call?.reject(
         Object.assign(new Error(error.message), { code: error.code, constraint: error.constraint }),
       );
     }
   }
 }
 
-/** Texts of lists vary with their filters: beyond some number, the oldest gives its name to a new one. */
+/** Names of prepared statements. Texts of lists vary with their filters: beyond `namesMax` the oldest name is reused. */
 class StatementNames {
   readonly #names = new Map<string, string>();
 
   of(sql: string): string {
-    const there = this.#names.get(sql);
-    if (there !== undefined) {
-      return there;
+    const known = this.#names.get(sql);
+    if (known !== undefined) {
+      return known;
     }
     const [oldest] = this.#names.size < namesMax ? [] : this.#names;
     const name = oldest?.[1] ?? `s${this.#names.size}`;

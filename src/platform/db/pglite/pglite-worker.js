@@ -1,10 +1,10 @@
 // @ts-check
 /**
- * Runs PGlite in a thread of its own, so that a long statement never stalls the event loop. It speaks PostgreSQL's
- * protocol with it: a statement is prepared once and then only bound and executed, which is several times faster than
- * PGlite's own `query`. Values go in and out as text; the other side knows their types.
+ * Runs PGlite in its own thread, so that a long statement never blocks the event loop. It uses PostgreSQL's protocol: a
+ * statement is prepared once and then only bound and executed, which is several times faster than PGlite's own `query`.
+ * Values are passed as text in both directions; the main thread knows their types.
  *
- * Plain JavaScript, because a worker's file is loaded as it stands: from `src` in tests, from `dist` when built.
+ * Plain JavaScript, because the file of a worker is loaded as it is: from `src` in tests, from `dist` when built.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite, protocol } from '@electric-sql/pglite';
@@ -19,14 +19,14 @@ import { PGlite, protocol } from '@electric-sql/pglite';
 
 const port = parentPort;
 if (port === null) {
-  throw new Error('this file runs as a worker thread only');
+  throw new Error('this file only runs as a worker thread');
 }
 const { serialize } = protocol;
-/** The statement's result changed its columns since it was prepared, or the statement is gone. */
+/** SQLSTATEs: the columns of the result have changed since the statement was prepared, or the statement does not exist. */
 const stale = new Set(['0A000', '26000']);
 
-/** Smaller ones are copies that nobody waits for. */
-const lentBytesMin = 262_144;
+/** Smaller buffers are copies, which the main thread does not reuse. */
+const reusableBytesMin = 262_144;
 
 const db = await PGlite.create(workerData.directory, { pgliteWasmModule: workerData.engine });
 /** By name. @type {Map<string, Prepared>} */
@@ -34,34 +34,34 @@ const prepared = new Map();
 port.postMessage({ ready: true });
 
 /**
- * Since the last BEGIN a statement has failed, for whatever reason. A COMMIT may be on its way behind it: whoever has sent that
- * has not heard of the failure yet, so it must not commit what is left.
+ * A statement has failed since the last BEGIN. A COMMIT may be in flight behind it, sent before the failure was known: it
+ * must not commit the rest.
  */
 let hasFailed = false;
 
-/** What came first is done first, also while the next message is here already. */
+/** Runs messages one after the other, in their order. */
 let working = Promise.resolve();
 
-port.on('message', (/** @type {Statement[] | 'close'} */ asked) => {
+port.on('message', (/** @type {Statement[] | 'close'} */ message) => {
   working = working.then(async () => {
-    if (asked === 'close') {
+    if (message === 'close') {
       await db.close();
       port.close();
       return;
     }
-    const answers = [];
-    for (const statement of asked) {
-      answers.push(await answer(statement));
+    const responses = [];
+    for (const statement of message) {
+      responses.push(await respond(statement));
     }
-    const buffers = asked.flatMap((one) =>
-      one.kind !== 'text' && one.messages.buffer.byteLength >= lentBytesMin ? one.messages.buffer : [],
+    const buffers = message.flatMap((one) =>
+      one.kind !== 'text' && one.messages.buffer.byteLength >= reusableBytesMin ? one.messages.buffer : [],
     );
-    port.postMessage({ answers, buffers }, buffers);
+    port.postMessage({ responses, buffers }, buffers);
   });
 });
 
 /** @param {Statement} statement */
-async function answer(statement) {
+async function respond(statement) {
   const { id } = statement;
   try {
     return { id, result: await run(statement) };
@@ -85,7 +85,7 @@ async function run(statement) {
       if (sql === 'BEGIN') {
         hasFailed = false;
       }
-      // Any number of statements; the last one's result counts.
+      // Any number of statements; the result of the last one is returned.
       const text = sql === 'COMMIT' && hasFailed ? 'ROLLBACK' : sql;
       return resultOf(await exchange(serialize.query(text)), []);
     }
@@ -98,21 +98,21 @@ async function run(statement) {
   }
 }
 
-/** Files are written as they are, so that there is nothing to be brought up to date after it. @param {Uint8Array} messages */
+/** PGlite writes to the files directly, so there is nothing to synchronize. @param {Uint8Array} messages */
 function exchange(messages) {
   return db.execProtocolStream(messages, { syncToFs: false });
 }
 
 /** @param {{ sql: string, name: string }} statement @returns {Promise<Prepared>} */
 async function prepare({ sql, name }) {
-  const there = prepared.get(name);
-  if (there?.sql === sql) {
-    return there;
+  const known = prepared.get(name);
+  if (known?.sql === sql) {
+    return known;
   }
   prepared.delete(name);
   const messages = await exchange(
     Buffer.concat([
-      // Another statement may have had the name before.
+      // Another statement may have used the name before.
       serialize.close({ type: 'S', name }),
       serialize.parse({ name, text: sql }),
       serialize.describe({ type: 'S', name }),

@@ -1,10 +1,9 @@
 /**
  * The embedded engine: PGlite in a worker thread, one directory, one process.
  *
- * PGlite has one connection, so callers take turns: a statement or a whole transaction at a time, first come
- * first served, in a bounded queue with a bounded wait. A statement that runs far too long, or a worker that
- * dies, ends the worker; its callers get `DatabaseUnavailable` and a new worker opens the same directory, which
- * survives that as it survives `kill -9`.
+ * PGlite has one connection, so a mutex serves callers one by one: a statement or a whole transaction at a time, in a
+ * bounded queue with a bounded wait. A statement that exceeds its timeout ends the worker. When the worker ends, its
+ * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives that like a `kill -9`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,15 +23,15 @@ import { Thread } from './pglite-thread.ts';
 export interface PgliteOptions {
   readonly directory: string;
   readonly log: Log;
-  /** How long a caller waits for its turn before the database counts as unavailable. */
+  /** Maximum time that a caller waits for the connection. */
   readonly waitMsMax?: number;
 }
 
 const restartAfterMs = 200;
 
 export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOptions): Promise<Database> {
-  const board = new LocalNotifications();
-  const turns = new FairMutex('the database', waitMsMax);
+  const listeners = new LocalNotifications();
+  const mutex = new FairMutex('the database', waitMsMax);
   let thread: Thread | undefined;
   let closed = false;
 
@@ -43,10 +42,10 @@ export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOp
       return;
     }
     thread = started;
-    started.onDeath((error) => {
+    started.onExit((error) => {
       thread = undefined;
       if (!closed) {
-        log.error({ err: error }, 'the embedded database stopped; restarting it');
+        log.error({ err: error }, 'embedded database stopped; restarting');
         restartLater();
       }
     });
@@ -55,64 +54,64 @@ export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOp
   function restartLater(): void {
     setTimeout(() => {
       start().catch((error) => {
-        log.error({ err: error }, 'the embedded database did not restart; trying again');
+        log.error({ err: error }, 'embedded database restart failed; retrying');
         restartLater();
       });
     }, restartAfterMs).unref();
   }
 
-  /** Stays with one thread: the next one would run the rest of a broken transaction as if it were whole. */
+  /** Bound to one thread: its successor would run the rest of a broken transaction as if it were whole. */
   function connect({ patient = false }: TransactionOptions = {}): Required<Queryable> {
-    const lent = thread;
+    const bound = thread;
     const running = () => {
-      if (lent === undefined || lent !== thread) {
+      if (bound === undefined || bound !== thread) {
         throw new DatabaseUnavailable('the embedded database is not running');
       }
-      return lent;
+      return bound;
     };
     return {
-      // Not async: what cannot be sent is thrown at once.
+      // Not async: throws at once if the statement cannot be sent.
       query: <Row extends object>(sql: string, params?: readonly unknown[]) =>
-        running().ask(sql, params, patient) as Promise<Row[]>,
+        running().query(sql, params, patient) as Promise<Row[]>,
       insertRows: (table, columns, rows) => running().copy(copiedRows(table, columns, rows), patient),
     };
   }
 
   if (!existsSync(join(directory, 'PG_VERSION'))) {
-    // Making a database takes several times the memory of running it: that goes with the thread.
+    // Creating a database takes several times the memory of running it, which is freed with the thread.
     await (await Thread.start(directory)).end();
   }
   await start();
 
   return {
     engine: 'embedded',
-    query: (sql, params) => turns.take(async () => connect().query(sql, params)),
-    insertRows: (table, columns, rows) => turns.take(async () => connect().insertRows(table, columns, rows)),
+    query: (sql, params) => mutex.take(async () => connect().query(sql, params)),
+    insertRows: (table, columns, rows) => mutex.take(async () => connect().insertRows(table, columns, rows)),
     transaction: (work, options) =>
       retryTransaction(() =>
-        turns.take(() =>
+        mutex.take(() =>
           runTransaction(
             {
               connection: connect(options),
               sendsAtOnce: true,
-              // There is no other process to tell.
-              sendNotice: async () => undefined,
-              deliverNotice: (notice) => board.deliver(notice),
+              // There are no other processes.
+              sendNotification: async () => undefined,
+              deliverNotification: (notification) => listeners.deliver(notification),
             },
             work,
           ),
         ),
       ),
-    listen: (channel, listener) => board.add(channel, listener),
+    listen: (channel, listener) => listeners.add(channel, listener),
     notificationsHealthy: () => true,
     stats: () => ({
       connections: thread === undefined ? 0 : 1,
-      idle: thread === undefined || turns.busy ? 0 : 1,
-      waiting: turns.waiting,
+      idle: thread === undefined || mutex.busy ? 0 : 1,
+      waiting: mutex.waiting,
     }),
     async close() {
       closed = true;
-      await turns.take(async () => thread?.end()).catch(() => thread?.end());
+      await mutex.take(async () => thread?.end()).catch(() => thread?.end());
     },
   };
 }

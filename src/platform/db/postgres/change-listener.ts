@@ -1,10 +1,9 @@
 /**
- * The connection that hears notices from other processes.
+ * The connection that receives change notifications from other processes.
  *
- * A process must know within a second that a key was revoked elsewhere, also when this connection dies
- * without a word. So it is asked for a sign of life several times a second, and `areCurrent` is true only
- * while the last answered question was asked a short time ago: PostgreSQL delivers the notices committed
- * before a question with or before its answer.
+ * A process must know within a second that a key was revoked elsewhere, also if this connection silently dies. So it is
+ * pinged several times a second, and `isHealthy` is true only while the last answered ping was sent a short time ago:
+ * PostgreSQL delivers the notifications that were committed before a ping with or before its response.
  */
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
@@ -13,43 +12,43 @@ import type { LocalNotifications } from '../transaction.ts';
 
 const pingEveryMs = 200;
 const answerWithinMs = 400;
-const currentForMs = 800;
+const healthyForMs = 800;
 const reconnectAfterMs = { first: 100, max: 2_000 };
 
 export class ChangeListener {
   readonly #settings: pg.ClientConfig;
-  readonly #board: LocalNotifications;
+  readonly #listeners: LocalNotifications;
   readonly #log: Log;
   readonly #nowMs: () => number;
   #client: pg.Client | undefined;
-  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  #pingedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     settings: pg.ClientConfig,
-    board: LocalNotifications,
+    listeners: LocalNotifications,
     log: Log,
     nowMs = () => performance.now(),
   ) {
     this.#settings = { ...settings, query_timeout: answerWithinMs };
-    this.#board = board;
+    this.#listeners = listeners;
     this.#log = log;
     this.#nowMs = nowMs;
   }
 
-  areCurrent(): boolean {
-    return this.#nowMs() - this.#confirmedAtMs < currentForMs;
+  isHealthy(): boolean {
+    return this.#nowMs() - this.#pingedAtMs < healthyForMs;
   }
 
-  /** Connects; a failure is retried in the background, with notices not current until it succeeds. */
+  /** Connects; a failure is retried in the background, and notifications are not healthy until that succeeds. */
   async start(): Promise<void> {
     await this.#connect(reconnectAfterMs.first);
   }
 
-  /** There is a new channel on the board; until the connection listens to it, notices are not current. */
+  /** A channel was added: notifications are not healthy until the connection listens to it. */
   channelAdded(): void {
-    this.#confirmedAtMs = Number.NEGATIVE_INFINITY;
+    this.#pingedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   async stop(): Promise<void> {
@@ -65,14 +64,14 @@ export class ChangeListener {
     client.on('error', (error) => this.#lost(error, client));
     client.on('end', () => this.#lost(new Error('the connection ended'), client));
     client.on('notification', ({ channel, payload }) =>
-      this.#board.deliver({ channel, payload: payload ?? '' }),
+      this.#listeners.deliver({ channel, payload: payload ?? '' }),
     );
     try {
       await client.connect();
     } catch (error) {
       client.removeAllListeners('end');
       await client.end().catch(() => undefined);
-      this.#log.warn({ err: error }, 'no connection for notices; trying again');
+      this.#log.warn({ err: error }, 'notification connection failed; retrying');
       this.#schedule(() => this.#connect(Math.min(retryAfterMs * 2, reconnectAfterMs.max)), retryAfterMs);
       return;
     }
@@ -81,28 +80,28 @@ export class ChangeListener {
       return;
     }
     this.#client = client;
-    await this.#ask(client, new Set());
+    await this.#ping(client, new Set());
   }
 
-  /** Listens to channels that are new, asks for a sign of life, and does so again after a while. */
-  async #ask(client: pg.Client, listening: Set<string>): Promise<void> {
-    let askedAtMs: number;
+  /** Listens to new channels, sends a ping, and schedules the next one. */
+  async #ping(client: pg.Client, listening: Set<string>): Promise<void> {
+    let sentAtMs: number;
     try {
-      for (const channel of this.#board.channels.filter((name) => !listening.has(name))) {
+      for (const channel of this.#listeners.channels.filter((name) => !listening.has(name))) {
         await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
         listening.add(channel);
-        this.#board.forgetEverything();
+        this.#listeners.invalidateAll();
       }
-      askedAtMs = this.#nowMs();
+      sentAtMs = this.#nowMs();
       await client.query('SELECT 1');
     } catch (error) {
       this.#lost(error, client);
       return;
     }
-    if (this.#board.channels.length === listening.size) {
-      this.#confirmedAtMs = askedAtMs;
+    if (this.#listeners.channels.length === listening.size) {
+      this.#pingedAtMs = sentAtMs;
     }
-    this.#schedule(() => this.#ask(client, listening), pingEveryMs);
+    this.#schedule(() => this.#ping(client, listening), pingEveryMs);
   }
 
   #lost(error: unknown, client = this.#client): void {
@@ -110,12 +109,12 @@ export class ChangeListener {
       return;
     }
     this.#client = undefined;
-    this.#confirmedAtMs = Number.NEGATIVE_INFINITY;
+    this.#pingedAtMs = Number.NEGATIVE_INFINITY;
     if (this.#stopped) {
       return;
     }
-    this.#log.warn({ err: error }, 'the connection for notices was lost; reconnecting');
-    this.#board.forgetEverything();
+    this.#log.warn({ err: error }, 'notification connection lost; reconnecting');
+    this.#listeners.invalidateAll();
     client.end().catch(() => undefined);
     this.#schedule(() => this.#connect(reconnectAfterMs.first), 0);
   }

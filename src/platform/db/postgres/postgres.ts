@@ -1,4 +1,4 @@
-/** PostgreSQL 15+ behind a pool: bounded in connections, in callers that wait for one, and in time. */
+/** PostgreSQL 15+ behind a pool with bounded connections, bounded waiting callers and bounded time. */
 import pg from 'pg';
 import type { Log } from '../../log.ts';
 import { OverCapacity } from '../../service-unavailable.ts';
@@ -18,13 +18,13 @@ export interface PostgresOptions {
   readonly url: string;
   readonly connections: number;
   readonly log: Log;
-  /** How long a caller waits for a connection before the database counts as unavailable. */
+  /** Maximum time that a caller waits for a connection. */
   readonly waitMsMax?: number;
 }
 
 const waitingCallersMax = 1_000;
 const statementTimeoutMs = 5_000;
-/** Above the server's own timeout: it only fires when the server or the network says nothing at all. */
+/** Longer than the server's own timeout: only fires if the server or the network does not respond at all. */
 const silenceTimeoutMs = 7_000;
 
 export async function openPostgres({
@@ -39,18 +39,18 @@ export async function openPostgres({
     connectionTimeoutMillis: waitMsMax,
     statement_timeout: statementTimeoutMs,
     query_timeout: silenceTimeoutMs,
-    // Statements that are asked for together are sent together, without waiting for each answer.
+    // Statements are sent without waiting for the results of earlier ones.
     pipeline: true,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     application_name: 'purser',
   };
   const pool = new pg.Pool({ ...settings, max: connections, idleTimeoutMillis: 30_000 });
-  // An idle connection that dies is replaced on the next use; without a listener it would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  // The pool replaces a lost idle connection on the next use; without a listener the error would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
 
-  const board = new LocalNotifications();
-  const notices = new ChangeListener(settings, board, log);
+  const listeners = new LocalNotifications();
+  const changeListener = new ChangeListener(settings, listeners, log);
 
   async function withConnection<Result>(
     use: (connection: Queryable) => Promise<Result>,
@@ -66,10 +66,10 @@ export async function openPostgres({
       throw asUnavailable(error);
     }
     let broken = false;
-    // A connection may die between two statements; without a listener that would end the process.
+    // A connection may be lost between two statements; without a listener the error would end the process.
     const lost = (error: Error) => {
       broken = true;
-      log.warn({ err: error }, 'a database connection was lost while in use');
+      log.warn({ err: error }, 'database connection lost while in use');
     };
     client.on('error', lost);
     const connection: Queryable = {
@@ -81,7 +81,7 @@ export async function openPostgres({
           const result = await client.query(queryConfig(sql, params, patient));
           return result.rows as Row[];
         } catch (error) {
-          if (isConnectionFault(error)) {
+          if (isConnectionError(error)) {
             broken = true;
             throw asUnavailable(error);
           }
@@ -98,7 +98,7 @@ export async function openPostgres({
   }
 
   await withConnection((connection) => connection.query('SELECT 1'));
-  await notices.start();
+  await changeListener.start();
   let closing: Promise<void> | undefined;
 
   return {
@@ -111,12 +111,12 @@ export async function openPostgres({
             runTransaction(
               {
                 connection,
-                // Its client encodes a statement when the one before is answered, and may fail then.
+                // `pg` encodes a statement when the one before has been answered, and may fail then.
                 sendsAtOnce: false,
-                sendNotice: async (on, { channel, payload }) => {
+                sendNotification: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
                 },
-                deliverNotice: (notice) => board.deliver(notice),
+                deliverNotification: (notification) => listeners.deliver(notification),
               },
               async (tx) => {
                 if (options?.patient === true) {
@@ -129,21 +129,21 @@ export async function openPostgres({
         ),
       ),
     listen(channel, listener) {
-      board.add(channel, listener);
-      notices.channelAdded();
+      listeners.add(channel, listener);
+      changeListener.channelAdded();
     },
-    notificationsHealthy: () => notices.areCurrent(),
+    notificationsHealthy: () => changeListener.isHealthy(),
     stats: () => ({ connections: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
-      closing ??= notices.stop().then(() => pool.end());
+      closing ??= changeListener.stop().then(() => pool.end());
       return closing;
     },
   };
 }
 
 /**
- * Statements get a name, so that a connection parses and plans each of them once. The texts are ours and few; those of
- * lists vary with their filters, so that beyond some number the rest goes without.
+ * Names of prepared statements, so that a connection parses and plans each statement once. Most texts are fixed; those of
+ * lists vary with their filters, so beyond `namesMax` statements are not prepared.
  */
 const names = new Map<string, string>();
 const namesMax = 400;
@@ -158,23 +158,23 @@ function statementName(sql: string): string | undefined {
   return name;
 }
 
-/** Without parameters a text may hold several statements. */
+/** A text without parameters may contain several statements. */
 function queryConfig(sql: string, params: readonly unknown[] | undefined, patient: boolean): pg.QueryConfig {
   const name = params === undefined ? undefined : statementName(sql);
   return {
     text: sql,
     ...(name !== undefined && { name }),
     ...(params !== undefined && { values: [...params] }),
-    // The longest that a timer can wait; zero would mean the connection's own limit.
+    // The longest possible timer; zero would mean the connection's own timeout.
     ...(patient && { query_timeout: 2_147_483_647 }),
   };
 }
 
-/** A migration changed what a prepared statement answers; a new connection prepares it anew. */
+/** A migration changed the columns of a prepared statement; a new connection prepares it again. */
 const stalePlan = '0A000';
 
-/** Errors that do not come from the server as an SQLSTATE come from the connection, unless they are our own bug. */
-function isConnectionFault(error: unknown): boolean {
+/** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */
+function isConnectionError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
     return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan;
   }

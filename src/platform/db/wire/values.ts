@@ -1,25 +1,25 @@
-/** How values look in JavaScript, the same for both engines: the parsers that `pg` uses, with two of our own. */
+/** Conversion between PostgreSQL's text format and JavaScript, for both engines: the parsers of `pg`, with two exceptions. */
 import pg from 'pg';
 
 type Parser = (text: string) => unknown;
 
-const own = new Map<number, Parser>([
+const overrides = new Map<number, Parser>([
   [pg.types.builtins.INT8, BigInt],
-  // A day is not an instant, and `pg` would make one of it, in the process's time zone.
+  // `pg` would return a Date in the process's time zone, but a day is not an instant.
   [pg.types.builtins.DATE, (text) => text],
 ]);
 
 export function parserOf(typeId: number): Parser {
-  return own.get(typeId) ?? (pg.types.getTypeParser(typeId, 'text') as Parser);
+  return overrides.get(typeId) ?? (pg.types.getTypeParser(typeId, 'text') as Parser);
 }
 
-/** One set of parsers per process would leak into other users of `pg`; these belong to our connections alone. */
+/** Set per connection: the global parsers of `pg` would affect its other users in the process. */
 export const types: pg.CustomTypesConfig = {
   getTypeParser: (typeId, format) =>
     format === 'binary' ? pg.types.getTypeParser(typeId, format) : parserOf(typeId),
 };
 
-/** A value as PostgreSQL reads it; the server knows which type it has to be. */
+/** Returns a value in PostgreSQL's text format; the server knows its type. */
 export function toText(value: unknown): string | null {
   if (value === null || value === undefined) {
     return null;
@@ -31,7 +31,7 @@ export function toText(value: unknown): string | null {
     return `{${value.map((item) => quoted(toText(item))).join(',')}}`;
   }
   if (typeof value === 'object') {
-    throw new TypeError('an object is passed as JSON text');
+    throw new TypeError('an object must be passed as JSON text');
   }
   return String(value);
 }
@@ -40,12 +40,12 @@ function quoted(text: string | null): string {
   return text === null ? 'NULL' : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** JSON of values that may hold integers beyond its own. */
+/** Returns the JSON of a value that may contain bigints, which become strings. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch {
-    // Asking about every part takes several times as long, and few have any.
+    // A replacer takes several times as long, and few values contain a bigint.
     return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
   }
 }
