@@ -130,7 +130,7 @@ export class EmbeddedPostings<Run> {
     if (batch === undefined) {
       return;
     }
-    if (isOutcomeUnknown(error) || error instanceof OverCapacity) {
+    if (isOutcomeUnknown(error)) {
       void this.#resolveLater(batch.uncommitted);
     } else {
       this.#deps.durable.remove(batch.newHolds);

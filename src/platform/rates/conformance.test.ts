@@ -1,4 +1,4 @@
-/** What both limiters promise. Redis goes by its own clock, so there time really passes; waits are kept to seconds. */
+/** The guarantees of both limiters. Redis uses its own clock, so tests wait in real time; waits are a few seconds at most. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
@@ -31,7 +31,7 @@ async function inRedis(): Promise<Subject> {
     url: redis?.url ?? '',
     log: createLog('silent'),
     share: () => 1,
-    // The machine may be busy, and a fallback would pass for Redis here.
+    // The machine may be busy, and the tests would not notice a fallback to memory.
     answerWithinMs: 10_000,
   });
   await vi.waitFor(() => expect(limiter.connected).toBe(true), { timeout: 10_000 });
@@ -55,13 +55,13 @@ beforeAll(async () => {
 afterAll(endAllRedis);
 
 let keys = 0;
-/** Slow enough that nothing comes in while a test runs, unless it says otherwise. */
+/** A bucket too slow to refill while a test runs, unless the test overrides that. */
 function bucket(more: Partial<RateTake> = {}): RateTake {
   keys += 1;
   return { key: `org_1:${keys}`, limit: 4n, windowSeconds: 3_600, burst: 4n, amount: 1n, ...more };
 }
 
-describe.each(subjects)('a limiter in $name', ({ open }) => {
+describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   let subject: Subject;
   beforeAll(async () => {
     subject = await open();
@@ -76,14 +76,14 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     return verdict.allowed ? undefined : verdict.retryAfterSeconds;
   };
 
-  test('lets the burst pass and refuses the next, with the wait until it could pass', async () => {
+  test('allows the burst and denies the next call, with the time to wait', async () => {
     const calls = bucket();
     expect([await passes(calls), await passes({ ...calls, amount: 3n })]).toEqual([true, true]);
     expect(await take(calls)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 900 });
     expect(await waitFor({ ...calls, amount: 4n })).toBe(3_600);
   });
 
-  test('lets a refused call pass once the wait is over', async () => {
+  test('allows a denied call after the time to wait', async () => {
     const calls = bucket({ limit: 2n, windowSeconds: 2, burst: 2n });
     await take({ ...calls, amount: 2n });
     expect(await waitFor(calls)).toBe(1);
@@ -91,7 +91,7 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     expect(await passes(calls)).toBe(true);
   });
 
-  test('takes nothing at all when one of several is refused', async () => {
+  test('takes nothing if one of several debits is denied', async () => {
     const [wide, narrow] = [bucket({ burst: 3n }), bucket({ burst: 1n })];
     await take(narrow);
     expect(await take(wide, narrow, wide)).toMatchObject({ allowed: false, index: 1 });
@@ -99,20 +99,20 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     expect([await passes({ ...wide, amount: 3n }), await passes(wide)]).toEqual([true, false]);
   });
 
-  test('names the first that refuses, and the wait until none does', async () => {
+  test('returns the index of the first denied debit, and the time until all are allowed', async () => {
     const [soon, late] = [bucket({ windowSeconds: 1_800 }), bucket({ rolling: true })];
     await take({ ...soon, amount: 4n }, { ...late, amount: 4n });
     expect(await take(bucket(), soon, late)).toEqual({ allowed: false, index: 1, retryAfterSeconds: 3_600 });
     expect(await take(late, soon)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 3_600 });
   });
 
-  test('counts two takes of one key in one call after one another', async () => {
+  test('counts several debits of one key in one call', async () => {
     const calls = bucket({ amount: 2n });
     expect(await take(calls, calls, calls)).toMatchObject({ allowed: false, index: 2 });
     expect([await passes(calls, calls), await passes(calls)]).toEqual([true, false]);
   });
 
-  test('counts each key by itself', async () => {
+  test('counts each key separately', async () => {
     const calls = bucket({ amount: 4n });
     await take(calls);
     expect(await passes({ ...calls, key: calls.key.replace('org_1', 'org_2') })).toBe(true);
@@ -120,11 +120,11 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     expect(await passes(calls)).toBe(false);
   });
 
-  test('allows a call that takes nothing', async () => {
+  test('allows a call without debits', async () => {
     expect(await take()).toEqual({ allowed: true });
   });
 
-  test('refuses what is more than the burst, with the wait for a full bucket', async () => {
+  test('denies an amount above the burst, with the time until the bucket is full', async () => {
     const calls = bucket();
     expect(await waitFor({ ...calls, amount: 5n })).toBe(1);
     await take({ ...calls, amount: 2n });
@@ -133,7 +133,7 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     expect(await waitFor(bucket({ limit: 0n, rolling: true }))).toBe(3_600);
   });
 
-  test('lets pass again what was given back, and no more than that', async () => {
+  test('allows again what was given back, and no more', async () => {
     for (const calls of [bucket({ amount: 3n }), bucket({ amount: 3n, rolling: true })]) {
       const taken = [calls];
       await subject.limiter.take(taken, subject.nowMs());
@@ -146,10 +146,10 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     expect([await passes({ ...untouched, amount: 4n }), await passes(untouched)]).toEqual([true, false]);
   });
 
-  test('rolling: lets the limit pass in a window, whatever the burst, and again once the window is over', async () => {
+  test('rolling: allows the limit per window whatever the burst, and again after the window', async () => {
     const calls = bucket({ limit: 3n, windowSeconds: 2, burst: 1n, rolling: true });
     expect([await passes({ ...calls, amount: 2n }), await passes(calls)]).toEqual([true, true]);
-    // A bucket would have let one pass after a third of the time.
+    // A bucket would allow one after a third of the window.
     await subject.pass(1);
     expect(await waitFor(calls)).toBe(1);
     await subject.pass(1);
@@ -157,7 +157,7 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
     expect(await waitFor({ ...calls, amount: 4n })).toBe(2);
   });
 
-  test('follows a limit that is changed', async () => {
+  test('applies a changed limit at once', async () => {
     const calls = bucket({ limit: 10n, burst: 10n });
     await take({ ...calls, amount: 4n });
     const tighter = { ...calls, limit: 5n, burst: 5n };
@@ -166,7 +166,7 @@ describe.each(subjects)('a limiter in $name', ({ open }) => {
   });
 
   test.each([
-    // Dollars in nanodollars, as large as they come.
+    // The largest amount in nanodollars.
     { limit: 2n ** 63n - 1n, windowSeconds: 60 },
     { limit: 1_000_000_007n, windowSeconds: 86_400 },
     { limit: 2n ** 52n, windowSeconds: 31 * 86_400 },

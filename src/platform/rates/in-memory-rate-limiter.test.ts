@@ -11,13 +11,13 @@ const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
   ...more,
 });
 
-/** How many of 100 calls pass at once. */
+/** Returns how many of 100 simultaneous calls are allowed. */
 function passing(limiter: ReturnType<typeof createMemoryRateLimiter>, take: RateTake, nowMs = 0): number {
   return Array.from({ length: 100 }, () => limiter.take([take], nowMs)).filter(({ allowed }) => allowed)
     .length;
 }
 
-test('each of several processes lets its share pass, and follows when their number changes', () => {
+test('each process allows its share, also after the number of processes changes', () => {
   let processes = 3;
   const limiter = createMemoryRateLimiter({ share: () => processes });
   expect(passing(limiter, hourly('a'))).toBe(4);
@@ -29,21 +29,21 @@ test('each of several processes lets its share pass, and follows when their numb
   expect(passing(limiter, hourly('b', { rolling: true }))).toBe(8);
 });
 
-test('it answers with values, not with promises', () => {
+test('returns verdicts as values, not as promises', () => {
   const limiter = createMemoryRateLimiter({ share: () => 1 });
   expect(limiter.take([hourly('a', { amount: 13n })], 0)).toMatchObject({ allowed: false });
 });
 
-test('meters that are as if untouched are forgotten as new ones come', () => {
+test('drops meters that have fully recovered as new ones are added', () => {
   const limiter = createMemoryRateLimiter({ share: () => 1 });
   for (let minute = 0; minute < 1_000; minute += 1) {
-    // An hour's worth of a unit is back after five minutes.
+    // One unit has recovered after five minutes.
     limiter.take([hourly(`key ${minute}`), hourly(`window ${minute}`, { rolling: true })], minute * 60_000);
   }
   expect(limiter.size).toBeLessThan(5 + 60 + 2 * 8);
 });
 
-test('there are never more meters than allowed, and the ones that were used most are kept', () => {
+test('never holds more meters than allowed, and keeps those that were used most', () => {
   const limiter = createMemoryRateLimiter({ share: () => 1, metersMax: 50 });
   const busy = hourly('busy', { amount: 12n });
   limiter.take([busy], 0);

@@ -1,6 +1,6 @@
 /**
- * Rates counted in this process. Its answers are values, never promises: the hot path does not wait. Where several
- * processes share the limits, each lets its part pass.
+ * Counts rates in this process. Verdicts are returned as values, never as promises, for the hot path. If several processes
+ * share the limits, each allows its share.
  */
 import {
   type Bucket,
@@ -15,23 +15,23 @@ import { allowed, type RateLimiter, type RateTake, type RateVerdict } from './ra
 
 export interface MemoryRateLimiter extends RateLimiter {
   take(debits: readonly RateTake[], nowMs: number): RateVerdict;
-  /** How many meters are remembered. */
+  /** Number of meters in memory. */
   readonly size: number;
 }
 
 export interface MemoryOptions {
-  /** Among how many live processes the limits are divided. */
+  /** Number of live processes among which the limits are divided. */
   share(): number;
-  /** Of each sort. */
+  /** Maximum number of meters of each kind. */
   readonly metersMax?: number;
 }
 
 const defaultMetersMax = 100_000;
 
 export function createMemoryRateLimiter({ share, metersMax }: MemoryOptions): MemoryRateLimiter {
-  const buckets = new Shelf<Bucket>(tokenBucket, metersMax ?? defaultMetersMax);
-  const windows = new Shelf<Rolling>(rollingWindow, metersMax ?? defaultMetersMax);
-  const shelfOf = ({ rolling }: RateTake) => (rolling === true ? windows : buckets);
+  const buckets = new MeterTable<Bucket>(tokenBucket, metersMax ?? defaultMetersMax);
+  const windows = new MeterTable<Rolling>(rollingWindow, metersMax ?? defaultMetersMax);
+  const tableOf = ({ rolling }: RateTake) => (rolling === true ? windows : buckets);
   const rateOf = ({ limit, windowSeconds, burst }: RateTake, shares: number): Rate => ({
     limit,
     windowSeconds,
@@ -46,54 +46,54 @@ export function createMemoryRateLimiter({ share, metersMax }: MemoryOptions): Me
     take(debits, nowMs) {
       const shares = share();
       const undo: (() => void)[] = [];
-      let refused: { index: number; retryAfterSeconds: number } | undefined;
+      let denied: { index: number; retryAfterSeconds: number } | undefined;
       for (const [index, take] of debits.entries()) {
-        const shelf = shelfOf(take);
-        const back = debits.length > 1 ? shelf.remember(take.key) : undefined;
-        const taking = shelf.take(take, rateOf(take, shares), nowMs);
+        const table = tableOf(take);
+        const restore = debits.length > 1 ? table.snapshot(take.key) : undefined;
+        const taking = table.take(take, rateOf(take, shares), nowMs);
         if (!taking.allowed) {
-          refused = {
-            index: refused?.index ?? index,
-            retryAfterSeconds: Math.max(refused?.retryAfterSeconds ?? 1, taking.retryAfterSeconds),
+          denied = {
+            index: denied?.index ?? index,
+            retryAfterSeconds: Math.max(denied?.retryAfterSeconds ?? 1, taking.retryAfterSeconds),
           };
-        } else if (back !== undefined) {
-          undo.push(back);
+        } else if (restore !== undefined) {
+          undo.push(restore);
         }
       }
-      if (refused === undefined) {
+      if (denied === undefined) {
         return allowed;
       }
-      // The last first, in case that two takes are from one meter.
-      for (const back of undo.reverse()) {
-        back();
+      // In reverse order, in case two debits are from one meter.
+      for (const restore of undo.reverse()) {
+        restore();
       }
-      return { allowed: false, ...refused };
+      return { allowed: false, ...denied };
     },
     giveBack(debits, nowMs) {
       const shares = share();
       for (const take of debits) {
-        shelfOf(take).giveBack(take, rateOf(take, shares), nowMs);
+        tableOf(take).giveBack(take, rateOf(take, shares), nowMs);
       }
     },
     async close() {},
   };
 }
 
-interface Kept<State> {
+interface StoredMeter<State> {
   readonly state: State;
-  /** As of the last take: tells when the meter can be forgotten. */
+  /** The rate of the last debit: determines when the meter can be dropped. */
   readonly rate: Rate;
 }
 
-/** How many of the longest unmoved meters are looked at when there has to be room for a new one. */
-const looksPerNewMeter = 8;
+/** Number of meters that are considered for eviction for each new meter. */
+const candidatesPerNewMeter = 8;
 
-/** Meters of one sort. Those that are as if untouched can be forgotten, and are, a few with each new one. */
-class Shelf<State> {
+/** Meters of one kind. Meters that have fully recovered are dropped, a few for each new meter. */
+class MeterTable<State> {
   readonly #meter: RateMeter<State>;
   readonly #metersMax: number;
-  /** In the order in which they were put here or last looked at. */
-  readonly #kept = new Map<string, Kept<State>>();
+  /** In the order in which they were inserted or last considered for eviction. */
+  readonly #meters = new Map<string, StoredMeter<State>>();
 
   constructor(meter: RateMeter<State>, metersMax: number) {
     this.#meter = meter;
@@ -101,61 +101,61 @@ class Shelf<State> {
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#meters.size;
   }
 
   take({ key, amount }: RateTake, rate: Rate, nowMs: number): TakeResult<State> {
-    const kept = this.#kept.get(key);
-    const taking = this.#meter.take(rate, kept?.state, amount, nowMs);
+    const stored = this.#meters.get(key);
+    const taking = this.#meter.take(rate, stored?.state, amount, nowMs);
     if (taking.allowed) {
-      if (kept === undefined) {
+      if (stored === undefined) {
         this.#makeRoom(nowMs);
       }
-      this.#kept.set(key, { state: taking.state, rate });
+      this.#meters.set(key, { state: taking.state, rate });
     }
     return taking;
   }
 
   giveBack({ key, amount }: RateTake, rate: Rate, nowMs: number): void {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) {
-      this.#kept.set(key, { state: this.#meter.giveBack(rate, kept.state, amount, nowMs), rate });
+    const stored = this.#meters.get(key);
+    if (stored !== undefined) {
+      this.#meters.set(key, { state: this.#meter.giveBack(rate, stored.state, amount, nowMs), rate });
     }
   }
 
-  /** Returns how to go back to what is now. */
-  remember(key: string): () => void {
-    const kept = this.#kept.get(key);
+  /** Returns a function that restores the current state of the meter. */
+  snapshot(key: string): () => void {
+    const stored = this.#meters.get(key);
     return () => {
-      if (kept === undefined) {
-        this.#kept.delete(key);
+      if (stored === undefined) {
+        this.#meters.delete(key);
       } else {
-        this.#kept.set(key, kept);
+        this.#meters.set(key, stored);
       }
     };
   }
 
-  /** If none can be forgotten without loss and there is no room left, the one that gives away the least. */
+  /** If the table is full and no candidate has recovered, drops the one that recovers soonest: it gives away the least. */
   #makeRoom(nowMs: number): void {
     let soonest: { key: string; untouchedAtMs: number } | undefined;
-    let looks = 0;
-    for (const [key, kept] of this.#kept) {
-      if (looks === looksPerNewMeter) {
+    let candidates = 0;
+    for (const [key, stored] of this.#meters) {
+      if (candidates === candidatesPerNewMeter) {
         break;
       }
-      looks += 1;
-      const untouchedAtMs = this.#meter.untouchedAtMs(kept.rate, kept.state);
-      this.#kept.delete(key);
+      candidates += 1;
+      const untouchedAtMs = this.#meter.untouchedAtMs(stored.rate, stored.state);
+      this.#meters.delete(key);
       if (untouchedAtMs > nowMs) {
-        // To the end, so that the next look is at others.
-        this.#kept.set(key, kept);
+        // To the end, so that others are considered next time.
+        this.#meters.set(key, stored);
         if (soonest === undefined || untouchedAtMs < soonest.untouchedAtMs) {
           soonest = { key, untouchedAtMs };
         }
       }
     }
-    if (this.#kept.size >= this.#metersMax && soonest !== undefined) {
-      this.#kept.delete(soonest.key);
+    if (this.#meters.size >= this.#metersMax && soonest !== undefined) {
+      this.#meters.delete(soonest.key);
     }
   }
 }

@@ -1,21 +1,21 @@
 /**
- * Where rates are counted: in this process's memory (`memory.ts`) or in a Redis that all processes share (`redis.ts`).
- * Both are held to one suite, `conformance.test.ts`. A limiter never throws and never keeps a request waiting for long:
- * a rate limit protects the service, it does not guard money.
+ * The rate limiter interface. Rates are counted in this process (`in-memory-rate-limiter.ts`) or in a Redis that all
+ * processes share (`redis-rate-limiter.ts`); both pass one suite, `conformance.test.ts`. A limiter never throws and never
+ * delays a request for long: a rate limit protects the service, it does not guard money.
  */
 
 export interface RateTake {
   /**
-   * Names what is counted: the org's id, a colon and the rest. All takes of one call are of one org, so that they live
-   * in one place also where Redis is a cluster.
+   * Names the meter: the org's id, a colon and the rest. All debits of one call belong to one org, so that they are on one
+   * node of a Redis cluster.
    */
   readonly key: string;
   readonly limit: bigint;
   readonly windowSeconds: number;
-  /** How much may pass at once. */
+  /** Maximum amount that is allowed at once. */
   readonly burst: bigint;
   readonly amount: bigint;
-  /** At most `limit` in any window's length, instead of a bucket that fills all the time; `burst` has no part in it. */
+  /** A rolling window that allows at most `limit`, instead of a token bucket; ignores `burst`. */
   readonly rolling?: boolean;
 }
 
@@ -23,19 +23,19 @@ export type RateVerdict =
   | { readonly allowed: true }
   | {
       readonly allowed: false;
-      /** Which take was the first to be refused. */
+      /** Index of the first debit that was denied. */
       readonly index: number;
-      /** After which all of them pass, if nothing else is taken: a whole number, at least 1. */
+      /** Time after which all debits are allowed if nothing else is taken: an integer, at least 1. */
       readonly retryAfterSeconds: number;
     };
 
 export interface RateLimiter {
-  /** All of them or none. */
+  /** Takes all debits or none. */
   take(debits: readonly RateTake[], nowMs: number): RateVerdict | Promise<RateVerdict>;
-  /** For a request that was refused later on: it takes nothing. With the very array that `take` allowed. */
-  giveBack(takes: readonly RateTake[], nowMs: number): void;
+  /** Returns the debits of a request that was denied later on. Must be given the same array as `take`. */
+  giveBack(debits: readonly RateTake[], nowMs: number): void;
   close(): Promise<void>;
 }
 
-/** The one verdict of most requests. */
+/** Shared by all requests that are allowed. */
 export const allowed: RateVerdict = { allowed: true };

@@ -1,16 +1,16 @@
-/** One connection to Redis or Valkey, or one to each node where the address leads to a cluster. */
+/** A connection to Redis or Valkey, or one to each node if the address is that of a cluster. */
 import { type CommandParser, createClient, createCluster, defineScript } from '@redis/client';
 import { rateScript, type ScriptCall } from './redis-script.ts';
 
 export interface RedisConnection {
   /** Runs the script of `redis-script.ts`. */
   run(call: ScriptCall): Promise<readonly number[]>;
-  /** Ends it at once, whatever is still waited for. */
+  /** Closes the connection at once and fails pending commands. */
   destroy(): void;
 }
 
 const connectWithinMs = 2_000;
-/** An idle connection that has died without a word is noticed, and one that was given up while connecting is ended. */
+/** Detects idle connections that died silently, and closes those that were abandoned while connecting. */
 const pingEveryMs = 5_000;
 const silentForMs = 15_000;
 const queuedCommandsMax = 10_000;
@@ -26,7 +26,7 @@ const scripts = {
   }),
 };
 
-/** Nothing reconnects by itself: whoever loses the connection opens another, and finds out anew what is there. */
+/** The client does not reconnect by itself: the owner opens a new connection, which detects again whether it is a cluster. */
 const common = {
   RESP: 2,
   disableOfflineQueue: true,
@@ -41,13 +41,13 @@ const socketOptions = () => ({
 
 export interface OpenOptions {
   readonly url: string;
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal;
   /** Called when the connection breaks later on. */
   lost(error: unknown): void;
 }
 
-/** Rejects when nothing answers there in time. */
+/** Rejects if Redis does not respond in time. */
 export async function openRedis({ url, signal, lost }: OpenOptions): Promise<RedisConnection> {
   const client = createClient({ ...common, url, scripts, socket: socketOptions() });
   client.on('error', lost);
@@ -72,7 +72,7 @@ async function openCluster({ url, signal, lost }: OpenOptions): Promise<RedisCon
     RESP: common.RESP,
     scripts,
     rootNodes: [{ url, socket: socketOptions() }],
-    // The nodes that are found are reached with nothing but these.
+    // The only options for the discovered nodes.
     defaults: {
       ...common,
       ...(username !== '' && { username: decodeURIComponent(username) }),
@@ -90,7 +90,7 @@ async function openCluster({ url, signal, lost }: OpenOptions): Promise<RedisCon
   return connection;
 }
 
-/** A server may accept the connection and then say nothing: whatever is not done in time is given up. */
+/** Bounds the time of connecting: a server may accept the connection and then not respond. */
 async function attempt<Result>(
   { destroy }: RedisConnection,
   signal: AbortSignal,
@@ -99,7 +99,7 @@ async function attempt<Result>(
   signal.throwIfAborted();
   let giveUp: () => void = () => undefined;
   const givenUp = new Promise<never>((_, reject) => {
-    giveUp = () => reject(new Error('there was no answer in time'));
+    giveUp = () => reject(new Error('there was no response in time'));
   });
   const timer = setTimeout(giveUp, connectWithinMs);
   signal.addEventListener('abort', giveUp);

@@ -1,4 +1,4 @@
-/** What is special about counting in Redis: its script, several processes, outages, clusters. */
+/** The particulars of counting in Redis: the script, several processes, outages, clusters. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ const patient = { answerWithinMs: 10_000 };
 
 withRedis('the script', () => {
   const { forAll } = seedsOf('redis-rates');
-  /** The same script, told the time. */
+  /** The same script with a given time. */
   const timed = rateScript.replace("redis.call('TIME')", '{ ARGV[#ARGV - 1], ARGV[#ARGV] }');
   let server: RedisServer;
   let client: ReturnType<typeof createClient>;
@@ -75,7 +75,7 @@ withRedis('the script', () => {
     burst: fc.oneof(fc.bigInt(1n, 50n), fc.bigInt(1n, 2n ** 52n)),
     rolling: fc.boolean(),
   });
-  /** Parts of a burst or of a limit, at times that sometimes run backwards. */
+  /** Fractions of a burst or a limit, at times that sometimes run backwards. */
   const calls = fc.array(
     fc.record({
       laterMs: fc.oneof(
@@ -89,7 +89,7 @@ withRedis('the script', () => {
     { minLength: 1, maxLength: 25 },
   );
 
-  test('decides and waits exactly as the kernel does', async () => {
+  test('returns exactly the same verdicts and waits as the kernel', async () => {
     let key = 0;
     await forAll(
       fc.asyncProperty(rates, calls, async ({ rolling, ...rate }, made) => {
@@ -130,7 +130,7 @@ withRedis('the script', () => {
     );
   });
 
-  test('leaves no key without an end', async () => {
+  test('sets an expiry on every key', async () => {
     await client.flushAll();
     const debits = [hourly('a'), hourly('b', { rolling: true }), hourly('c', { limit: 0n })];
     await run('take', debits, Date.now());
@@ -144,7 +144,7 @@ withRedis('the script', () => {
 });
 
 withRedis('several processes on one Redis', () => {
-  test('together let exactly the limit pass, however many calls come at once', async () => {
+  test('together allow exactly the limit, however many calls are concurrent', async () => {
     const { url } = await startRedis();
     const two = await Promise.all([1, 2].map(() => connected(newLimiter({ url, ...patient }))));
     const debits = [hourly('shared'), hourly('wide', { limit: 500n, burst: 500n })];
@@ -152,13 +152,13 @@ withRedis('several processes on one Redis', () => {
       Array.from({ length: 400 }, (_, call) => two[call % 2]?.take(debits, Date.now())),
     );
     expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(50);
-    // Refused calls took nothing.
+    // Denied calls took nothing.
     const rest = [hourly('wide', { limit: 500n, burst: 500n, amount: 450n })];
     expect(await two[0]?.take(rest, Date.now())).toEqual({ allowed: true });
     expect(await two[1]?.take([hourly('wide')], Date.now())).toMatchObject({ allowed: false });
   });
 
-  test('and so they do on a cluster', async () => {
+  test('together allow exactly the limit on a cluster', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'purser-redis-'));
     const nodes = await Promise.all(
       [0, 1].map(async (node) => {
@@ -206,7 +206,7 @@ async function joinCluster(nodes: readonly RedisServer[]): Promise<void> {
   }
 }
 
-withRedis('while Redis is away', () => {
+withRedis('while Redis is unavailable', () => {
   const logged = () => {
     const lines: { level: string; msg: string }[] = [];
     const log = createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -217,16 +217,16 @@ withRedis('while Redis is away', () => {
     return verdicts.filter(({ allowed }) => allowed).length;
   };
 
-  test('killed and started again in the middle: no call fails, each process lets its share pass, one warning', async () => {
+  test('killed and restarted: no call fails, each process allows its share, and one warning is logged', async () => {
     const server = await startRedis();
     const { log, lines } = logged();
     const limiter = await connected(newLimiter({ url: server.url, log, share: () => 5, ...patient }));
     const inFlight = passing(limiter, hourly('in flight'));
     await server.kill();
-    // Some were counted in Redis, some here: both at most.
+    // Some were counted in Redis and some in memory: at most both limits.
     expect(await inFlight).toBeLessThanOrEqual(50 + 10);
     await eventually(() => expect(limiter.connected).toBe(false));
-    // A value now: nothing is waited for.
+    // Now a value, not a promise.
     expect(limiter.take([hourly('alone')], Date.now())).toEqual({ allowed: true });
     expect(await passing(limiter, hourly('alone'))).toBe(9);
     expect(lines()).toEqual(['warn']);
@@ -237,14 +237,14 @@ withRedis('while Redis is away', () => {
     expect(lines()).toEqual(['warn', 'info']);
   });
 
-  test('frozen: calls wait no longer than allowed, and Redis is used again when it answers', async () => {
+  test('frozen: calls wait no longer than the timeout, and Redis is used again once it responds', async () => {
     const server = await startRedis();
     const { log, lines } = logged();
     const limiter = await connected(
       newLimiter({ url: server.url, log, share: () => 5, answerWithinMs: 100 }),
     );
     server.freeze();
-    // All of them are answered while Redis is silent.
+    // All calls return while Redis does not respond.
     expect(await passing(limiter, hourly('frozen'))).toBe(10);
     expect(limiter.connected).toBe(false);
     expect(limiter.take([hourly('frozen')], Date.now())).toMatchObject({ allowed: false });
@@ -253,7 +253,7 @@ withRedis('while Redis is away', () => {
     expect(lines()).toEqual(['warn', 'info']);
   });
 
-  test('not there at the start: the process counts by itself, and takes to Redis when it comes', async () => {
+  test('unavailable at the start: the process counts in memory until Redis is available', async () => {
     const server = await startRedis();
     await server.kill();
     const limiter = newLimiter({ url: server.url });
@@ -262,7 +262,7 @@ withRedis('while Redis is away', () => {
     await connected(limiter);
   });
 
-  test('what was taken here is not given back to Redis', async () => {
+  test('debits that were taken in memory are not given back to Redis', async () => {
     const server = await startRedis();
     await server.kill();
     const limiter = newLimiter({ url: server.url, ...patient });
@@ -275,17 +275,17 @@ withRedis('while Redis is away', () => {
     expect(await limiter.take([hourly('given')], Date.now())).toMatchObject({ allowed: false });
   });
 
-  test('closing does not wait for a Redis that says nothing', async () => {
+  test('close does not wait for a Redis that does not respond', async () => {
     const server = await startRedis();
     server.freeze();
     const limiter = newLimiter({ url: server.url });
     expect(await passing(limiter, hourly('mute'))).toBe(50);
-    // Redis stays frozen: a close that waited for it would not end.
+    // Redis stays frozen: a close that waited for it would never resolve.
     await limiter.close();
     expect(limiter.take([hourly('closed')], Date.now())).toEqual({ allowed: true });
   });
 
-  test('a Redis that cannot write is none', async () => {
+  test('a Redis that cannot write counts as unavailable', async () => {
     const primary = await startRedis();
     const replica = await startRedis(['--replicaof', `127.0.0.1 ${primary.port}`]);
     const { log, lines } = logged();

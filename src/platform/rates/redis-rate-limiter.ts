@@ -1,8 +1,7 @@
 /**
- * Rates counted in Redis or Valkey, so that any number of processes share them exactly. When Redis is away, or too slow
- * to wait for, this process counts by itself and lets its share pass; a broken connection is replaced in the background.
- * An outage starts with untouched meters, in this process as in a Redis that has lost its memory: rates are not kept on
- * disk.
+ * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or too
+ * slow, this process counts in memory and allows its share; a broken connection is replaced in the background. An outage
+ * starts with unused meters, in this process as in a Redis that has lost its data: rates are not persisted.
  */
 import type { Log } from '../log.ts';
 import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
@@ -11,30 +10,30 @@ import { openRedis, type RedisConnection } from './redis-connection.ts';
 import { type ScriptCall, scriptCall, verdictOf } from './redis-script.ts';
 
 export interface RedisRateLimiter extends RateLimiter {
-  /** Whether Redis counts at this moment. */
+  /** True while rates are counted in Redis. */
   readonly connected: boolean;
 }
 
 export interface RedisOptions {
   readonly url: string;
   readonly log: Log;
-  /** Among how many live processes the limits are divided while Redis is away. */
+  /** Number of live processes among which the limits are divided while Redis is unavailable. */
   share(): number;
   readonly answerWithinMs?: number;
   readonly retryEveryMs?: number;
 }
 
-/** Written for a moment by whoever connects: a Redis that cannot write is of no use, whatever else it answers. */
+/** Written once after connecting: a Redis that cannot write cannot be used, even if it responds. */
 const trial: readonly RateTake[] = [{ key: 'trial:', limit: 1n, windowSeconds: 1, burst: 1n, amount: 0n }];
 
 export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter {
   const { url, log, share, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
   const memory = createMemoryRateLimiter({ share });
-  /** What was taken while Redis was away must not be given back to Redis. */
+  /** Debits that were taken in memory must not be given back to Redis. */
   const takenFromMemory = new WeakSet<readonly RateTake[]>();
-  /** Undefined while Redis is away. */
+  /** Undefined while Redis is unavailable. */
   let connection: RedisConnection | undefined;
-  let outageIsKnown = false;
+  let outageLogged = false;
   const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let connecting = connect();
@@ -53,15 +52,15 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
     nowMs: number,
   ): Promise<RateVerdict> {
     try {
-      return verdictOf(debits, await answerOf(redis, scriptCall('take', debits)));
+      return verdictOf(debits, await responseOf(redis, scriptCall('take', debits)));
     } catch (error) {
-      lose(redis, error);
+      disconnect(redis, error);
       return takeFromMemory(debits, nowMs);
     }
   }
 
-  function answerOf(redis: RedisConnection, call: ScriptCall): Promise<readonly number[]> {
-    return inTime(redis.run(call), answerWithinMs);
+  function responseOf(redis: RedisConnection, call: ScriptCall): Promise<readonly number[]> {
+    return withTimeout(redis.run(call), answerWithinMs);
   }
 
   async function connect(): Promise<void> {
@@ -71,37 +70,40 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
       opened = await openRedis({
         url,
         signal,
-        lost: (error) => opened !== undefined && lose(opened, error),
+        lost: (error) => opened !== undefined && disconnect(opened, error),
       });
-      await answerOf(opened, scriptCall('take', trial));
+      await responseOf(opened, scriptCall('take', trial));
       signal.throwIfAborted();
       connection = opened;
-      if (outageIsKnown) {
-        outageIsKnown = false;
-        log.info('Redis is back: request rates are counted there again');
+      if (outageLogged) {
+        outageLogged = false;
+        log.info('Redis is available again; request rates are counted there');
       }
     } catch (error) {
       opened?.destroy();
-      away(error);
+      retryLater(error);
     }
   }
 
-  /** Many requests may find out at the same time. */
-  function lose(redis: RedisConnection, error: unknown): void {
+  /** Many requests may fail at the same time; the first one disconnects. */
+  function disconnect(redis: RedisConnection, error: unknown): void {
     if (connection === redis) {
       connection = undefined;
       redis.destroy();
-      away(error);
+      retryLater(error);
     }
   }
 
-  function away(error: unknown): void {
+  function retryLater(error: unknown): void {
     if (closing.signal.aborted) {
       return;
     }
-    if (!outageIsKnown) {
-      outageIsKnown = true;
-      log.warn({ reason: String(error) }, 'Redis is away: each process lets its share of request rates pass');
+    if (!outageLogged) {
+      outageLogged = true;
+      log.warn(
+        { reason: String(error) },
+        'Redis is unavailable; each process allows its share of request rates',
+      );
     }
     timer = setTimeout(
       () => {
@@ -129,7 +131,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
         memory.giveBack(debits, nowMs);
       } else if (connection !== undefined && debits.length > 0) {
         const redis = connection;
-        answerOf(redis, scriptCall('back', debits)).catch((error) => lose(redis, error));
+        responseOf(redis, scriptCall('back', debits)).catch((error) => disconnect(redis, error));
       }
     },
     async close() {
@@ -143,14 +145,13 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
 }
 
 /**
- * When this process itself was busy, timers run before what has arrived is read: so the answer gets one more turn of the
- * event loop.
+ * If this process was busy, timers run before received data is read: so the response gets one more turn of the event loop.
  */
-function inTime<Value>(answer: Promise<Value>, withinMs: number): Promise<Value> {
+function withTimeout<Value>(response: Promise<Value>, withinMs: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      setImmediate(() => reject(new Error(`Redis did not answer within ${withinMs} ms`)));
+      setImmediate(() => reject(new Error(`Redis did not respond within ${withinMs} ms`)));
     }, withinMs);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    response.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

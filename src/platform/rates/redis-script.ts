@@ -1,20 +1,20 @@
 /**
- * The meters of `kernel/rate.ts` as a Redis script: all takes of a request in one atomic step, by Redis's own clock.
+ * The meters of `kernel/rate.ts` as a Redis script: all debits of a request in one atomic step, by the clock of Redis.
  *
- * Numbers in Lua are doubles, exact below 2^53. So a bucket's level is kept as whole units and a remainder, products are
- * taken apart, and windows longer than a day are counted in seconds. What is too large (a rate in nanodollars of more than
- * four million dollars) is counted in coarser units, rounded to the side of refusing.
+ * Numbers in Lua are doubles, exact below 2^53. So the level of a bucket is stored as whole units and a remainder, products
+ * are split, and windows longer than a day are counted in seconds. Larger numbers (a rate in nanodollars of more than four
+ * million dollars) are counted in coarser units, rounded towards denial.
  */
 import { bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
 import { allowed, type RateTake, type RateVerdict } from './rate-limiter.ts';
 
 /**
- * KEYS: one per take. ARGV: 'take' or 'back', then for each take its sort, limit, burst, window and tick (the window is
+ * KEYS: one per debit. ARGV: 'take' or 'back', then for each debit its kind, limit, burst, window and tick (the window is
  * in ticks, a tick in milliseconds) and amount.
  *
- * A take answers with an empty list if all were allowed. Otherwise nothing was taken, and the list names each refused
- * one by four numbers: its index, then for a bucket its level, remainder, and how far its time is ahead; for a rolling
- * window the wait in milliseconds and two zeros.
+ * Returns an empty list if all debits were allowed. Otherwise nothing was taken, and the list has four numbers for each
+ * denied debit: its index, then for a bucket its level, its remainder and how far its time is ahead; for a rolling window
+ * the wait in milliseconds and two zeros.
  */
 export const rateScript = `
 local time = redis.call('TIME')
@@ -176,7 +176,7 @@ export interface ScriptCall {
 
 const longestInMilliseconds = 86_400;
 
-/** The braces make a cluster keep all keys of an org in one place. */
+/** The braces (a hash tag) put all keys of an org on one node of a cluster. */
 export function scriptCall(action: 'take' | 'back', debits: readonly RateTake[]): ScriptCall {
   const keys: string[] = [];
   const args: string[] = [action];
@@ -210,7 +210,7 @@ export function verdictOf(debits: readonly RateTake[], reply: readonly number[])
   return { allowed: false, index: first, retryAfterSeconds };
 }
 
-/** A bucket's wait needs more digits than Lua has, so it is computed here. */
+/** Computes the wait here, because that of a bucket needs more digits than Lua has. */
 function waitSeconds(take: RateTake, [levelOrWaitMs = 0, rest = 0, aheadMs = 0]: readonly number[]): number {
   if (take.rolling === true) {
     return wholeSeconds(levelOrWaitMs);
@@ -225,25 +225,25 @@ function waitSeconds(take: RateTake, [levelOrWaitMs = 0, rest = 0, aheadMs = 0]:
   return bucketWaitSeconds({ limit, burst, windowSeconds: take.windowSeconds, shares: 1 }, bucket, amount, 0);
 }
 
-/** So that a product of two numbers below the window stays exact. */
+/** Chooses the tick so that the product of two numbers below the window stays exact. */
 function ticks(windowSeconds: number): { windowTicks: number; tickMs: number } {
   return windowSeconds <= longestInMilliseconds
     ? { windowTicks: windowSeconds * 1_000, tickMs: 1 }
     : { windowTicks: windowSeconds, tickMs: 1_000 };
 }
 
-/** With room above for sums; and the client reads integers digit by digit, which is inexact close to 2^53. */
+/** Leaves room for sums; also, the client parses integers digit by digit, which is inexact close to 2^53. */
 const largest = 2n ** 52n;
 
 interface ExactTake {
-  /** How many binary digits were dropped. */
+  /** Number of binary digits that were dropped. */
   readonly shift: bigint;
   readonly limit: bigint;
   readonly burst: bigint;
   readonly amount: bigint;
 }
 
-/** The take in units that Lua can count. What may pass at once still may, and what is beyond it still is. */
+/** Converts a debit into units that Lua can count. An amount within the burst stays within it, one beyond stays beyond. */
 function exact({ limit, burst, amount, rolling }: RateTake): ExactTake {
   let shift = 0n;
   while (limit >> shift > largest || burst >> shift > largest) {
