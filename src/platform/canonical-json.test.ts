@@ -6,10 +6,10 @@ test('the order of keys does not matter, the order of items does', () => {
   expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
 });
 
-test('an undefined member is no member, and times are text', () => {
+test('omits undefined members and encodes dates as text', () => {
   expect(canonicalJson({ a: undefined, b: new Date(0) })).toBe('{"b":"1970-01-01T00:00:00.000Z"}');
 });
 
-test('strings cannot pass for structure', () => {
+test('escapes strings, so that they cannot be mistaken for structure', () => {
   expect(canonicalJson({ a: '","b":"' })).toBe('{"a":"\\",\\"b\\":\\""}');
 });

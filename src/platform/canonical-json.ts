@@ -1,6 +1,6 @@
 /**
- * JSON with sorted keys and no white space: two values are equal exactly when their canonical texts are.
- * Hash chains and request fingerprints are computed over it.
+ * Returns JSON with sorted keys and without white space: two values are equal exactly if their canonical texts are. Used for
+ * hash chains and request fingerprints.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) {

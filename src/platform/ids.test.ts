@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createIds } from './ids.ts';
 
-test('ids sort by the time they were made', () => {
+test('ids sort by the time of their creation', () => {
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   const ids = createIds({ now: () => new Date(nowMs) });
   const made = Array.from({ length: 500 }, () => {

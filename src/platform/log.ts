@@ -1,15 +1,15 @@
 /**
- * Structured logs, one JSON object a line. Secrets never reach a log call. Lines are written in the background, so
- * that a slow reader of the log does not slow down requests, and many at once, as each write wakes a thread. What is
- * still buffered is written when the process exits.
+ * Structured logs, one JSON object per line. Secrets are never passed to a log call. Lines are written in the background, so
+ * that a slow reader of the log does not slow down requests, and in batches, since each write wakes a thread. Buffered lines
+ * are written when the process exits.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { isoInstant } from './time/iso-instant.ts';
 
 export type Log = Logger;
 
-const writtenCharactersMin = 65_536;
-const writtenEveryMs = 50;
+const flushCharacters = 65_536;
+const flushEveryMs = 50;
 
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
@@ -18,39 +18,39 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     timestamp: () => `,"time":"${isoInstant(Date.now())}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return pino(options, destination ?? gathered());
+  return pino(options, destination ?? buffered());
 }
 
 /**
- * Gathers lines before the destination sees them. It can gather too (`minLength`), but measures all that it has with every
- * line, which copied 26 KB a line and was a third of all garbage of a request.
+ * Buffers lines in front of pino's destination. The destination can buffer too (`minLength`), but measures its whole buffer
+ * with every line, which copied 26 KB per line and was a third of all garbage of a request.
  */
-function gathered(): DestinationStream {
+function buffered(): DestinationStream {
   const destination = pino.destination({ sync: false });
   let lines = '';
   let due: NodeJS.Timeout | undefined;
-  const pass = () => {
+  const flush = () => {
     clearTimeout(due);
     due = undefined;
-    const written = lines;
+    const flushed = lines;
     lines = '';
-    if (written !== '') {
-      destination.write(written);
+    if (flushed !== '') {
+      destination.write(flushed);
     }
   };
-  let isExitHeard = false;
+  let flushesOnExit = false;
   return {
     write(line) {
-      if (!isExitHeard) {
-        isExitHeard = true;
-        // Before the destination's own listener, which writes what has been passed on.
-        process.prependListener('exit', pass);
+      if (!flushesOnExit) {
+        flushesOnExit = true;
+        // Before the destination's own listener, which writes what was flushed.
+        process.prependListener('exit', flush);
       }
       lines += line;
-      if (lines.length >= writtenCharactersMin) {
-        pass();
+      if (lines.length >= flushCharacters) {
+        flush();
       } else {
-        due ??= setTimeout(pass, writtenEveryMs).unref();
+        due ??= setTimeout(flush, flushEveryMs).unref();
       }
     },
   };

@@ -19,14 +19,14 @@ async function readBack(spool: Spool): Promise<string[][]> {
   return parts;
 }
 
-test('lines come back as they were, a part at a time, and nothing has a name meanwhile', async () => {
+test('returns the lines unchanged and in batches, from a file without a name', async () => {
   const spool = await Spool.open(directory);
   try {
     expect(await readBack(spool)).toEqual([]);
-    // Letters of several bytes lie across the ends of blocks, and one line is longer than a block.
+    // Multi-byte characters cross block boundaries, and one line is longer than a block.
     const lines = Array.from({ length: 5_000 }, (_, index) => `${index} żółć 🦀 ${'é'.repeat(index % 50)}`);
     lines.splice(2_500, 0, 'x'.repeat(100_000), '');
-    await spool.append(['what an attempt that failed has left']);
+    await spool.append(['left by a failed attempt']);
     await spool.empty();
     for (let at = 0; at < lines.length; at += 700) {
       await spool.append(lines.slice(at, at + 700));

@@ -1,6 +1,6 @@
 /**
- * Lines that are put aside on disk while they are made, and read back as they can be sent. The file loses its name as soon as
- * it is open: nobody else can open it, and it is gone with its process, however that ends.
+ * Spools lines to a temporary file while they are produced, and reads them back as they can be sent. The file is unlinked as
+ * soon as it is open: no other process can open it, and it is freed with its process, however that ends.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceUnavailable } from './service-unavailable.ts';
 
-/** What is read back at a time. Whoever makes something of it keeps everybody else waiting for so long. */
+/** Size of a read. Small, because processing one block blocks the event loop. */
 const blockBytes = 4_096;
 
 export class Spool {
@@ -31,11 +31,11 @@ export class Spool {
     this.#file = file;
   }
 
-  /** Of texts without line breaks. */
+  /** Appends lines, which must not contain line breaks. */
   async append(lines: readonly string[]): Promise<void> {
     if (lines.length > 0) {
       const bytes = Buffer.from(`${lines.join('\n')}\n`);
-      // A disk that is nearly full takes a part of it, and refuses the next.
+      // A nearly full disk accepts a part of the bytes and fails the next write.
       for (let written = 0; written < bytes.length; ) {
         const { bytesWritten } = await onDisk(() => this.#file.write(bytes, written, null, this.#bytes));
         written += bytesWritten;
@@ -49,14 +49,14 @@ export class Spool {
     this.#bytes = 0;
   }
 
-  /** All of them, some at a time. */
+  /** Reads all lines back, in batches. */
   async *lines(): AsyncGenerator<string[]> {
     const block = Buffer.alloc(blockBytes);
     let rest: Buffer = Buffer.alloc(0);
     for (let at = 0; at < this.#bytes; ) {
       const { bytesRead } = await this.#file.read(block, 0, blockBytes, at);
       if (bytesRead === 0) {
-        throw new Error('what was put aside is gone');
+        throw new Error('the spool file was truncated');
       }
       at += bytesRead;
       const bytes = Buffer.concat([rest, block.subarray(0, bytesRead)]);
@@ -73,11 +73,11 @@ export class Spool {
   }
 }
 
-/** A disk that is full, or that cannot be written to, is away like any other store. */
+/** A disk that is full or cannot be written to makes the request fail as temporarily unavailable. */
 async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw new ServiceUnavailable(`nothing can be put aside on disk: ${String(error)}`, { cause: error });
+    throw new ServiceUnavailable(`cannot write the spool file: ${String(error)}`, { cause: error });
   }
 }

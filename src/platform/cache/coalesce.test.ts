@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { coalesced } from './coalesce.ts';
 
-/** Work that ends when the test says so, on a clock that only waiting moves. */
+/** Work that ends when the test says so, with a clock that only advances by waiting. */
 function setUp() {
   let nowMs = 0;
   const waits: number[] = [];
@@ -20,35 +20,35 @@ function setUp() {
       },
     },
   );
-  const begun = async (count: number) => {
+  const started = async (count: number) => {
     while (rounds.length < count) {
       await Promise.resolve();
     }
   };
-  return { call, rounds, waits, begun };
+  return { call, rounds, waits, started };
 }
 
-test('calls during a round share the next one, which begins a second after it at the earliest', async () => {
-  const { call, rounds, waits, begun } = setUp();
+test('calls during a round share the next round, which starts a second later at the earliest', async () => {
+  const { call, rounds, waits, started } = setUp();
   const first = call();
-  await begun(1);
+  await started(1);
   const later = [call(), call(), call()];
   rounds[0]?.end('first');
   expect(await first).toBe('first');
-  await begun(2);
+  await started(2);
   rounds[1]?.end('second');
   expect(await Promise.all(later)).toEqual(['second', 'second', 'second']);
   expect([rounds.length, waits]).toEqual([2, [1_000]]);
 });
 
-test('a failed round fails its own callers only', async () => {
-  const { call, rounds, begun } = setUp();
+test('a failed round only fails its own callers', async () => {
+  const { call, rounds, started } = setUp();
   const first = call();
-  await begun(1);
+  await started(1);
   const second = call();
   rounds[0]?.fail();
   await expect(first).rejects.toThrow('no');
-  await begun(2);
+  await started(2);
   rounds[1]?.end('good');
   expect(await second).toBe('good');
 });

@@ -1,12 +1,12 @@
 /**
- * Bounds how often expensive work is done for many callers at once. Callers that come while it is in progress share the next
- * round, which begins after all of them have come: what they get is never older than their call.
+ * Bounds how often expensive work runs, however many callers need its result. Calls during a round share the next round,
+ * which begins after all of them: a result is never older than the call.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface CoalesceOptions {
-  /** Between the beginnings of two rounds. */
+  /** Minimum time between the starts of two rounds. */
   readonly everyMs: number;
   nowMs?(): number;
   wait?(ms: number): Promise<unknown>;
@@ -18,15 +18,15 @@ export function coalesced<Result>(
 ): () => Promise<Result> {
   let current: Promise<unknown> = Promise.resolve();
   let next: Promise<Result> | undefined;
-  let begunMs = Number.NEGATIVE_INFINITY;
+  let startedMs = Number.NEGATIVE_INFINITY;
 
   async function round(): Promise<Result> {
     await current.catch(() => undefined);
-    const leftMs = begunMs + everyMs - nowMs();
-    if (leftMs > 0) {
-      await wait(leftMs);
+    const waitMs = startedMs + everyMs - nowMs();
+    if (waitMs > 0) {
+      await wait(waitMs);
     }
-    begunMs = nowMs();
+    startedMs = nowMs();
     next = undefined;
     const result = work();
     current = result;

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { createLog } from '../log.ts';
 import { startJobs } from './jobs.ts';
 
-test('a job that cannot end what it left is told of, and keeps nothing else from stopping', async () => {
+test('logs a job that fails to stop, and stops all other jobs', async () => {
   const lines: string[] = [];
   const log = createLog('trace', { write: (line: string) => void lines.push(line) });
   const idle = { everyMs: 60_000, runOnce: async () => false };
@@ -25,7 +25,7 @@ test('a job that cannot end what it left is told of, and keeps nothing else from
   expect(lines.join('')).toContain('broken');
 });
 
-test('a job that has more to do rests in between as long as it says, and no longer once it is to stop', async () => {
+test('pauses between the batches of a job as long as it says, unless it is stopped', async () => {
   vi.useFakeTimers();
   try {
     let batches = 0;
@@ -45,7 +45,7 @@ test('a job that has more to do rests in between as long as it says, and no long
     expect(batches).toBe(1);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(batches).toBe(2);
-    // No timer has to run for it.
+    // Without a timer.
     await jobs.stop();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(batches).toBe(2);

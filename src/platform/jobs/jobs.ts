@@ -1,16 +1,16 @@
-/** Work that recurs: bounded batches, a jitter so that processes do not act in step, and a stop that waits. */
+/** Recurring jobs: bounded batches, jitter so that processes do not run them in step, and a stop that waits. */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '../log.ts';
 
 export interface Job {
-  /** Stable, in kebab-case: it is in logs. */
+  /** Stable and in kebab-case, because it is logged. */
   readonly id: string;
   readonly everyMs: number;
-  /** One bounded batch. Returns true when there is more to do at once. */
+  /** Runs one bounded batch. Returns true if there is more to do. */
   runOnce(): Promise<boolean>;
-  /** How long to rest before the batch that follows at once, of how long the last one took. Without it: not at all. */
+  /** Returns the pause before the next batch if there is more to do, from the duration of the last one. Default: none. */
   restMs?(tookMs: number): number;
-  /** Ends what a run has left going on. Called once, after the last run. */
+  /** Ends work that a run has left in progress. Called once, after the last run. */
   stop?(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): Runnin
       timer.unref();
     }
   }
-  function rest(ms: number): Promise<void> {
+  function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       wake = resolve;
       setTimeout(resolve, ms).unref();
@@ -55,12 +55,12 @@ function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): Runnin
       let startedMs = performance.now();
       while (!stopped && (await runOnce())) {
         if (restMs !== undefined && !stopped) {
-          await rest(restMs(performance.now() - startedMs));
+          await pause(restMs(performance.now() - startedMs));
         }
         startedMs = performance.now();
       }
     } catch (error) {
-      log.warn({ job: id, err: error }, 'a job failed; it will run again');
+      log.warn({ job: id, err: error }, 'job failed; will run again');
     }
     schedule();
   }
@@ -75,8 +75,8 @@ function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): Runnin
       try {
         await stop?.();
       } catch (error) {
-        // Whatever it was, everything else still has to be closed.
-        log.warn({ job: id, err: error }, 'a job could not end what it had left');
+        // Everything else must still be closed.
+        log.warn({ job: id, err: error }, 'job failed to stop');
       }
     },
   };

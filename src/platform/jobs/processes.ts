@@ -1,18 +1,18 @@
 /**
- * How many Purser processes are alive on this database, for what they divide among each other. Each has a row that it
- * renews; the embedded engine has one process by its nature, and needs none.
+ * Counts the Purser processes that use this database, for limits that are divided among them. Each process has a row that it
+ * renews. The embedded engine always has one process and needs no row.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queryable } from '../db/database.ts';
 import type { Job } from './jobs.ts';
 
 export interface Processes {
-  /** As of the last beat; this one included, so at least 1. */
+  /** Number of processes as of the last heartbeat, including this one: at least 1. */
   count(): number;
   readonly jobs: readonly Job[];
-  /** Says that this process is here, and looks for the others. Once before the first request; then the job does it. */
+  /** Renews the row of this process and counts the others. Called once before the first request; later by the job. */
   beat(): Promise<void>;
-  /** Says that it is gone. To be called after the jobs have stopped. */
+  /** Deletes the row of this process. Must be called after the jobs have stopped. */
   leave(): Promise<void>;
 }
 
@@ -41,14 +41,14 @@ export function createProcesses(db: Database): Processes {
         },
       },
     ],
-    // A database that is away keeps nobody from leaving: the row will be too old to count.
+    // Errors are ignored: the row will soon be too old to count.
     leave: () => remove(db, id).catch(() => undefined),
   };
 }
 
-/** A process that has missed five beats is not counted; its row is deleted long after, in case that it comes back. */
+/** A process that has missed five heartbeats is not counted; its row is deleted much later, in case it comes back. */
 async function renew(db: Queryable, id: string): Promise<number> {
-  // By itself: in one statement with the deletion, two processes could each wait for the row that the other deletes.
+  // Its own statement: together with the deletion, two processes could each wait for the row that the other deletes.
   await db.query(
     'INSERT INTO processes (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
     [id],
@@ -57,7 +57,7 @@ async function renew(db: Queryable, id: string): Promise<number> {
     `WITH deleted AS (
        DELETE FROM processes WHERE id IN (
          SELECT id FROM processes WHERE seen_at < now() - interval '1 minute' AND id <> $1
-         -- Whoever is renewing or deleting a row at this moment is not waited for.
+         -- Does not wait for a process that is renewing or deleting its row.
          FOR UPDATE SKIP LOCKED
        )
      )

@@ -9,7 +9,7 @@ export interface RequestMetrics {
 }
 
 export interface Metrics extends RequestMetrics {
-  /** For a route that counts by itself. */
+  /** For a route that counts its requests itself. */
   countsOf(route: string): RouteCounts;
   text(): Promise<string>;
   readonly contentType: string;
@@ -17,16 +17,16 @@ export interface Metrics extends RequestMetrics {
 
 export interface MetricsOptions {
   readonly db: Database;
-  /** Rendering takes several statements, and /metrics needs no key. */
+  /** Minimum time between two renderings: each takes several statements, and /metrics needs no key. */
   readonly renderEveryMs: number;
-  /** Adds what others count. */
+  /** Registers the metrics of other components. */
   registerMore(registry: Registry): void;
 }
 
 export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOptions): Metrics {
   const registry = new Registry();
   registerMore(registry);
-  // The event loop's lag, memory, handles, garbage collection.
+  // Event loop lag, memory, handles, garbage collection.
   collectDefaultMetrics({ register: registry });
 
   const requests = new RequestCounts();
@@ -54,5 +54,5 @@ export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOption
   };
 }
 
-/** A client can make up any number of methods; the label must not follow. */
+/** Bounds the number of labels: a client can send any method. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,16 +1,16 @@
 /**
- * Requests by route, method and status, and how long they took: plain numbers while requests are answered, put into
- * Prometheus' form when someone asks. A histogram of `prom-client` would cost a tenth of a decision each time.
+ * Counts requests by route, method and status, and their durations: plain numbers on the hot path, converted to Prometheus'
+ * format when rendered. A histogram of `prom-client` would cost a tenth of a decision for each request.
  */
 import type { Metric, Registry } from 'prom-client';
 
 /** Upper bounds in seconds. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What was answered on one route. */
+/** The counts of one route. */
 export class RouteCounts {
   readonly byOutcome = new Map<string, { readonly method: string; readonly status: number; count: number }>();
-  /** One more than there are bounds: the last is for what took longer. */
+  /** One more than there are bounds: the last counts requests that took longer. */
   readonly inBucket = new Array<number>(buckets.length + 1).fill(0);
   seconds = 0;
 
@@ -41,9 +41,9 @@ export class RequestCounts {
   readonly #routes = new Map<string, RouteCounts>();
 
   of(route: string): RouteCounts {
-    const there = this.#routes.get(route);
-    if (there !== undefined) {
-      return there;
+    const known = this.#routes.get(route);
+    if (known !== undefined) {
+      return known;
     }
     const counts = new RouteCounts();
     this.#routes.set(route, counts);
@@ -95,7 +95,7 @@ export class RequestCounts {
   }
 }
 
-/** What a registry needs of a metric; its own classes keep their values where we could not reach them cheaply. */
+/** The part of a metric that a registry needs; the values of prom-client's own classes cannot be set cheaply. */
 function metric(name: string, type: 'counter' | 'histogram', help: string, values: () => Value[]): Metric {
   const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' });
   return { name, help, type, aggregator: 'sum', get, reset: () => undefined } as unknown as Metric;

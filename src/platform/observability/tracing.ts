@@ -1,12 +1,12 @@
 /**
- * OpenTelemetry, only where the standard settings ask for it: one span per request, exported by OTLP. Without
- * them the SDK is not even loaded, and spans are the API's own no-ops.
+ * OpenTelemetry, if the standard settings enable it: one span per request, exported by OTLP. Otherwise the SDK is not loaded,
+ * and spans are the no-ops of the API.
  */
 import { type Tracer, trace } from '@opentelemetry/api';
 
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what is still buffered. */
+  /** Exports the buffered spans. */
   stop(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Which addresses may be connected to on behalf of an org, such as receivers of webhooks. Of IPv4 everything but what is private, local or otherwise special; of IPv6
- * only global unicast without the parts that lead into IPv4 (mapped, NAT64, 6to4, Teredo), since those could stand for
- * any address of the other kind.
+ * The addresses that may be connected to on behalf of an org, such as webhook receivers. IPv4: all but private, local and
+ * otherwise special ones. IPv6: only global unicast, without the ranges that map to IPv4 (mapped, NAT64, 6to4, Teredo), since
+ * those could stand for any IPv4 address.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -40,26 +40,26 @@ for (const [network, bits] of [
   special6.addSubnet(network, bits, 'ipv6');
 }
 
-/** False too for what is no address at all. */
+/** Returns false also for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !special4.check(address, 'ipv4');
     case 6:
-      // A zone (`%eth0`) is only ever part of a local address, and is not looked at here.
+      // Only local addresses have a zone (`%eth0`), which BlockList would ignore.
       return !address.includes('%') && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
     default:
       return false;
   }
 }
 
-/** The address that a URL's host is written as; undefined where it is a name. */
+/** Returns the IP address in a URL; undefined if its host is a name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** A name is looked at when it is resolved; an address in its place is never resolved. */
+/** Checks an IP address in a URL, which is never resolved. A name is checked when it is resolved. */
 export function mayConnect(url: URL, allowPrivateNetworks: boolean): boolean {
   const literal = literalAddress(url);
   return allowPrivateNetworks || literal === undefined || isPublicAddress(literal);

@@ -1,4 +1,4 @@
-/** Finding the addresses of a name so that nobody is led to one that must not be connected to. */
+/** DNS lookup that rejects names with addresses that must not be connected to. */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from './addresses.ts';
@@ -18,9 +18,9 @@ export interface LookupOptions {
 export class AddressNotAllowed extends Error {}
 export class NameNotResolved extends Error {}
 
-/** Asks once, checks every address, and hands over those very addresses to be connected to. */
+/** Resolves once, checks every address, and returns exactly these addresses for the connection (no DNS rebinding). */
 export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOptions): LookupFunction {
-  const resolve = given ?? (allowPrivateNetworks ? resolveLikeTheMachine : resolveByDns);
+  const resolve = given ?? (allowPrivateNetworks ? resolveBySystem : resolveByDns);
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
@@ -28,8 +28,8 @@ export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOp
         if (first === undefined) {
           callback(new NameNotResolved(`no address for ${hostname}`), '', 0);
         } else if (!allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
-          // One bad address among good ones is no accident.
-          callback(new AddressNotAllowed(`${hostname} leads to an address that is not allowed`), '', 0);
+          // One forbidden address among others is enough: it is not there by accident.
+          callback(new AddressNotAllowed(`${hostname} resolves to an address that is not allowed`), '', 0);
         } else if (options.all === true) {
           callback(null, [...addresses]);
         } else {
@@ -44,7 +44,7 @@ export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOp
 const dnsTimeoutMs = 3_000;
 const dnsTries = 2;
 
-/** DNS and nothing else, without the few threads of the system's resolver: a slow name keeps nobody else waiting. */
+/** Uses DNS only, not the few threads of the system's resolver: a slow name does not delay others. */
 async function resolveByDns(hostname: string): Promise<readonly Address[]> {
   const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: dnsTries });
   const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
@@ -58,7 +58,7 @@ async function resolveByDns(hostname: string): Promise<readonly Address[]> {
   return found;
 }
 
-/** Private networks name their machines in other ways too, such as the hosts file. */
-async function resolveLikeTheMachine(hostname: string): Promise<readonly Address[]> {
+/** Private networks also use other sources of names, such as the hosts file. */
+async function resolveBySystem(hostname: string): Promise<readonly Address[]> {
   return systemLookup(hostname, { all: true });
 }

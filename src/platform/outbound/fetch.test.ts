@@ -27,7 +27,7 @@ afterAll(() => {
 
 const inside = createOutboundFetch({ allowPrivateNetworks: true });
 
-test('sends what it is given and reads the answer', async () => {
+test('sends the request and returns the response', async () => {
   const answer = await inside(`${url}/`, { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
   expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
     200,
@@ -36,12 +36,12 @@ test('sends what it is given and reads the answer', async () => {
   ]);
 });
 
-test('follows no redirect and reads no more than a bound', async () => {
+test('does not follow redirects, and rejects responses that are too large', async () => {
   expect((await inside(`${url}/redirect`, {})).status).toBe(302);
   await expect(inside(`${url}/large`, {})).rejects.toThrow('more than');
 });
 
-test('connects to nothing inside, by address or by name', async () => {
+test('does not connect to private networks, by address or by name', async () => {
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   const outside = createOutboundFetch({ allowPrivateNetworks: false, resolve });
   for (const target of [url, 'http://[::1]/', 'http://169.254.169.254/', 'https://rebinding.example/']) {

@@ -1,6 +1,6 @@
 /**
- * A fetch for addresses that an org has given us: to where it was checked, bounded in time and in what is read, and
- * without following redirects. Whatever the other side answers, the call returns a response or rejects.
+ * A fetch for URLs that an org has configured: only to checked addresses, bounded in time and in response size, without
+ * following redirects. Whatever the server sends, the call returns a response or rejects.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -9,7 +9,7 @@ import { AddressNotAllowed, checkedLookup, type LookupOptions } from './checked-
 import { boundInterimResponses } from './interim-responses.ts';
 
 const totalTimeoutMs = 10_000;
-/** Several times what identity providers answer, and little enough to parse between other requests. */
+/** Several times the size of identity providers' responses, and small enough to parse without delaying other requests. */
 export const answerBytesMax = 65_536;
 
 /** Statuses for which a `Response` must not have a body. */
@@ -32,15 +32,18 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
   const { allowPrivateNetworks, timeoutMs = totalTimeoutMs } = options;
   const lookup = checkedLookup(options);
 
-  /** The handlers only collect and settle: an error that is thrown in one of them would end the process. */
-  function exchange(url: URL, { method = 'GET', headers = {}, body }: FetchOptions): Promise<Answer> {
+  /** The handlers only collect data and settle: an error thrown in one of them would end the process. */
+  function exchange(
+    url: URL,
+    { method = 'GET', headers = {}, body }: FetchOptions,
+  ): Promise<ReceivedResponse> {
     const send = url.protocol === 'http:' ? httpRequest : httpsRequest;
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(timeoutMs);
       const request = send(url, { method, headers, lookup, signal, agent: false });
       request.on('error', reject);
-      // A switch to another protocol ends the request without an error.
-      request.on('close', () => reject(new Error(`${url.host} closed the connection without an answer`)));
+      // A protocol upgrade ends the request without an error.
+      request.on('close', () => reject(new Error(`${url.host} closed the connection without a response`)));
       boundInterimResponses(request);
       request.on('response', (response) => {
         const parts: Buffer[] = [];
@@ -68,12 +71,12 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
   };
 }
 
-interface Answer {
+interface ReceivedResponse {
   readonly response: IncomingMessage;
   readonly parts: readonly Buffer[];
 }
 
-function responseOf({ host }: URL, { response, parts }: Answer): Response {
+function responseOf({ host }: URL, { response, parts }: ReceivedResponse): Response {
   const { statusCode: status = 0, headers } = response;
   if (status < 200 || status > 599) {
     throw new Error(`${host} answered with ${status}, which is not the status of a response`);

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const outbound = createOutboundFetch({ allowPrivateNetworks: true, timeoutMs: 300 });
 
-test.each(hostileAnswers)('$name fails or succeeds as a value', async (answer) => {
+test.each(hostileAnswers)('$name: resolves or rejects, without an uncaught error', async (answer) => {
   server.answer = answer;
   const end = await outbound(server.url, {}).then(
     async (response) => {

@@ -1,4 +1,4 @@
-/** Outgoing events, written in the transaction of the change they tell of and delivered later. */
+/** Transactional outbox: events are written in the transaction of the change they describe, and delivered later. */
 import type { EventType } from '../../contract/events.ts';
 import { insertMany, type Queryable } from '../db/database.ts';
 

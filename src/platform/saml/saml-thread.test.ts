@@ -15,7 +15,7 @@ const response = (inside: string) =>
     `<p:Response xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="a">${inside}</p:Response>`,
   ).toString('base64');
 
-test('a response that keeps the parser busy is given up, and the next one is answered', async () => {
+test('aborts a response that keeps the parser busy, and verifies the next one', async () => {
   const thread = new SamlThread(1_000);
   const busy = thread.verify({ options, response: response('<b/>'.repeat(60_000)) });
   const next = thread.verify({ options, response: response('') });
@@ -25,7 +25,7 @@ test('a response that keeps the parser busy is given up, and the next one is ans
   expect(reasons[1]).toMatch(/signature/i);
 });
 
-test('only so many wait', async () => {
+test('rejects requests beyond the bound of the queue', async () => {
   const thread = new SamlThread();
   const ends = await Promise.allSettled(
     Array.from({ length: 40 }, () => thread.verify({ options, response: response('') })),

@@ -1,4 +1,4 @@
-/** Asks `saml-worker.js`, one response after the other, each within a time after which the thread is ended. */
+/** Verifies SAML responses in `saml-worker.js`, one after the other; one that exceeds its time ends the thread. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';
@@ -9,7 +9,7 @@ const heapMb = 128;
 const waitingMax = 32;
 
 export interface VerificationRequest {
-  /** Without functions: it goes to another thread. */
+  /** Without functions, since it is sent to another thread. */
   readonly options: SamlConfig;
   /** In base64, as it was posted. */
   readonly response: string;
@@ -30,13 +30,13 @@ export class SamlThread {
     this.#answerMsMax = answerMsMax;
   }
 
-  /** The document made of the signed bytes; undefined if there is none. Throws whatever is wrong with the response. */
-  async verify(question: VerificationRequest): Promise<object | undefined> {
+  /** Returns the document made of the signed bytes; undefined if there is none. Throws if the response is invalid. */
+  async verify(request: VerificationRequest): Promise<object | undefined> {
     if (this.#waiting >= waitingMax) {
-      throw apiError('service_unavailable', 'Many people are signing in just now. Try again in a moment.');
+      throw apiError('service_unavailable', 'Many people are signing in. Try again in a moment.');
     }
     this.#waiting += 1;
-    const turn = this.#last.then(() => this.#ask(question)).finally(() => (this.#waiting -= 1));
+    const turn = this.#last.then(() => this.#send(request)).finally(() => (this.#waiting -= 1));
     this.#last = turn.catch(() => undefined);
     const { signed, wrong } = await turn;
     if (wrong !== undefined) {
@@ -45,10 +45,10 @@ export class SamlThread {
     return signed;
   }
 
-  async #ask(question: VerificationRequest): Promise<VerificationResult> {
+  async #send(request: VerificationRequest): Promise<VerificationResult> {
     const worker = this.#worker ?? (await this.#start());
     try {
-      worker.postMessage(question);
+      worker.postMessage(request);
       return (await nextMessage(worker, this.#answerMsMax)) as VerificationResult;
     } catch (error) {
       this.#end(worker);
@@ -60,7 +60,7 @@ export class SamlThread {
     const worker = new Worker(new URL('./saml-worker.js', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
-    // It is there for others, and never a reason for the process to stay.
+    // The thread must not keep the process alive.
     worker.unref();
     worker.on('error', () => this.#end(worker));
     await nextMessage(worker, startMsMax);

@@ -1,15 +1,15 @@
 // @ts-check
 /**
- * Verifies SAML responses in a thread of its own. What parses and canonicalizes XML can be kept busy for long by a short
- * text, and whoever posts it need not be anybody's member; here it can be stopped, and nobody else waits.
+ * Verifies SAML responses in its own thread. A short text can keep the XML parser and canonicalization busy for long, and
+ * anyone can post one: here they can be stopped, and do not block other requests.
  *
- * Plain JavaScript, because a worker's file is loaded as it stands: from `src` in tests, from `dist` when built.
+ * Plain JavaScript, because the file of a worker is loaded as it is: from `src` in tests, from `dist` when built.
  */
 import { parentPort } from 'node:worker_threads';
 import { SAML } from '@node-saml/node-saml';
 
-/** @param {import('./saml-thread.ts').VerificationRequest} question */
-async function answer({ options, response }) {
+/** @param {import('./saml-thread.ts').VerificationRequest} request */
+async function verify({ options, response }) {
   try {
     const { profile } = await new SAML(options).validatePostResponseAsync({ SAMLResponse: response });
     return { signed: profile?.getAssertion?.() };
@@ -18,5 +18,5 @@ async function answer({ options, response }) {
   }
 }
 
-parentPort?.on('message', async (question) => parentPort?.postMessage(await answer(question)));
+parentPort?.on('message', async (request) => parentPort?.postMessage(await verify(request)));
 parentPort?.postMessage('ready');

@@ -37,7 +37,7 @@ test('without a setting a key is made once, for its owner alone, and found again
   expect((await openSecrets(db, { dataDir: '/nowhere', key })).open(sealed, 'mine')).toBe('whsec_a');
 });
 
-test('a secret opens for whom it was sealed, unchanged, and for nobody else', async () => {
+test('a secret can only be decrypted unchanged and in its own context', async () => {
   const secrets = await openSecrets(db, { dataDir, key: undefined });
   const sealed = secrets.seal('whsec_a', 'mine');
   expect(sealed.includes('whsec_a')).toBe(false);
@@ -48,7 +48,7 @@ test('a secret opens for whom it was sealed, unchanged, and for nobody else', as
   expect(() => secrets.open(Buffer.alloc(0), 'mine')).toThrow();
 });
 
-test('another key is refused by name, and a lost one is not replaced', async () => {
+test('does not start with another key, and does not replace a lost one', async () => {
   await openSecrets(db, { dataDir, key: undefined });
   const other = Buffer.alloc(32, 7);
   await expect(openSecrets(db, { dataDir, key: other })).rejects.toThrow(/^SVC_SECRETS_KEY cannot open/);

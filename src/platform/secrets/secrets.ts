@@ -1,7 +1,7 @@
 /**
- * Secrets that have to be stored so that they can be used again, such as those that sign webhooks. They are encrypted
- * under one key, `SVC_SECRETS_KEY`. Without it the key is made in the data directory, where only this process's user
- * can read it. Every process on one database needs the same key; one that has another must not start, since it could
+ * Secrets that are stored to be used again, such as those that sign webhooks. They are encrypted with one key,
+ * `SVC_SECRETS_KEY`. Without this setting the key is created in the data directory, readable only by the user of this
+ * process. Every process on one database needs the same key; a process with another key does not start, since it could
  * neither sign nor read what the others wrote.
  */
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
@@ -11,12 +11,12 @@ import type { Queryable } from '../db/database.ts';
 import { decrypt, encrypt } from './encryption.ts';
 
 export interface Secrets {
-  /** `context` names whom the secret belongs to, such as a subscription. */
+  /** Encrypts a secret. `context` names its owner, such as a subscription. */
   seal(secret: string, context: string): Buffer;
   open(sealed: Uint8Array, context: string): string;
-  /** What only a process with the same key can make of a text. `context` names what it is for. */
+  /** Returns the HMAC of a text. `context` names its purpose. */
   sign(text: string, context: string): Buffer;
-  /** The same for many texts of one context: most of what signing costs is done once. */
+  /** Like `sign`, for many texts of one context: the key is derived once. */
   signer(context: string): (text: string) => Buffer;
 }
 
@@ -94,7 +94,7 @@ async function readKey(file: string): Promise<Buffer | undefined> {
   return key;
 }
 
-/** Processes that share the directory may do this at once: one of them makes the file, whole or not at all. */
+/** Several processes may share the directory: one of them creates the file, atomically. */
 async function makeKey(dataDir: string, file: string): Promise<Buffer> {
   const key = randomBytes(secretsKeyBytes);
   const draft = `${file}.${randomUUID()}`;
@@ -120,7 +120,7 @@ async function makeKey(dataDir: string, file: string): Promise<Buffer> {
   }
 }
 
-/** 32 bytes, as 64 hexadecimal digits or in base64; undefined when it is neither. */
+/** Parses 32 bytes, as 64 hexadecimal digits or in base64; undefined if it is neither. */
 export function parseSecretsKey(text: string): Buffer | undefined {
   const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
   const isWhole = /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/_-]{43}=?$/.test(text);

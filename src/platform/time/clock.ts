@@ -4,7 +4,7 @@ export interface Clock {
 }
 
 export interface SharedClock extends Clock {
-  /** What time it is where processes have to agree: what the database says. */
+  /** Returns the time that all processes agree on: that of the database. */
   agreed(databaseNow: Date): Date;
 }
 

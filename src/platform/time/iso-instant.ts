@@ -1,11 +1,11 @@
-/** Instants as text. Formatting one is dear, and what happens at the same time tells the same few milliseconds. */
+/** Formats instants as ISO 8601. Formatting is expensive and most calls have one of a few recent instants, so they are cached. */
 const recentMax = 100;
 const recent = new Map<number, string>();
 
 export function isoInstant(atMs: number): string {
-  const there = recent.get(atMs);
-  if (there !== undefined) {
-    return there;
+  const cached = recent.get(atMs);
+  if (cached !== undefined) {
+    return cached;
   }
   if (recent.size >= recentMax) {
     recent.clear();

@@ -1,16 +1,16 @@
-/** Time zones as people name them. */
+/** Validation of IANA time zone names. */
 import { invalidField } from '../../contract/api-error.ts';
 
-/** Returns the zone, or refuses it. */
+/** Returns the time zone; throws if it is invalid. */
 export function checkTimezone(timezone: string): string {
   try {
-    // Offsets such as `+01:00` pass here too, but a zone without daylight saving rules is not what people mean.
+    // Also accepts offsets such as `+01:00`, which have no daylight saving rules.
     new Intl.DateTimeFormat('en', { timeZone: timezone });
     if (/^[A-Za-z]/.test(timezone)) {
       return timezone;
     }
   } catch {
-    // Falls through to the refusal.
+    // Throws below.
   }
-  throw invalidField('timezone', 'invalid_value', 'This is not an IANA time zone.');
+  throw invalidField('timezone', 'invalid_value', 'Must be an IANA time zone, such as Europe/Berlin.');
 }

@@ -1,4 +1,4 @@
-/** What is believed of a key while the database is away, where the operator chose that the edge goes on. */
+/** Fail open: the keys that are accepted while the database is unavailable. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import {
@@ -12,7 +12,7 @@ let world: World;
 let org: TestOrg;
 let credentials: Credentials;
 let isAway: boolean;
-let hearsNotices: boolean;
+let notificationsHealthy: boolean;
 let listeners: NotificationListener[];
 
 beforeAll(async () => {
@@ -21,18 +21,18 @@ beforeAll(async () => {
 beforeEach(async () => {
   org = await world.createOrg();
   isAway = false;
-  hearsNotices = true;
+  notificationsHealthy = true;
   listeners = [];
-  // The real database behind a door that can be shut, for questions and for notices.
+  // The real database, with queries and notifications that the test can switch off.
   const db: Database = {
     ...world.db,
     query: (sql, params) =>
       isAway ? Promise.reject(new DatabaseUnavailable('away')) : world.db.query(sql, params),
     listen(channel, listener) {
       listeners.push(listener);
-      world.db.listen(channel, (payload) => hearsNotices && listener(payload));
+      world.db.listen(channel, (payload) => notificationsHealthy && listener(payload));
     },
-    notificationsHealthy: () => hearsNotices,
+    notificationsHealthy: () => notificationsHealthy,
   };
   credentials = createCredentials(db, { believeLastKnown: true });
 });
@@ -43,9 +43,9 @@ async function revoke(id: string): Promise<void> {
   expect((await world.request('DELETE', path, { key: org.ownerKey })).status).toBe(204);
 }
 
-/** As the engine says it: when the connection is lost, and when it is there again. */
-function hearing(hears: boolean): void {
-  hearsNotices = hears;
+/** Like the engine when the notification connection is lost, and when it is back. */
+function setNotificationsHealthy(healthy: boolean): void {
+  notificationsHealthy = healthy;
   for (const listener of listeners) {
     listener(null);
   }
@@ -53,43 +53,43 @@ function hearing(hears: boolean): void {
 
 function goAway(): void {
   isAway = true;
-  hearing(false);
+  setNotificationsHealthy(false);
 }
 
 function comeBack(): void {
   isAway = false;
-  hearing(true);
+  setNotificationsHealthy(true);
 }
 
-/** What is announced is heard again from the server a little later, and a row that was read meanwhile is not kept. */
-async function know(token: string): Promise<void> {
-  const known = async () => {
+/** On PostgreSQL a notification returns to its sender a little later, and a row that was loaded meanwhile is not cached. */
+async function untilCached(token: string): Promise<void> {
+  const cached = async () => {
     await credentials.find(token);
     return credentials.peek(token);
   };
-  await expect.poll(known).toBeDefined();
+  await expect.poll(cached).toBeDefined();
 }
 
-test('a key that was known is believed', async () => {
-  await know(org.ownerKey);
+test('accepts a key that was cached', async () => {
+  await untilCached(org.ownerKey);
   goAway();
   expect((await credentials.find(org.ownerKey))?.org?.id).toBe(org.id);
 });
 
-test('a key that was revoked before is not, although nobody presented it since', async () => {
+test('does not accept a key that was revoked before and was not presented since', async () => {
   const { id, secret } = await world.mintKey(org, 'admin', ['org:read']);
-  await know(secret);
-  await know(org.ownerKey);
+  await untilCached(secret);
+  await untilCached(org.ownerKey);
   await revoke(id);
   goAway();
   await expect(credentials.find(secret)).rejects.toThrow(DatabaseUnavailable);
-  expect(await credentials.find(org.ownerKey), 'another one of the org').toBeDefined();
+  expect(await credentials.find(org.ownerKey), 'another key of the org').toBeDefined();
 });
 
-test('nor are the keys of an org that was suspended before', async () => {
+test('does not accept the keys of an org that was suspended before', async () => {
   const other = await world.createOrg();
-  await know(org.ownerKey);
-  await know(other.ownerKey);
+  await untilCached(org.ownerKey);
+  await untilCached(other.ownerKey);
   const path = `/v1/admin/orgs/${org.id}/suspend`;
   expect((await world.request('POST', path, { key: world.operatorKey })).status).toBe(200);
   goAway();
@@ -97,13 +97,13 @@ test('nor are the keys of an org that was suspended before', async () => {
   expect(await credentials.find(other.ownerKey)).toBeDefined();
 });
 
-test('nor one that was revoked while no notice could be heard, once the database was back', async () => {
+test('does not accept a key that was revoked while notifications were missed, once the database was back', async () => {
   const { id, secret } = await world.mintKey(org, 'admin', ['org:read']);
-  await know(secret);
-  hearing(false);
+  await untilCached(secret);
+  setNotificationsHealthy(false);
   await revoke(id);
   comeBack();
-  await know(org.ownerKey);
+  await untilCached(org.ownerKey);
   goAway();
   await expect(credentials.find(secret)).rejects.toThrow(DatabaseUnavailable);
   expect(await credentials.find(org.ownerKey)).toBeDefined();

@@ -13,7 +13,7 @@ let prices: Prices;
 interface Watched {
   readonly db: Database;
   reads: number;
-  /** What `noticesAreCurrent` says, unless the database itself is not sure. */
+  /** The result of `notificationsHealthy`, unless that of the database is false. */
   current: boolean;
   failing: boolean;
 }
@@ -61,8 +61,8 @@ const nowMs = () => world.clock.now().getTime();
 const input = (price: PriceInForce | undefined) => price?.rates.inputNanosPerMillion;
 
 /**
- * The answer that comes without a promise. On PostgreSQL a notice comes back to its sender once more, and a new channel
- * is not heard at once; so it may take a few questions until it does.
+ * Returns the price once it is cached. On PostgreSQL a notification returns to its sender, and a new channel is not listened
+ * to at once, so this may take a few calls.
  */
 async function findWarm(model: string, atMs = nowMs()): Promise<PriceInForce | undefined> {
   return eventually(async () => {
@@ -165,8 +165,8 @@ describe('a version that a run has named', () => {
   });
 });
 
-describe('memory', () => {
-  test('answers without asking, and without a promise', async () => {
+describe('the price cache', () => {
+  test('returns a price without a query and without a promise', async () => {
     await put('quick', { input_usd_per_million: '1' });
     await eventually(async () => {
       await findWarm('quick');
@@ -180,7 +180,7 @@ describe('memory', () => {
     });
   });
 
-  test('gives way to a change at once, to the first question after the answer', async () => {
+  test('applies a change from the first call after the response', async () => {
     const find = async () => input(await prices.find(org.id, 'changing', nowMs()));
     for (let i = 1; i <= 5; i += 1) {
       world.clock.advanceSeconds(1);
@@ -194,10 +194,10 @@ describe('memory', () => {
     }
   });
 
-  test('is not believed while notices may be missing', async () => {
+  test('is bypassed while notifications may be missed', async () => {
     await put('doubtful', { input_usd_per_million: '1' });
     watched.current = false;
-    // Nobody tells of this change.
+    // A change without a notification.
     await world.db.query(`UPDATE model_prices SET input_nanos_per_million = 7 WHERE model = 'doubtful'`, []);
     expect(input(await prices.find(org.id, 'doubtful', nowMs()))).toBe(7n);
     expect((await prices.list(org.id, nowMs())).find(({ model }) => model === 'doubtful')).toMatchObject({
@@ -207,7 +207,7 @@ describe('memory', () => {
     expect(input(await prices.find(org.id, 'doubtful', nowMs()))).toBe(0n);
   });
 
-  test('keeps nothing of a read that failed', async () => {
+  test('caches nothing from a failed load', async () => {
     await put('failing', { input_usd_per_million: '1' });
     watched.failing = true;
     await expect(prices.find(org.id, 'failing', nowMs())).rejects.toThrow('away');
