@@ -7,16 +7,12 @@ export type FaultPoint =
   | 'handler'
   /** Long work has reported its progress and continues next. */
   | 'progress'
-  /** All statements of a write have run; its commit has not been sent. */
-  | 'write.before_commit'
-  /** The commit is done; the response has not been sent. */
+  /** The commit of a write is done; the response has not been sent. */
   | 'write.after_commit'
-  /** The request of a support session is recorded but not committed; nothing has been served. */
-  | 'support.before_commit'
-  /** A batch is deleted; its commit has not been sent. */
-  | 'retention.before_commit'
-  /** A webhook was sent and answered; the outcome has not been written. */
-  | 'webhook.after_send';
+  /** All statements of a transaction have run; its commit has not been sent. Named after its owner: `write.before_commit`. */
+  | `${string}.before_commit`
+  /** A message was sent and answered; the outcome has not been written. Named after its sender. */
+  | `${string}.after_send`;
 
 /** `about` is the id of the route, the type of the event that was sent, or the kind of rows that were deleted. */
 export type Faults = (point: FaultPoint, about: string) => void | Promise<void>;
