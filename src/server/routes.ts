@@ -86,6 +86,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...runRoutes({
       db,
       ids,
+      log,
       ledger,
       orgLimits,
       prices,

@@ -49,7 +49,7 @@ const objectionCodes = {
   error: 'policy_expression_error',
 } as const;
 
-export interface PolicyGate {
+export interface PolicyCheck {
   /** Whether there is anything to ask. */
   isGoverned(orgId: string): boolean | Promise<boolean>;
   /** Throws what refuses the first that may not pass. */
@@ -57,12 +57,12 @@ export interface PolicyGate {
   /** What the rules have against each, undefined for nothing. Asks for no approval and tells nobody. */
   look(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(Objection | undefined)[]>;
   /** What was approved was used up, or withdrawn, before this attempt could use it. */
-  refuseSpent(request: GateRequest, index: number): Promise<ApiError>;
+  permitSpentError(request: GateRequest, index: number): Promise<ApiError>;
 }
 
 const none: PermitIds = new Map();
 
-export function createPolicyGate(deps: GateDependencies): PolicyGate {
+export function createPolicyGate(deps: GateDependencies): PolicyCheck {
   const { memory, approvals, blocked, log, timezoneOf } = deps;
 
   function judge(rules: readonly CompiledRule[], attempt: Attempt, timezone: string): Verdict<CompiledRule> {
@@ -186,7 +186,7 @@ export function createPolicyGate(deps: GateDependencies): PolicyGate {
             },
       );
     },
-    async refuseSpent(request, index) {
+    async permitSpentError(request, index) {
       const [rules, timezone] = await rulesAndZone(request.orgId);
       const attempt = request.attempts[index] as Attempt;
       const verdict = judge(rules, attempt, timezone);

@@ -9,14 +9,14 @@ import { scopeOf } from '../../../ledger/scope.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Latency, ListedPrice, ModelCapabilitiesCache, Prices } from '../../spend/models/index.ts';
 import { noCapabilities } from '../../spend/models/index.ts';
-import { type Attempt, attemptFrom, type Objection, type PolicyGate } from '../policies/index.ts';
+import { type Attempt, attemptFrom, type Objection, type PolicyCheck } from '../policies/index.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import type { AskRoute } from './schema.ts';
 
 export interface OptionDependencies {
   readonly prices: Prices;
   readonly capabilities: ModelCapabilitiesCache;
-  readonly policies: PolicyGate;
+  readonly policies: PolicyCheck;
   /** How long the runs of an org took, by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
 }

@@ -1,7 +1,7 @@
 /** What to answer where no model is left: the code of whatever took the last of them away. */
 import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { ExcludedCandidate, Routed } from '../../../kernel/routing.ts';
-import type { PolicyGate } from '../policies/index.ts';
+import type { PolicyCheck } from '../policies/index.ts';
 import type { Options, RouteCall } from './options.ts';
 
 /** What a limit has against a model, as it would be answered, and how to tell whoever listens that it refused. */
@@ -12,7 +12,7 @@ export interface MoneyRefusal {
 
 /** `moneyRefusals`: what limits have against each model. */
 export async function refusalOf(
-  { policies }: { readonly policies: PolicyGate },
+  { policies }: { readonly policies: PolicyCheck },
   call: RouteCall,
   { candidates }: Options,
   { emptiedBy, passedOver }: Routed,
@@ -57,7 +57,7 @@ export async function refusalOf(
 
 /** Only now does the refusal count: whoever listens is told, and an approval is asked for. */
 async function refuseByPolicy(
-  policies: PolicyGate,
+  policies: PolicyCheck,
   { caller, now }: RouteCall,
   [option]: Options['candidates'],
 ): Promise<ApiError> {
@@ -79,7 +79,7 @@ async function refuseByPolicy(
     }
     throw error;
   }
-  const { code, status, message, details } = await policies.refuseSpent(request, 0);
+  const { code, status, message, details } = await policies.permitSpentError(request, 0);
   return new ApiError(
     code,
     status,

@@ -1,28 +1,24 @@
-/** Runs before the org's policies: those that are to be admitted, and what lets them pass where a rule asks for approval. */
+/** Checks the runs that need admission against the org's policies. */
 import { ApiError } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
-import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
-import { type Attempt, attemptFrom, type PolicyGate } from '../../governance/policies/index.ts';
+import { type Attempt, attemptFrom } from '../../governance/policies/index.ts';
+import type { RunDependencies } from './dependencies.ts';
 import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
-export interface PolicyGateDependencies {
-  readonly db: Database;
-  readonly policies: PolicyGate;
-}
-
 export interface PolicyCheckResult {
+  /** The postings with the permits of those whose approval was found. */
   readonly postings: readonly Posting<RunDraft>[];
-  /** What to answer where the permit of one of them was gone when it came to it. */
-  refuseSpent(index: number): Promise<ApiError>;
+  /** Returns the error of a posting whose permit was used or withdrawn before the ledger could use it. */
+  permitSpentError(index: number): Promise<ApiError>;
 }
 
-/** The postings with their permits. Throws what refuses the first that may not pass. */
+/** Throws the error of the first posting that a policy does not allow. */
 export async function checkPolicies(
-  { db, policies }: PolicyGateDependencies,
+  { db, policies }: Pick<RunDependencies, 'db' | 'policies'>,
   { caller, now }: { readonly caller: Caller; readonly now: Date },
   postings: readonly Posting<RunDraft>[],
   bulk: boolean,
@@ -50,7 +46,7 @@ export async function checkPolicies(
               const permit = permits.get(index);
               return permit === undefined ? posting : { ...posting, permit };
             }),
-      refuseSpent: async (index) => counted(await policies.refuseSpent(request, index)),
+      permitSpentError: async (index) => counted(await policies.permitSpentError(request, index)),
     };
   } catch (error) {
     throw error instanceof ApiError ? counted(error) : error;
@@ -69,7 +65,7 @@ function attemptOf({ scope, amounts, usage, run }: Posting<RunDraft>, caller: Ca
     role: caller.role,
     costNanos: amounts.usd,
     inputTokens: usage.inputTokens,
-    // Of a run that goes on: at most.
+    // The maximum for a running run.
     outputTokens: amounts.tokens - usage.inputTokens,
     tags: usage.tags,
     metadata: run.metadata,

@@ -1,22 +1,15 @@
-/** The contents of runs: what the org's safety detectors say about them, before anything is counted, and whether they are kept. */
+/** Checks the content of runs with the org's safety detectors, before anything is counted. */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import type { Inspected, Safety } from '../../governance/safety/index.ts';
+import type { Contents } from './content-storage.ts';
 import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
-/** What was said in each of some runs. */
-export type Contents = readonly (string | undefined)[];
-
-/** Most often nothing is, and then there is nothing to look at. */
-export function hasContent(contents: Contents | undefined): contents is Contents {
-  return contents?.some((content) => content !== undefined) === true;
-}
-
 /**
- * The postings, with those marked that a detector flagged. Refuses where one blocks; but what settles a decision or is
- * history has happened, so it is posted and flagged.
+ * Returns the postings, marked where a detector flagged them. Throws `content_safety_blocked` if a detector blocks one of
+ * them. Runs that settle a decision and backfilled runs have already happened, so they are flagged at most.
  */
 export async function checkSafety(
   safety: Safety,
@@ -31,10 +24,11 @@ export async function checkSafety(
       return content === undefined ? undefined : { content, mayBlock: needsAdmission(posting) };
     }),
   );
-  const last = inspected.at(-1)?.blocked;
-  if (last !== undefined) {
+  // The inspection stops at the first content that is blocked.
+  const blocked = inspected.at(-1)?.blocked;
+  if (blocked !== undefined) {
     decisionCounts.count('run', 'deny', 'content_safety_blocked');
-    const { detector, detectorId, sample } = last;
+    const { detector, detectorId, sample } = blocked;
     throw apiErrorWithDetails('content_safety_blocked', {
       detector,
       detector_id: detectorId,
@@ -42,39 +36,11 @@ export async function checkSafety(
       ...(bulk && { run_index: inspected.length - 1 }),
     });
   }
-  return postings.map((posting, index) => flagged(posting, inspected[index]));
+  return postings.map((posting, index) => withFlags(posting, inspected[index]));
 }
 
-function flagged(posting: Posting<RunDraft>, inspected: Inspected | undefined): Posting<RunDraft> {
+function withFlags(posting: Posting<RunDraft>, inspected: Inspected | undefined): Posting<RunDraft> {
   return inspected === undefined || inspected.flaggedBy.length === 0
     ? posting
     : { ...posting, run: { ...posting.run, flagged_by: inspected.flaggedBy } };
-}
-
-/** Where contents are kept, if they are. */
-export interface KeptContents {
-  areKept(orgId: string): boolean | Promise<boolean>;
-  seal(orgId: string, runId: string, content: string): string;
-  open(orgId: string, runId: string, sealed: string): string;
-}
-
-/** The postings with what is to be kept of their contents. */
-export async function keepContents(
-  kept: KeptContents,
-  orgId: string,
-  postings: readonly Posting<RunDraft>[],
-  contents: Contents,
-): Promise<readonly Posting<RunDraft>[]> {
-  if (!(await kept.areKept(orgId))) {
-    return postings;
-  }
-  return postings.map((posting, index) => {
-    const content = contents[index];
-    return content === undefined
-      ? posting
-      : {
-          ...posting,
-          run: { ...posting.run, content: kept.seal(orgId, posting.runId, content) },
-        };
-  });
 }

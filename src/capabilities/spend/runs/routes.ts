@@ -2,9 +2,13 @@ import { admissionErrorCodes } from '../../../contract/errors.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { bodyLimits, posting, type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
+import { adjustRun } from './adjust-run.ts';
 import { createBulkThrottle } from './bulk-throttle.ts';
+import { completeRun } from './complete-run.ts';
+import { createRun, createRuns } from './create-runs.ts';
+import type { RunDependencies } from './dependencies.ts';
 import { listRuns } from './queries.ts';
-import { adjustRun, completeRun, createRun, createRuns, type RunDependencies, readRun } from './runs.ts';
+import { readRun } from './read-run.ts';
 import {
   AdjustmentView,
   AdjustRun,
@@ -43,7 +47,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       success: 201,
       response: RunView,
       errors: ['conflict', 'gone', ...admissionErrorCodes],
-      handler: ({ body, caller, now }, seal) => createRun(deps, { caller, now, seal }, body),
+      handler: ({ body, caller, now }, storeResponse) =>
+        createRun(deps, { caller, now, storeResponse }, body),
     }),
     posting({
       id: 'runs.create_bulk',
@@ -66,9 +71,9 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       success: 201,
       response: BulkResult,
       errors: ['conflict', ...admissionErrorCodes],
-      handler: ({ body, query, caller, now }, seal) =>
+      handler: ({ body, query, caller, now }, storeResponse) =>
         giveWay.turn(() =>
-          createRuns(deps, { caller, now, seal }, body.runs, query.enforcement === 'record'),
+          createRuns(deps, { caller, now, storeResponse }, body.runs, query.enforcement === 'record'),
         ),
     }),
     read({
@@ -104,8 +109,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       success: 200,
       response: RunView,
       errors: ['conflict'],
-      handler: ({ params, body, caller, now }, seal) =>
-        completeRun(deps, { caller, now, seal }, params.run_id, body),
+      handler: ({ params, body, caller, now }, storeResponse) =>
+        completeRun(deps, { caller, now, storeResponse }, params.run_id, body),
     }),
     posting({
       id: 'runs.adjust',
@@ -120,8 +125,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       success: 201,
       response: AdjustmentView,
       errors: ['conflict'],
-      handler: ({ params, body, caller, now }, seal) =>
-        adjustRun(deps, { caller, now, seal }, params.run_id, body),
+      handler: ({ params, body, caller, now }, storeResponse) =>
+        adjustRun(deps, { caller, now, storeResponse }, params.run_id, body),
     }),
   ];
 }

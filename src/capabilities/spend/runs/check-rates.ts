@@ -1,0 +1,32 @@
+import type { OrgLimits } from '../../../kernel/limits.ts';
+import { withRunIndex } from '../../../ledger/ledger-errors.ts';
+import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
+import { decisionCounts } from '../../../ledger/metrics.ts';
+import type { Posting } from '../../../ledger/posting.ts';
+import type { RateTake } from '../../../platform/rates/rate-limiter.ts';
+import type { RunDependencies } from './dependencies.ts';
+import { needsAdmission } from './drafts.ts';
+
+/**
+ * Takes the postings from the rate limits by model, customer, tokens and cost, and returns what was taken. Throws, and takes
+ * nothing, if a limit is exceeded. A run that settles a decision was counted when the decision was made.
+ */
+export async function takeRates(
+  { rates, limitEvents }: Pick<RunDependencies, 'rates' | 'limitEvents'>,
+  limits: OrgLimits,
+  postings: readonly Posting[],
+  { now, bulk }: { readonly now: Date; readonly bulk: boolean },
+): Promise<readonly RateTake[]> {
+  const admitted = [...postings.entries()].filter(([, posting]) => needsAdmission(posting));
+  const charges = admitted.map(([, posting]) => posting);
+  const reservation = takeAdmissionRates(rates, limits, charges, now.getTime());
+  const denial = reservation && rateDenial(reservation, await reservation.verdict, 'run');
+  if (denial !== undefined) {
+    const { error, index } = denial;
+    const [runIndex, { scope }] = admitted[index] as [number, Posting];
+    decisionCounts.count('run', 'deny', error.code);
+    denial.enqueueEvent(limitEvents, limits.orgId, scope);
+    throw bulk ? withRunIndex(error, runIndex) : error;
+  }
+  return reservation?.debits ?? [];
+}

@@ -1,0 +1,32 @@
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import { draftCompletion, isInvalid } from './drafts.ts';
+import { postRuns } from './post-runs.ts';
+import { requireRun } from './read-run.ts';
+import { findRunPrice } from './run-price.ts';
+import type { CompleteRun, RunView } from './schema.ts';
+import { viewRun } from './view.ts';
+
+export async function completeRun(
+  deps: RunDependencies,
+  call: RunCall,
+  runId: string,
+  body: CompleteRun,
+): Promise<RunView> {
+  const orgId = call.caller.tenantId;
+  const run = await requireRun(deps.db, orgId, runId);
+  if (run.status !== 'running') {
+    throw apiError('conflict', `The run is not running: its status is \`${run.status}\`.`);
+  }
+  const price =
+    body.cost_usd === undefined ? await findRunPrice(deps, orgId, run, run.charged_at) : undefined;
+  const drafted = draftCompletion(run, body, { ids: deps.ids, now: call.now, price });
+  if (isInvalid(drafted)) {
+    throw invalidFields(drafted);
+  }
+  return postRuns(deps, call, [drafted], {
+    bulk: false,
+    amountField: 'cost_usd',
+    respond: async (db) => viewRun(await requireRun(db, orgId, runId)),
+  });
+}

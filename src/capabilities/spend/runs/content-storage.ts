@@ -1,0 +1,38 @@
+/** Storage of the content of runs: encrypted, and only if the org's retention policy keeps content. */
+import type { Posting } from '../../../ledger/posting.ts';
+import type { RunDraft } from './queries.ts';
+
+/** The content of each posting of a group; undefined for runs without content. */
+export type Contents = readonly (string | undefined)[];
+
+export interface ContentStorage {
+  areKept(orgId: string): boolean | Promise<boolean>;
+  seal(orgId: string, runId: string, content: string): string;
+  open(orgId: string, runId: string, sealed: string): string;
+}
+
+/** Most requests have no content, and then the steps that handle content are skipped. */
+export function hasContent(contents: Contents | undefined): contents is Contents {
+  return contents?.some((content) => content !== undefined) === true;
+}
+
+/** Returns the postings with their encrypted content, or unchanged if the org does not keep content. */
+export async function attachContents(
+  storage: ContentStorage,
+  orgId: string,
+  postings: readonly Posting<RunDraft>[],
+  contents: Contents,
+): Promise<readonly Posting<RunDraft>[]> {
+  if (!(await storage.areKept(orgId))) {
+    return postings;
+  }
+  return postings.map((posting, index) => {
+    const content = contents[index];
+    return content === undefined
+      ? posting
+      : {
+          ...posting,
+          run: { ...posting.run, content: storage.seal(orgId, posting.runId, content) },
+        };
+  });
+}

@@ -1,0 +1,125 @@
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { FieldError } from '../../../contract/errors.ts';
+import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import { type DraftContext, draftRun, isInvalid, needsPrice } from './drafts.ts';
+import { postRuns } from './post-runs.ts';
+import { findParents, findRun, type ParentRow, postedRow, type RunDraft } from './queries.ts';
+import { findRunPrice } from './run-price.ts';
+import type { BulkResult, CreateRun, RunView } from './schema.ts';
+import { viewRun } from './view.ts';
+
+export async function createRun(deps: RunDependencies, call: RunCall, body: CreateRun): Promise<RunView> {
+  const postings = await draftRuns(deps, call, [body], { record: false, bulk: false });
+  return postRuns(deps, call, postings, {
+    bulk: false,
+    amountField: 'cost_usd',
+    contents: [body.content],
+    respond: (db, [outcome]) => viewOutcome(db, call.caller.tenantId, outcome),
+  });
+}
+
+export async function createRuns(
+  deps: RunDependencies,
+  call: RunCall,
+  bodies: readonly CreateRun[],
+  record: boolean,
+): Promise<BulkResult> {
+  const postings = await draftRuns(deps, call, bodies, { record, bulk: true });
+  return postRuns(deps, call, postings, {
+    bulk: true,
+    amountField: 'cost_usd',
+    contents: bodies.map(({ content }) => content),
+    respond: async (_, outcomes) => bulkResult(outcomes),
+  });
+}
+
+function bulkResult(outcomes: readonly Outcome<RunDraft>[]): BulkResult {
+  const runs = outcomes.map((outcome) => ({
+    id: outcome.kind === 'known' ? outcome.runId : outcome.posting.runId,
+    external_id: outcome.posting.externalId,
+  }));
+  return {
+    accepted: outcomes.filter(({ kind }) => kind === 'posted').length,
+    runs,
+    known: outcomes.flatMap(({ kind }, index) => {
+      const run = runs[index];
+      return kind === 'known' && run !== undefined ? [{ index, ...run }] : [];
+    }),
+  };
+}
+
+async function viewOutcome(
+  db: Queryable,
+  orgId: string,
+  outcome: Outcome<RunDraft> | undefined,
+): Promise<RunView> {
+  if (outcome?.kind === 'posted') {
+    return viewRun(postedRow(outcome), outcome.hold);
+  }
+  const run = outcome && (await findRun(db, orgId, outcome.runId));
+  if (run === undefined) {
+    throw apiError('gone', 'The run with this `external_id` was deleted.');
+  }
+  return viewRun(run);
+}
+
+/** Validates every run before any is posted. Throws the field errors of all runs together. */
+async function draftRuns(
+  deps: RunDependencies,
+  { caller, now }: RunCall,
+  bodies: readonly CreateRun[],
+  { record, bulk }: { readonly record: boolean; readonly bulk: boolean },
+): Promise<readonly Posting<RunDraft>[]> {
+  const orgId = caller.tenantId;
+  const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
+  const parents = bodies.some(hasParent) ? await loadParents(deps.db, orgId, bodies) : noParents;
+  const context: DraftContext = {
+    ids: deps.ids,
+    keyId: caller.keyId,
+    now,
+    record,
+    chained: limits.index.byValue.has('chain_id'),
+    parentOf: (runId) => parents.get(runId),
+    contentDigest: (body) => deps.contentDigest(orgId, body),
+  };
+  const postings: Posting<RunDraft>[] = [];
+  const fieldErrors: FieldError[] = [];
+  for (const [index, body] of bodies.entries()) {
+    if (body.decision_id !== undefined) {
+      await deps.importDecision?.(body.decision_id);
+    }
+    const found = needsPrice(body) ? findRunPrice(deps, orgId, body, now) : undefined;
+    const price = found instanceof Promise ? await found : found;
+    const drafted = draftRun(body, context, price);
+    if (!isInvalid(drafted)) {
+      postings.push(drafted);
+    } else {
+      const prefix = bulk ? `runs[${index}].` : '';
+      fieldErrors.push(
+        ...drafted.map((fieldError) => ({ ...fieldError, field: `${prefix}${fieldError.field}` })),
+      );
+    }
+  }
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
+  }
+  return postings;
+}
+
+const noParents: ReadonlyMap<string, ParentRow> = new Map();
+
+function hasParent({ parent_run_id }: CreateRun): boolean {
+  return parent_run_id !== undefined;
+}
+
+async function loadParents(
+  db: Queryable,
+  orgId: string,
+  bodies: readonly CreateRun[],
+): Promise<ReadonlyMap<string, ParentRow>> {
+  const ids = [...new Set(bodies.flatMap(({ parent_run_id }) => parent_run_id ?? []))];
+  const rows = await findParents(db, orgId, ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}

@@ -1,0 +1,59 @@
+import { decisionCounts } from '../../../ledger/metrics.ts';
+import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { Contents } from './content-storage.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import { needsAdmission } from './drafts.ts';
+import { type PostingContext, postingSteps } from './posting-steps.ts';
+import type { RunDraft } from './queries.ts';
+import { runSteps } from './step-runner.ts';
+
+export interface PostRunsOptions<View> {
+  readonly bulk: boolean;
+  readonly amountField: PostingContext['amountField'];
+  readonly contents?: Contents;
+  /** Builds the response from the outcomes, in the order of the postings. */
+  respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
+}
+
+/**
+ * Checks and posts a group of runs, all or none, and returns the response. The response of an idempotent request is built and
+ * stored in the transaction that posts the runs.
+ */
+export async function postRuns<View>(
+  deps: RunDependencies,
+  call: RunCall,
+  postings: readonly Posting<RunDraft>[],
+  { bulk, amountField, contents, respond }: PostRunsOptions<View>,
+): Promise<View> {
+  const orgId = call.caller.tenantId;
+  const { storeResponse } = call;
+  let stored: View | undefined;
+  const context: PostingContext = {
+    deps,
+    call,
+    orgId,
+    limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
+    bulk,
+    admissions: postings.filter(needsAdmission).length,
+    amountField,
+    contents,
+    storeResponse:
+      storeResponse &&
+      (async (tx, outcomes) => {
+        stored = await respond(tx, outcomes);
+        await storeResponse(tx, stored);
+      }),
+    postings,
+    takenRates: [],
+    policyCheck: undefined,
+    outcomes: [],
+  };
+  await runSteps(postingSteps, context, (step, err) =>
+    deps.log.error({ err, tenant: orgId, step }, 'posting step undo failed'),
+  );
+  if (context.admissions > 0) {
+    decisionCounts.count('run', 'allow', '', context.admissions);
+  }
+  return stored ?? respond(deps.db, context.outcomes);
+}

@@ -1,0 +1,166 @@
+/** The checks of a group of runs, in the order of the contract. The ledger is last: it checks the limits and posts. */
+import { invalidField } from '../../../contract/api-error.ts';
+import type { OrgLimits } from '../../../kernel/limits.ts';
+import { postingError } from '../../../ledger/ledger-errors.ts';
+import { decisionCounts } from '../../../ledger/metrics.ts';
+import type {
+  GroupResult,
+  Outcome,
+  Posting,
+  PostingGroup,
+  PostingRejection,
+} from '../../../ledger/posting.ts';
+import type { RateTake } from '../../../platform/rates/rate-limiter.ts';
+import { checkPolicies, type PolicyCheckResult } from './check-policies.ts';
+import { takeRates } from './check-rates.ts';
+import { checkSafety } from './check-safety.ts';
+import { attachContents, type Contents, hasContent } from './content-storage.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import type { RunDraft } from './queries.ts';
+import type { Rejection, Step } from './step-runner.ts';
+
+export interface PostingContext {
+  readonly deps: RunDependencies;
+  readonly call: RunCall;
+  readonly orgId: string;
+  readonly limits: OrgLimits;
+  readonly bulk: boolean;
+  /** Number of postings that need admission. The others settle, record or correct. */
+  readonly admissions: number;
+  /** The request field that carries the amount. */
+  readonly amountField: 'cost_usd' | 'amount_usd';
+  readonly contents: Contents | undefined;
+  /** Stores the response of an idempotent request in the transaction that posts the runs. */
+  readonly storeResponse: PostingGroup<RunDraft>['storeResponse'];
+  /** Replaced by the steps that add permits, flags and content. */
+  postings: readonly Posting<RunDraft>[];
+  /** Set by `rateLimits`. */
+  takenRates: readonly RateTake[];
+  /** Set by `policies` if the org has policies. */
+  policyCheck: PolicyCheckResult | undefined;
+  /** Set by `ledger`. */
+  outcomes: readonly Outcome<RunDraft>[];
+}
+
+type PostingStep = Step<PostingContext>;
+
+const rateLimits: PostingStep = {
+  name: 'rate-limits',
+  check(context) {
+    return context.limits.hasRates ? takeRatesOf(context) : undefined;
+  },
+  undo({ deps, call, takenRates }) {
+    deps.rates.giveBack(takenRates, call.now.getTime());
+  },
+};
+
+async function takeRatesOf(context: PostingContext): Promise<undefined> {
+  const { deps, call, limits, postings, bulk } = context;
+  context.takenRates = await takeRates(deps, limits, postings, { now: call.now, bulk });
+}
+
+const policies: PostingStep = {
+  name: 'policies',
+  check(context) {
+    // Most orgs have no policies; the cached answer then needs no waiting.
+    const isGoverned = context.admissions > 0 && context.deps.policies.isGoverned(context.orgId);
+    return isGoverned === false ? undefined : checkPoliciesOf(context, isGoverned);
+  },
+};
+
+async function checkPoliciesOf(
+  context: PostingContext,
+  isGoverned: boolean | Promise<boolean>,
+): Promise<undefined> {
+  if (await isGoverned) {
+    const { deps, call, postings, bulk } = context;
+    context.policyCheck = await checkPolicies(deps, call, postings, bulk);
+    context.postings = context.policyCheck.postings;
+  }
+}
+
+const safety: PostingStep = {
+  name: 'safety',
+  check(context) {
+    return hasContent(context.contents) ? checkSafetyOf(context, context.contents) : undefined;
+  },
+};
+
+async function checkSafetyOf(context: PostingContext, contents: Contents): Promise<undefined> {
+  const { deps, orgId, postings, bulk } = context;
+  context.postings = await checkSafety(deps.safety, orgId, postings, { bulk, contents });
+}
+
+const content: PostingStep = {
+  name: 'content',
+  check(context) {
+    return hasContent(context.contents) ? attachContentsOf(context, context.contents) : undefined;
+  },
+};
+
+async function attachContentsOf(context: PostingContext, contents: Contents): Promise<undefined> {
+  const { deps, orgId, postings } = context;
+  context.postings = await attachContents(deps.contents, orgId, postings, contents);
+}
+
+const ledger: PostingStep = {
+  name: 'ledger',
+  async check(context) {
+    const result = await postGroup(context);
+    if (result.kind !== 'done') {
+      return () => rejectionError(context, result);
+    }
+    context.outcomes = result.outcomes;
+    return undefined;
+  },
+};
+
+async function postGroup({
+  deps,
+  orgId,
+  postings,
+  storeResponse,
+  bulk,
+  amountField,
+}: PostingContext): Promise<GroupResult<RunDraft>> {
+  try {
+    return await deps.ledger.post({
+      orgId,
+      postings,
+      ...(storeResponse !== undefined && { storeResponse }),
+    });
+  } catch (error) {
+    throw isAmountOverflow(error)
+      ? invalidField(
+          bulk ? 'runs' : amountField,
+          'out_of_range',
+          'The total of the org for this day would exceed the largest amount that can be stored.',
+        )
+      : error;
+  }
+}
+
+/** `numeric_value_out_of_range` of PostgreSQL: each amount fits, but a sum of the org's day does not. */
+function isAmountOverflow(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === '22003';
+}
+
+function rejectionError(
+  { deps, orgId, postings, policyCheck, bulk }: PostingContext,
+  result: PostingRejection,
+): ReturnType<Rejection> {
+  if (result.kind === 'permit_spent') {
+    // Only a policy check gives permits.
+    return (policyCheck as PolicyCheckResult).permitSpentError(result.index);
+  }
+  if (result.kind === 'denied') {
+    decisionCounts.count('run', 'deny', result.denial.code);
+    const scope = postings[result.index]?.scope;
+    if (scope !== undefined) {
+      deps.limitEvents.limitDenied(orgId, scope, result.denial);
+    }
+  }
+  return postingError(result, bulk);
+}
+
+export const postingSteps: readonly PostingStep[] = [rateLimits, policies, safety, content, ledger];

@@ -1,0 +1,29 @@
+import { apiError } from '../../../contract/api-error.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { RunDependencies } from './dependencies.ts';
+import { findRun, type RunRow } from './queries.ts';
+import type { RunView } from './schema.ts';
+import { viewRun } from './view.ts';
+
+/** Returns a run with its content and, while it is running, its hold. */
+export async function readRun(
+  { db, ledger, contents }: Pick<RunDependencies, 'db' | 'ledger' | 'contents'>,
+  orgId: string,
+  runId: string,
+): Promise<RunView> {
+  const run = await requireRun(db, orgId, runId);
+  const hold =
+    run.status === 'running' && run.decision_id !== null
+      ? await ledger.findHold(orgId, run.decision_id)
+      : undefined;
+  const content = run.content === null ? null : contents.open(orgId, run.id, run.content);
+  return { ...viewRun(run, hold), content };
+}
+
+export async function requireRun(db: Queryable, orgId: string, runId: string): Promise<RunRow> {
+  const run = await findRun(db, orgId, runId);
+  if (run === undefined) {
+    throw apiError('not_found');
+  }
+  return run;
+}

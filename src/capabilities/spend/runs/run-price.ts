@@ -1,0 +1,38 @@
+import { type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
+import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { PriceInForce } from '../models/index.ts';
+import type { RunDependencies } from './dependencies.ts';
+
+type PriceDependencies = Pick<RunDependencies, 'db' | 'ledger' | 'prices'>;
+
+/** Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. */
+export function findRunPrice(
+  deps: PriceDependencies,
+  orgId: string,
+  { model, decision_id }: { readonly model: string; readonly decision_id?: string | null },
+  admittedAt: Date,
+): PriceInForce | undefined | Promise<PriceInForce | undefined> {
+  return decision_id == null
+    ? deps.prices.find(orgId, model, admittedAt.getTime())
+    : findDecisionPrice(deps, orgId, model, decision_id, admittedAt);
+}
+
+/** Falls back to `admittedAt` if the decision has no hold. */
+async function findDecisionPrice(
+  deps: PriceDependencies,
+  orgId: string,
+  model: string,
+  decisionId: string,
+  admittedAt: Date,
+): Promise<PriceInForce | undefined> {
+  const hold =
+    (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
+  const held = hold?.priceVersion && (await deps.prices.version(orgId, model, hold.priceVersion));
+  return held || deps.prices.find(orgId, model, hold?.admittedAtMs ?? admittedAt.getTime());
+}
+
+async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {
+  const [end] = await findEnds(db, [orgId], [holdId]);
+  return end && restoredHold(end.body);
+}

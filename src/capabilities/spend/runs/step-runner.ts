@@ -1,0 +1,56 @@
+/** Runs a list of steps in order. If a step rejects or throws, the steps before it are undone, the last one first. */
+
+/** Builds the error of a rejected request. Called after the earlier steps have been undone. */
+export type Rejection = () => Error | Promise<Error>;
+
+export interface Step<Context> {
+  readonly name: string;
+  /** Returns undefined if the step succeeded. A step that rejects or throws must have no effect: it is not undone. */
+  check(context: Context): Rejection | undefined | Promise<Rejection | undefined>;
+  /** Reverts a successful `check`. */
+  undo?(context: Context): unknown;
+}
+
+export type OnUndoError = (stepName: string, error: unknown) => void;
+
+/** Throws the error of the step that failed. A failing undo is only reported, and the other steps are still undone. */
+export async function runSteps<Context>(
+  steps: readonly Step<Context>[],
+  context: Context,
+  onUndoError: OnUndoError,
+): Promise<void> {
+  let succeeded = 0;
+  let rejection: Rejection | undefined;
+  try {
+    for (const step of steps) {
+      const checked = step.check(context);
+      // Most steps have nothing to wait for.
+      rejection = checked instanceof Promise ? await checked : checked;
+      if (rejection !== undefined) {
+        break;
+      }
+      succeeded += 1;
+    }
+  } catch (error) {
+    await undoSteps(steps.slice(0, succeeded), context, onUndoError);
+    throw error;
+  }
+  if (rejection !== undefined) {
+    await undoSteps(steps.slice(0, succeeded), context, onUndoError);
+    throw await rejection();
+  }
+}
+
+async function undoSteps<Context>(
+  succeeded: readonly Step<Context>[],
+  context: Context,
+  onUndoError: OnUndoError,
+): Promise<void> {
+  for (const step of succeeded.toReversed()) {
+    try {
+      await step.undo?.(context);
+    } catch (error) {
+      onUndoError(step.name, error);
+    }
+  }
+}
