@@ -1,6 +1,6 @@
 /**
- * A refusal is an expected "no" on its way to the caller as the error envelope. Its status comes from the
- * catalog, never from the code that refuses.
+ * The expected errors of the API, returned as the error envelope. The status comes from the catalog, never from the code
+ * that throws.
  */
 import { type ErrorCode, type ErrorDetails, errorCatalog, type FieldError } from './errors.ts';
 
@@ -29,10 +29,10 @@ export class ApiError extends Error {
 type CodeWithoutDetails = {
   [Code in ErrorCode]: object extends ErrorDetails<Code> ? Code : never;
 }[ErrorCode];
-/** Codes with one status; the two codes with two need to be told which one applies. */
+/** Codes with one status. For the two codes with two statuses the caller chooses the status. */
 type CodeWithDetails = Exclude<ErrorCode, CodeWithoutDetails | 'chain_budget_exceeded' | 'quota_exhausted'>;
 
-/** Builds a refusal without details; `message` may say more than the catalog does. */
+/** Builds an error without details. `message` replaces the text of the catalog. */
 export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
   const { statuses, meaning } = errorCatalog[code];
   return new ApiError(code, statuses[0], message ?? meaning, {});
@@ -47,7 +47,7 @@ export function apiErrorWithDetails<Code extends CodeWithDetails>(
   return new ApiError(code, statuses[0], message ?? meaning, details);
 }
 
-/** The two codes with two statuses: whoever refuses knows which layer it speaks for. */
+/** Builds an error with one of the two codes that have two statuses; the status depends on the layer that throws. */
 export function apiErrorWithStatus<Code extends 'chain_budget_exceeded' | 'quota_exhausted'>(
   code: Code,
   status: (typeof errorCatalog)[Code]['statuses'][number],
@@ -57,10 +57,10 @@ export function apiErrorWithStatus<Code extends 'chain_budget_exceeded' | 'quota
   return new ApiError(code, status, message, details);
 }
 
-/** Whoever sends a field that there is not may call it anything, at any length; nobody needs all of that back. */
+/** Maximum length of a field name in an error. Unknown fields can have names of any length. */
 const fieldNameMax = 300;
 
-function shortened(fieldError: FieldError): FieldError {
+function withShortName(fieldError: FieldError): FieldError {
   const { field } = fieldError;
   return field.length <= fieldNameMax
     ? fieldError
@@ -68,7 +68,7 @@ function shortened(fieldError: FieldError): FieldError {
 }
 
 export function invalidFields(fieldErrors: readonly FieldError[]): ApiError {
-  const fields = fieldErrors.map(shortened);
+  const fields = fieldErrors.map(withShortName);
   const names = fields.slice(0, 3).map((f) => f.field);
   const rest = fields.length > names.length ? ` and ${fields.length - names.length} more` : '';
   return apiErrorWithDetails(

@@ -1,18 +1,18 @@
 /**
- * The error catalog: the only place where a code meets its status, its details and its meaning.
- * Codes are append-only and their statuses frozen, so an entry is added here or not at all.
+ * The error catalog: the only place that maps a code to its statuses, details and meaning.
+ * Codes are append-only and statuses are frozen: new conditions get new entries.
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 
-/** What a caller can do about a refusal. */
+/** The kind of retry that can clear an error. */
 export type Retry =
-  /** The same request is refused until the caller or someone else changes something. */
+  /** The same request fails until something is changed. */
   | 'after_change'
-  /** The same request passes once the interval in `Retry-After` is over. */
+  /** The same request succeeds after the interval in `Retry-After`. */
   | 'after_interval'
-  /** The same request passes when the window in `details` rolls over, or after a change. */
+  /** The same request succeeds when the window in `details` ends, or after a change. */
   | 'after_window'
-  /** The cause is expected to pass by itself: retry with backoff. */
+  /** The cause is transient: retry with backoff. */
   | 'with_backoff'
   /** Permanent. */
   | 'never';
@@ -36,7 +36,7 @@ function entry<const Statuses extends readonly number[], Details extends TObject
   return { statuses, retry, meaning, details };
 }
 
-/** Details grow over time and clients ignore what they do not know, so the objects stay open. */
+/** Fields may be added to details later and clients ignore unknown fields, so the objects allow additional properties. */
 const none = Type.Object({});
 const usd = Type.String({
   pattern: '^-?\\d+(\\.\\d{1,9})?$',
@@ -77,58 +77,58 @@ export interface FieldError {
 
 const policyDetails = {
   reason: Type.String(),
-  attempted: Type.String({ description: 'The model or action as asked for.' }),
-  rule_id: Type.String({ description: 'The deciding rule.' }),
+  attempted: Type.String({ description: 'The requested model or action.' }),
+  rule_id: Type.String({ description: 'The rule that decided.' }),
 };
 
 export const errorCatalog = {
   bad_request: entry(
     [400],
     'after_change',
-    'The request is malformed or makes no sense as a whole; no single field is to blame.',
+    'The request is malformed or invalid as a whole, not because of a single field.',
     none,
   ),
   unauthorized: entry([401], 'after_change', 'The bearer token is missing or invalid.', none),
   key_expired: entry(
     [401],
     'after_change',
-    'The key has expired or is not valid yet. The same key will not do; a new one is needed.',
+    'The key has expired or is not valid yet. Use a different key.',
     none,
   ),
   session_revoked: entry([401], 'after_change', 'The console session was revoked or has expired.', none),
-  forbidden: entry([403], 'after_change', 'The role of the caller is not sufficient.', none),
+  forbidden: entry([403], 'after_change', 'Your role does not allow this operation.', none),
   missing_scope: entry(
     [403],
     'after_change',
-    'The key lacks a scope. Scopes are fixed when a key is minted.',
-    Type.Object({ required: Type.String({ description: 'The scope that is missing.' }) }),
+    'The key lacks a required scope. Scopes cannot be changed: create a key that has the scope.',
+    Type.Object({ required: Type.String({ description: 'The missing scope.' }) }),
   ),
-  ip_not_allowed: entry([403], 'after_change', "The caller's address is outside the org's allow-list.", none),
+  ip_not_allowed: entry([403], 'after_change', "Your IP address is not in the org's allow-list.", none),
   org_suspended: entry([403], 'after_change', 'The organization is suspended.', none),
   residency_violation: entry(
     [403],
     'after_change',
-    'A residency rule refuses the operation in this region.',
+    "The org's residency rule does not allow this operation in this region.",
     none,
   ),
   policy_blocked: entry(
     [403],
     'after_change',
-    'A policy of the org blocks the model or action.',
+    'An org policy blocks this model or action.',
     Type.Object(policyDetails),
   ),
   policy_approval_required: entry(
     [403],
     'after_change',
-    'Someone has to approve the action first; it proceeds once approved.',
+    'This model or action needs an approval. Retry once it is approved.',
     Type.Object({ ...policyDetails, approval_id: Type.String() }),
   ),
   content_safety_blocked: entry(
     [403],
     'after_change',
-    'A content-safety detector fired.',
+    'A safety detector blocked the content.',
     Type.Object({
-      detector: Type.String({ description: 'Its name.' }),
+      detector: Type.String({ description: 'Name of the detector.' }),
       detector_id: Type.Optional(Type.String()),
       sample: Type.String({ description: 'The offending excerpt, capped in length.' }),
     }),
@@ -136,27 +136,24 @@ export const errorCatalog = {
   support_scope_denied: entry(
     [403],
     'after_change',
-    'The operation is outside the support grant; widening it takes a new grant.',
+    'The support grant does not cover this operation. A new grant is needed.',
     Type.Object({ reason: Type.String(), scope: Type.Array(Type.String()), method: Type.String() }),
   ),
-  not_found: entry(
-    [404],
-    'after_change',
-    'There is no such resource, or the caller may not know of it.',
-    none,
-  ),
+  not_found: entry([404], 'after_change', 'The resource does not exist or is not visible to you.', none),
   conflict: entry(
     [409],
     'after_change',
-    'The operation conflicts with the present state.',
+    'The operation conflicts with the current state.',
     Type.Object({
-      run_index: Type.Optional(Type.Integer({ description: 'The run of a bulk request that conflicts.' })),
+      run_index: Type.Optional(
+        Type.Integer({ description: 'Index of the conflicting run in a bulk request.' }),
+      ),
     }),
   ),
   idempotency_key_conflict: entry(
     [409],
     'after_change',
-    'The `Idempotency-Key` was used before with a different body.',
+    'The `Idempotency-Key` was already used with a different request.',
     none,
   ),
   idempotency_key_processing: entry(
@@ -170,25 +167,25 @@ export const errorCatalog = {
   validation_failed: entry(
     [422],
     'after_change',
-    'One or more fields are invalid; each is listed.',
+    'One or more fields are invalid; see `details.fields`.',
     Type.Object({ fields: Type.Array(FieldError) }),
   ),
   insufficient_cohort_size: entry(
     [400],
     'after_change',
-    'The benchmark cohort has fewer contributing orgs than the k-anonymity floor.',
+    'The benchmark cohort has fewer contributing orgs than the minimum for anonymity.',
     Type.Object({ minimum_cohort_size: count }),
   ),
   spend_cap_exceeded: entry(
     [402],
     'after_window',
-    'The daily spend cap is reached, or would be.',
+    'The daily spend cap is reached or would be exceeded.',
     Type.Object({
       cap_usd: usd,
       spent_usd: usd,
       resets_at: timestamp,
       reason: Type.Optional(
-        Type.String({ description: '`pre_flight`: refused before any cost was incurred.' }),
+        Type.String({ description: '`pre_flight`: denied before any cost was incurred.' }),
       ),
       held_usd: Type.Optional(usd),
       attempted_usd: Type.Optional(usd),
@@ -197,7 +194,7 @@ export const errorCatalog = {
   chain_budget_exceeded: entry(
     [402, 429],
     'after_change',
-    'The budget of the run chain is exceeded: 402 for cost and tokens, 429 for depth.',
+    'The budget of the run chain would be exceeded: 402 for cost and tokens, 429 for depth.',
     Type.Object({
       reason: Type.Union([Type.Literal('cost'), Type.Literal('depth'), Type.Literal('tokens')]),
       current: Type.Union([usd, count]),
@@ -208,7 +205,7 @@ export const errorCatalog = {
   budget_exceeded: entry(
     [402],
     'after_window',
-    'A budget or per-customer limit would be exceeded for its period.',
+    'A budget or customer limit would be exceeded for its period.',
     Type.Object({
       budget_id: Type.String(),
       scope_kind: Type.Union([
@@ -248,7 +245,7 @@ export const errorCatalog = {
   plan_limit_exceeded: entry(
     [402],
     'after_window',
-    'The monthly entitlement of the plan is used up, and the plan blocks overage.',
+    'The monthly allowance of the plan is used up, and the plan blocks overage.',
     Type.Object({
       limit_kind: Type.Union([Type.Literal('runs'), Type.Literal('tokens')]),
       limit: count,
@@ -258,26 +255,26 @@ export const errorCatalog = {
   rate_limited: entry(
     [429],
     'after_interval',
-    'Too many requests; `Retry-After` says when the next one may pass.',
+    'Too many requests. Retry after the time in `Retry-After`.',
     Type.Object({ retry_after_seconds: Type.Integer({ minimum: 1 }) }),
   ),
   policy_expression_error: entry(
     [500],
     'after_change',
-    'The expression of a policy rule failed to evaluate; the request is neither allowed nor cleanly denied.',
+    'The expression of a policy rule failed to evaluate. Fix or disable the rule.',
     Type.Object({ rule_id: Type.String() }),
   ),
   internal: entry(
     [500],
     'with_backoff',
-    'An unexpected fault of the server. Quote `x-svc-trace-id` in a report.',
+    'Unexpected server error. Include `x-svc-trace-id` when you report it.',
     none,
   ),
-  no_model_passes_eval: entry([503], 'after_change', 'No eligible model met the configured eval bar.', none),
+  no_model_passes_eval: entry([503], 'after_change', 'No eligible model meets the minimum eval score.', none),
   service_unavailable: entry(
     [503],
     'with_backoff',
-    'A dependency is unavailable or a queue is full. Retry with backoff, a write with its `Idempotency-Key`.',
+    'A dependency is unavailable or a queue is full. Retry with backoff, and writes with the same `Idempotency-Key`.',
     none,
   ),
 } as const;
@@ -287,7 +284,7 @@ export type ErrorDetails<Code extends ErrorCode> = Static<(typeof errorCatalog)[
 
 export const errorCodes = Object.keys(errorCatalog) as ErrorCode[];
 
-/** What the gates refuse with, in their order: of several that refuse, the first is told. */
+/** The error codes of the admission checks, in the order of the checks: the first check that fails decides. */
 export const admissionErrorCodes = [
   'rate_limited',
   'policy_blocked',

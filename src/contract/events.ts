@@ -1,7 +1,7 @@
 /**
- * The event catalog: every kind of event that a subscription can receive, with what its `data` holds. Kinds are
- * append-only, and so are the fields of their data: whatever is promised here stays. Receivers ignore what they do not
- * know, so the objects stay open.
+ * The event catalog: every event type that a subscription can receive, with the schema of its `data`. Types are
+ * append-only, and so are the fields of their data. Receivers ignore unknown fields, so the objects allow additional
+ * properties.
  */
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 
@@ -19,7 +19,7 @@ const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema,
 const open = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: true });
 const amount = Type.Union([Type.String(), Type.Integer()], {
-  description: 'A decimal string where the unit is `usd`, an integer otherwise.',
+  description: 'A decimal string if the unit is `usd`, otherwise an integer.',
 });
 
 const kind = <Data extends TObject>(meaning: string, data: Data, example: object): EventKind => ({
@@ -32,11 +32,11 @@ const limitInWindow = {
   limit_id: text,
   kind: Type.String({
     description:
-      'What kind of limit it is: `budget`, `spend_cap`, `customer`, `credits`, `prepaid`, `plan_runs`, `plan_tokens`, ' +
+      'The kind of limit: `budget`, `spend_cap`, `customer`, `credits`, `prepaid`, `plan_runs`, `plan_tokens`, ' +
       '`quota`, `rate`, `chain_cost`, `chain_depth` or `chain_tokens`.',
   }),
   match: Type.Record(Type.String(), Type.String(), {
-    description: 'Whom the limit counts; empty: everyone.',
+    description: 'The dimensions that the limit matches; empty: all requests.',
   }),
   unit: text,
   limit: amount,
@@ -64,14 +64,14 @@ const Exhausted = open({
     key_id: text,
     model: nullable(text),
   }),
-  code: Type.String({ description: 'The error code that the refused request was answered with.' }),
+  code: Type.String({ description: 'The error code of the denied request.' }),
 });
 
 const ExhaustionForecast = open({
   ...limitInWindow,
   used: amount,
   runs_out_on: Type.String({
-    description: 'The day, as `YYYY-MM-DD`, in the time zone of the organization.',
+    description: 'The date, as `YYYY-MM-DD`, in the time zone of the organization.',
   }),
   earliest_on: nullable(text),
   latest_on: nullable(text),
@@ -265,7 +265,9 @@ const Subscription = open({
   events: Type.Array(text),
   status: text,
   disabled_reason: nullable(
-    Type.String({ description: '`gone`: the receiver answered 410. `failing`: nothing arrived for 5 days.' }),
+    Type.String({
+      description: '`gone`: the receiver returned 410. `failing`: no delivery succeeded for 5 days.',
+    }),
   ),
   disabled_at: nullable(timestamp),
 });
@@ -273,7 +275,7 @@ const Subscription = open({
 const Blocked = open({
   rule_id: text,
   reason: text,
-  attempted: Type.String({ description: 'The model or action as asked for.' }),
+  attempted: Type.String({ description: 'The requested model or action.' }),
   key_id: text,
   model: text,
   action: nullable(text),
@@ -371,12 +373,12 @@ const routingPolicy = {
 
 export const eventCatalog = {
   'limit.threshold_reached': kind(
-    'A limit reached one of its thresholds. Once per threshold and window.',
+    'A limit reached one of its alert thresholds. Sent once per threshold and window.',
     ThresholdReached,
     { ...limitExample, threshold_percent: 80, settled: '80.25' },
   ),
   'limit.exhausted': kind(
-    'A limit refused a request. Once per limit and window; a rate, which has none, at most once an hour.',
+    'A limit denied a request. Sent once per limit and window; for a rate limit, which has no window, at most once an hour.',
     Exhausted,
     {
       ...limitExample,
@@ -386,7 +388,7 @@ export const eventCatalog = {
     },
   ),
   'limit.exhaustion_forecast': kind(
-    'A limit is expected to run out before its window ends; of what has no window, within 30 days. Once per limit and window.',
+    'A limit is forecast to run out before its window ends, or within 30 days if it has no window. Sent once per limit and window.',
     ExhaustionForecast,
     {
       ...limitExample,
@@ -397,32 +399,28 @@ export const eventCatalog = {
       expected_at_window_end: '126.8',
     },
   ),
-  'run.finished': kind(
-    'A run has ended and is posted. Not sent for history that is recorded past the gates.',
-    Run,
-    {
-      id: 'run_01hzy4t0000000000000000000',
-      external_id: 'call-1',
-      model: 'gpt-4o',
-      status: 'succeeded',
-      workflow: 'support',
-      deployment: null,
-      department: null,
-      team: null,
-      customer_id: 'customer-7',
-      tags: {},
-      chain_id: null,
-      input_tokens: 1200,
-      output_tokens: 350,
-      cost_usd: '0.0065',
-      decision_id: 'dec_01hzy4t0000000000000000000',
-      started_at: '2026-11-15T11:59:57.000Z',
-      finished_at: '2026-11-15T12:00:00.000Z',
-      marks: [],
-    },
-  ),
-  'key.created': kind('A key was minted.', Key, key),
-  'key.rotated': kind('A key was rotated: it ends, and a successor was created.', Key, {
+  'run.finished': kind('A run finished and was posted. Not sent for backfilled runs.', Run, {
+    id: 'run_01hzy4t0000000000000000000',
+    external_id: 'call-1',
+    model: 'gpt-4o',
+    status: 'succeeded',
+    workflow: 'support',
+    deployment: null,
+    department: null,
+    team: null,
+    customer_id: 'customer-7',
+    tags: {},
+    chain_id: null,
+    input_tokens: 1200,
+    output_tokens: 350,
+    cost_usd: '0.0065',
+    decision_id: 'dec_01hzy4t0000000000000000000',
+    started_at: '2026-11-15T11:59:57.000Z',
+    finished_at: '2026-11-15T12:00:00.000Z',
+    marks: [],
+  }),
+  'key.created': kind('A key was created.', Key, key),
+  'key.rotated': kind('A key was rotated: it will be revoked, and a successor was created.', Key, {
     ...key,
     revoked_at: '2026-11-16T12:00:00.000Z',
   }),
@@ -432,49 +430,47 @@ export const eventCatalog = {
     revoked_at: '2026-11-15T12:00:00.000Z',
   }),
   'key.expiring': kind(
-    'A key expires soon. Told 7 days and 1 day before; not of a key that was made to last no longer than that.',
+    'A key expires soon. Sent 7 days and 1 day before; not sent for keys whose whole lifetime is no longer than that.',
     open({ ...Key.properties, days_left: count }),
     { ...key, days_left: 7 },
   ),
-  'member.invited': kind('Somebody was invited to the organization.', Member, {
+  'member.invited': kind('A member was invited to the organization.', Member, {
     ...member,
     status: 'invited',
     joined_at: null,
   }),
   'member.joined': kind('A member signed in for the first time.', Member, member),
-  'member.updated': kind('A member was changed, by an owner or by what the identity provider says.', Member, {
+  'member.updated': kind('A member was changed by an owner or by the identity provider.', Member, {
     ...member,
     role: 'owner',
   }),
-  'member.removed': kind('A member was removed: their sessions are over.', Member, {
+  'member.removed': kind('A member was removed and their sessions were ended.', Member, {
     ...member,
     status: 'removed',
     removed_at: '2026-11-15T12:00:00.000Z',
   }),
   'sso.updated': kind(
-    'How people sign in to the organization was changed, or SSO was removed.',
+    'The sign-in settings of the organization were changed, or SSO was removed.',
     open({ kind: nullable(text), required: Type.Boolean(), updated_at: nullable(timestamp) }),
     { kind: 'oidc', required: true, updated_at: '2026-11-15T12:00:00.000Z' },
   ),
   'org.created': kind('The organization was created.', Org, org),
   'org.updated': kind('The organization was changed.', Org, org),
-  'org.suspended': kind('The organization was suspended: its keys are refused.', Org, {
+  'org.suspended': kind('The organization was suspended: its keys are rejected.', Org, {
     ...org,
     status: 'suspended',
     suspension_reason: 'unpaid',
   }),
   'org.reinstated': kind('The organization is no longer suspended.', Org, org),
-  'org.ip_allow_list_updated': kind(
-    'The list of addresses that may call was changed.',
-    open({ cidrs: Type.Array(text) }),
-    { cidrs: ['192.0.2.0/24'] },
-  ),
+  'org.ip_allow_list_updated': kind('The IP allow-list was changed.', open({ cidrs: Type.Array(text) }), {
+    cidrs: ['192.0.2.0/24'],
+  }),
   'org.residency_updated': kind(
-    'The home region of the organization, or what becomes of requests elsewhere, was changed.',
+    'The home region or the residency mode of the organization was changed.',
     open({ home_region: nullable(text), mode: Type.String({ description: '`forward` or `strict`.' }) }),
     { home_region: 'eu', mode: 'strict' },
   ),
-  'support.grant_created': kind('An operator asked for support access.', SupportGrant, supportGrant),
+  'support.grant_created': kind('An operator requested support access.', SupportGrant, supportGrant),
   'support.grant_approved': kind('A support grant was approved.', SupportGrant, {
     ...supportGrant,
     needs_approval: true,
@@ -516,7 +512,7 @@ export const eventCatalog = {
     },
   ),
   'support.settings_updated': kind(
-    'The organization changed whether support may be granted access.',
+    'The support access settings of the organization were changed.',
     open({ allowed: Type.Boolean(), approval_required: Type.Boolean() }),
     { allowed: true, approval_required: true },
   ),
@@ -526,7 +522,7 @@ export const eventCatalog = {
   'spend_cap.updated': kind('The daily spend cap was set.', SpendCap, spendCap),
   'spend_cap.deleted': kind('The daily spend cap was deleted.', SpendCap, { ...spendCap, ...deleted }),
   'chain_budget.updated': kind(
-    'The limits of chains were set.',
+    'The chain budget was set.',
     open({ max_cost_usd: nullable(usd), max_depth: nullable(count), max_tokens: nullable(count) }),
     { max_cost_usd: '5', max_depth: 10, max_tokens: null },
   ),
@@ -540,7 +536,7 @@ export const eventCatalog = {
   'credit_pack.updated': kind('A credit pack was changed.', CreditPack, creditPack),
   'credit_pack.voided': kind('A credit pack was voided.', CreditPack, { ...creditPack, status: 'voided' }),
   'prepaid.updated': kind(
-    'Paying in advance was turned on or off.',
+    'Prepaid billing was turned on or off.',
     open({ enabled: Type.Boolean(), topped_up_usd: usd }),
     { id: 'ppd_01hzy4t0000000000000000000', enabled: true, topped_up_usd: '500' },
   ),
@@ -555,7 +551,7 @@ export const eventCatalog = {
     },
   ),
   'plan.assigned': kind(
-    'The organization got another plan, or none.',
+    'The plan of the organization was changed or removed.',
     open({ plan_id: nullable(text), assigned_at: nullable(timestamp) }),
     { plan_id: 'pln_01hzy4t0000000000000000000', plan: null, assigned_at: '2026-11-15T12:00:00.000Z' },
   ),
@@ -564,18 +560,18 @@ export const eventCatalog = {
     open({ read_rpm: nullable(count), policies: Type.Array(open({ id: text, name: text })) }),
     { read_rpm: 600, policies: [] },
   ),
-  'org_price.updated': kind('The organization got a price of its own for a model.', OrgPrice, orgPrice),
+  'org_price.updated': kind('A custom price of the organization for a model was set.', OrgPrice, orgPrice),
   'org_price.removed': kind(
-    'The organization pays for a model what everyone pays, from now on.',
+    'The custom price of the organization for a model was removed; the list price applies.',
     OrgPrice,
     orgPrice,
   ),
   'policy.blocked': kind(
-    'A policy blocked a run. At most once a minute for each rule and key.',
+    'A policy blocked a run. Sent at most once a minute per rule and key.',
     Blocked,
     attempt,
   ),
-  'approval.requested': kind('A run needs an approval, and waits for one.', Approval, approval),
+  'approval.requested': kind('A run needs an approval.', Approval, approval),
   'approval.approved': kind('An approval was given.', Approval, {
     ...approval,
     ...decided,
@@ -584,7 +580,7 @@ export const eventCatalog = {
     uses_left: 1,
   }),
   'approval.denied': kind('An approval was denied.', Approval, { ...approval, ...decided, state: 'denied' }),
-  'approval.used_up': kind('A run has used an approval for the last time.', Approval, {
+  'approval.used_up': kind('An approval was used for the last time.', Approval, {
     ...approval,
     ...decided,
     state: 'used',
@@ -594,19 +590,19 @@ export const eventCatalog = {
     ended_at: '2026-11-15T13:30:00.000Z',
   }),
   'approval.expired': kind(
-    'An approval is over before it was decided or used up: its time is, or its rule was changed.',
+    'An approval ended before it was decided or used up: it expired, or its rule was changed.',
     Approval,
     { ...approval, state: 'expired', ended_at: '2026-11-22T12:00:00.000Z', ended_because: 'time' },
   ),
-  'eval.recorded': kind("A model's result in a suite was recorded.", Eval, evaluation),
-  'eval.deleted': kind("A model's result in a suite was deleted.", Eval, { ...evaluation, ...deleted }),
-  'routing_policy.updated': kind('How models are chosen was set.', RoutingPolicy, routingPolicy),
-  'routing_policy.deleted': kind('How models are chosen was removed.', RoutingPolicy, {
+  'eval.recorded': kind('An eval result of a model was recorded.', Eval, evaluation),
+  'eval.deleted': kind('An eval result of a model was deleted.', Eval, { ...evaluation, ...deleted }),
+  'routing_policy.updated': kind('The routing policy was set.', RoutingPolicy, routingPolicy),
+  'routing_policy.deleted': kind('The routing policy was deleted.', RoutingPolicy, {
     ...routingPolicy,
     ...deleted,
   }),
   'org.retention_policy_updated': kind(
-    'How long things are kept was set.',
+    'The retention policy was set.',
     open({
       runs_days: nullable(count),
       content_days: count,
@@ -627,7 +623,7 @@ export const eventCatalog = {
     },
   ),
   'audit.checkpoint': kind(
-    'The end of the audit log, signed. Once a day, if something happened. Keep it: the log can be held against it later.',
+    'A signed checkpoint of the audit log. Sent once a day if there are new entries. Keep it to verify the log later.',
     open({ id: text, org_id: text, seq: count, hash: text, at: timestamp, token: text }),
     {
       id: 'chk_01hzy4t0000000000000000000',
@@ -650,7 +646,7 @@ export const eventCatalog = {
     updated_at: '2026-11-15T12:00:00.000Z',
   }),
   'webhook.test': kind(
-    'Asked for by `POST …/test`, and sent to that subscription alone, whatever it listens to.',
+    'A test event, requested with `POST …/test`. Sent only to that subscription, whichever events it selects.',
     open({ subscription_id: text, message: text }),
     { subscription_id: 'whk_01hzy4t0000000000000000000', message: 'This is a test.' },
   ),
@@ -663,10 +659,10 @@ export function eventKind(type: EventType): EventKind {
   return eventCatalog[type];
 }
 
-/** An event as it travels; the same in versions 1 and 2. */
+/** The schema of a delivered event; the same in versions 1 and 2. */
 export function eventSchema(type: EventType): TObject {
   return Type.Object({
-    id: Type.String({ description: 'The same in every attempt to deliver it.' }),
+    id: Type.String({ description: 'The same in every delivery attempt.' }),
     type: Type.Literal(type),
     created_at: timestamp,
     org_id: Type.String(),

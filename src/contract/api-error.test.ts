@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { apiError, apiErrorWithDetails, invalidFields } from './api-error.ts';
 
-test('a refusal is the envelope, with details also where there are none', () => {
+test('the envelope of an error always has details, if only an empty object', () => {
   expect(apiError('not_found').envelope).toEqual({
     error: { code: 'not_found', message: expect.any(String), details: {} },
   });
