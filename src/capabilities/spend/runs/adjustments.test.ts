@@ -1,4 +1,4 @@
-/** Corrections go where the money went: no further, and not where it never was. */
+/** Adjustments refund only what the run took from the prepaid balance. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
@@ -25,7 +25,7 @@ async function prepay(org: TestOrg): Promise<void> {
 const post = (org: TestOrg, path: string, body: object) =>
   world.request('POST', path, { key: org.ownerKey, body });
 
-test('a run from before the balance gives nothing back to it', async () => {
+test('does not refund the prepaid balance for a run that was posted before it was turned on', async () => {
   const org = await world.createOrg();
   const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
   await prepay(org);
@@ -37,7 +37,7 @@ test('a run from before the balance gives nothing back to it', async () => {
   expect(await balanceSpent(org)).toBe('0');
 });
 
-test('one that it paid for gives back what it paid, and history neither takes nor gives', async () => {
+test('refunds what the prepaid balance paid for a run; backfilled runs neither charge nor refund it', async () => {
   const org = await world.createOrg();
   await prepay(org);
   const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });

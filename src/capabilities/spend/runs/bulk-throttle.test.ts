@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { createBulkThrottle } from './bulk-throttle.ts';
 
-/** Time that passes only where someone waits or works, and decisions that come in meanwhile. */
-function world(decisionsPerMs: number) {
+/** A fake clock that advances only while a bulk request waits or works, at a constant decision rate. */
+function createFixture(decisionsPerMs: number) {
   let nowMs = 1_000;
   const spend = (ms: number) => {
     nowMs += ms;
   };
   const waits: number[] = [];
-  const way = createBulkThrottle(
+  const throttle = createBulkThrottle(
     () => nowMs * decisionsPerMs,
     () => nowMs,
     async (ms) => {
@@ -16,52 +16,52 @@ function world(decisionsPerMs: number) {
       spend(ms);
     },
   );
-  return { way, waits, spend };
+  return { throttle, waits, spend };
 }
 
-test('without decisions, bulk requests follow each other at once', async () => {
-  const { way, waits, spend } = world(0);
+test('does not delay bulk requests while there are no decisions', async () => {
+  const { throttle, waits, spend } = createFixture(0);
   for (let i = 0; i < 5; i += 1) {
     spend(1);
-    await way.turn(async () => spend(100));
+    await throttle.run(async () => spend(100));
   }
   expect(waits).toEqual([]);
 });
 
-test('beside decisions, the next one leaves four times what the last one took', async () => {
-  const { way, waits, spend } = world(10);
+test('pauses for four times the duration of the last bulk request while decisions are made', async () => {
+  const { throttle, waits, spend } = createFixture(10);
   for (let i = 0; i < 4; i += 1) {
     spend(10);
-    await way.turn(async () => spend(100));
+    await throttle.run(async () => spend(100));
   }
-  // The first had nobody before it.
+  // The first request does not wait.
   expect(waits).toEqual([390, 390, 390]);
 });
 
-test('nobody waits for longer than two seconds after a long one', async () => {
-  const { way, waits, spend } = world(10);
-  await way.turn(async () => spend(60_000));
-  await way.turn(async () => spend(1));
+test('waits at most two seconds after a long bulk request', async () => {
+  const { throttle, waits, spend } = createFixture(10);
+  await throttle.run(async () => spend(60_000));
+  await throttle.run(async () => spend(1));
   expect(waits).toEqual([2_000]);
 });
 
-test('what fails counts like what does not, and tells its failure', async () => {
-  const { way, waits, spend } = world(10);
+test('counts the duration of a failed request and rethrows its error', async () => {
+  const { throttle, waits, spend } = createFixture(10);
   spend(1);
-  const failing = way.turn(async () => {
+  const failing = throttle.run(async () => {
     spend(100);
     throw new Error('no');
   });
   await expect(failing).rejects.toThrow('no');
-  await way.turn(async () => spend(1));
+  await throttle.run(async () => spend(1));
   expect(waits).toEqual([400]);
 });
 
-test('those that come together start one after the other', async () => {
-  const { way, waits, spend } = world(10);
+test('starts concurrent bulk requests one after the other', async () => {
+  const { throttle, waits, spend } = createFixture(10);
   spend(1);
-  await way.turn(async () => spend(100));
-  const starts: Promise<void>[] = [way.turn(async () => undefined), way.turn(async () => undefined)];
+  await throttle.run(async () => spend(100));
+  const starts: Promise<void>[] = [throttle.run(async () => undefined), throttle.run(async () => undefined)];
   await Promise.all(starts);
   expect(waits).toEqual([400, 500]);
 });

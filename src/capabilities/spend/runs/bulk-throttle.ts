@@ -1,43 +1,42 @@
 /**
- * Bulk requests give way to decisions. Somebody waits for a decision and nobody for history, but both need the same
- * thread: while many decisions come in, bulk requests start one after the other and use a fifth of the time.
+ * Throttles bulk requests in favour of edge decisions. Decisions are latency-critical and bulk requests are not, but both
+ * share one thread: at a high decision rate, bulk requests start one after the other and use a fifth of the time.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createDecisionRate } from '../../../ledger/decision-rate.ts';
 
-/** Fewer than these do not notice. */
+/** Decision rate above which bulk requests are throttled. */
 const busyDecisionsPerMs = 0.5;
-/** After its own time, a bulk request leaves so many times that for decisions. */
-const timesLeft = 4;
-/** However long the last one took, the next one starts after this. */
+/** Pause after a bulk request, as a multiple of its duration. */
+const pauseFactor = 4;
+/** Maximum pause before the next bulk request starts, however long the last one took. */
 const waitMaxMs = 2_000;
 
 export interface BulkThrottle {
-  /** Does it when it is its turn. */
-  turn<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work` after the pause that the decision rate requires. */
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** `decisions` counts those made so far. */
+/** `decisions` returns the number of decisions made so far. */
 export function createBulkThrottle(
   decisions: () => number,
   now: () => number = () => performance.now(),
   wait: (ms: number) => Promise<unknown> = pause,
 ): BulkThrottle {
-  const pace = createDecisionRate(decisions, now);
-  const isBusy = () => pace.sample() > busyDecisionsPerMs;
-  /** What a bulk request took lately. */
-  let tookMs = 0;
-  let nextAt = 0;
+  const decisionRate = createDecisionRate(decisions, now);
+  const isBusy = () => decisionRate.sample() > busyDecisionsPerMs;
+  let lastDurationMs = 0;
+  let nextStartAt = 0;
 
   return {
-    async turn(work) {
-      const asked = now();
+    async run(work) {
+      const requestedAt = now();
       if (isBusy()) {
-        const startAt = Math.max(asked, Math.min(nextAt, asked + waitMaxMs));
-        nextAt = startAt + tookMs * (1 + timesLeft);
-        if (startAt > asked) {
-          await wait(startAt - asked);
+        const startAt = Math.max(requestedAt, Math.min(nextStartAt, requestedAt + waitMaxMs));
+        nextStartAt = startAt + lastDurationMs * (1 + pauseFactor);
+        if (startAt > requestedAt) {
+          await wait(startAt - requestedAt);
         }
       }
       const started = now();
@@ -45,9 +44,9 @@ export function createBulkThrottle(
         return await work();
       } finally {
         const ended = now();
-        tookMs = ended - started;
+        lastDurationMs = ended - started;
         if (isBusy()) {
-          nextAt = Math.max(nextAt, ended + Math.min(tookMs * timesLeft, waitMaxMs));
+          nextStartAt = Math.max(nextStartAt, ended + Math.min(lastDurationMs * pauseFactor, waitMaxMs));
         }
       }
     },

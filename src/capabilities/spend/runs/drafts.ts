@@ -1,4 +1,4 @@
-/** From what a caller says about a run to what is posted: checked, priced, and placed in its chain. */
+/** Turns the body of a run request into a posting: validated, priced, and placed in its chain. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
@@ -14,28 +14,28 @@ export interface DraftContext {
   readonly ids: Ids;
   readonly keyId: string;
   readonly now: Date;
-  /** Books history past the gates. */
+  /** Backfill: the run is posted without admission checks. */
   readonly record: boolean;
-  /** The org limits chains, so that a run without one is a chain of its own. */
+  /** The org has chain limits, so a run without a chain starts one. */
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
   contentDigest(body: CreateRun): string;
 }
 
-/** A list of faults where there are some. */
+/** The posting, or the field errors of an invalid body. */
 export type Drafted = Posting<RunDraft> | readonly FieldError[];
 
 export function isInvalid(drafted: Drafted): drafted is readonly FieldError[] {
   return Array.isArray(drafted);
 }
 
-/** Whether a posting has to pass the gates; others settle, record or correct. */
+/** Returns true for postings that need the admission checks. The others settle, record or correct. */
 export function needsAdmission({ kind, decisionId }: Posting): boolean {
   return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
 const futureToleranceMs = 5 * 60_000;
-/** A page of runs holds that of each. */
+/** Bounds the size of a page of runs. */
 const metadataCharactersMax = 65_536;
 
 type Measured = Omit<CompleteRun, 'status'>;
@@ -44,24 +44,28 @@ export function needsPrice(body: CreateRun | CompleteRun): boolean {
   return body.cost_usd === undefined && (body as CreateRun).estimated_cost_usd === undefined;
 }
 
-/** `price`: the one that holds for the run; undefined where the model has none. */
+/** `price` is the price in force for the run; undefined if the model has none. */
 export function draftRun(body: CreateRun, context: DraftContext, price: PriceInForce | undefined): Drafted {
   const { ids, now, keyId } = context;
   const fieldErrors: FieldError[] = [];
   const parent = body.parent_run_id === undefined ? undefined : context.parentOf(body.parent_run_id);
   if (body.parent_run_id !== undefined && parent === undefined) {
-    fieldErrors.push(fault('parent_run_id', 'invalid_value', 'There is no such run.'));
+    fieldErrors.push(fieldError('parent_run_id', 'invalid_value', 'This run does not exist.'));
   }
   const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
-  fieldErrors.push(...timeFaults(body, startedAt, now), ...tokenFaults(body), ...metadataFaults(body));
+  fieldErrors.push(...timeErrors(body, startedAt, now), ...tokenErrors(body), ...metadataErrors(body));
   const running = body.status === 'running';
   if (running && context.record) {
-    fieldErrors.push(fault('status', 'invalid_value', 'History is finished: record its outcome.'));
+    fieldErrors.push(fieldError('status', 'invalid_value', 'Backfilled runs must be finished.'));
   }
   if (body.decision_id !== undefined && context.record) {
-    // Booked past the hold it would count beside it, and once more when the decision is settled.
+    // The run would be counted in addition to the hold, and a second time when the decision is settled.
     fieldErrors.push(
-      fault('decision_id', 'invalid_value', 'History settles no decision: post this without `enforcement`.'),
+      fieldError(
+        'decision_id',
+        'invalid_value',
+        'Backfilled runs cannot settle a decision. Post this run without `enforcement`.',
+      ),
     );
   }
   const cost = running ? estimateOf(body, price) : costIn(body, body.model, price);
@@ -73,14 +77,14 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
   }
 
   const runId = ids.next('run');
-  const own = running || context.chained ? runId : null;
-  const chainId = body.chain_id ?? (parent === undefined ? own : (parent.chain_id ?? parent.id));
+  const ownChain = running || context.chained ? runId : null;
+  const chainId = body.chain_id ?? (parent === undefined ? ownChain : (parent.chain_id ?? parent.id));
   const scope = sharedScope(scopeOf(body, keyId, chainId));
   const counts = countsOf(body);
   const priceVersion = needsPrice(body) ? (price?.versionId ?? null) : null;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
   const depth = (parent?.depth ?? 0) + 1;
-  const atMost = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
+  const maxOutput = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
   return {
     kind: context.record ? 'record' : !running ? 'charge' : body.decision_id === undefined ? 'open' : 'adopt',
     runId,
@@ -89,7 +93,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     entryId: ids.next('ent'),
     scope,
     depth,
-    amounts: { usd: cost, tokens: counts.inputTokens + atMost, requests: 1n },
+    amounts: { usd: cost, tokens: counts.inputTokens + maxOutput, requests: 1n },
     decisionId,
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
@@ -103,7 +107,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
       parent_run_id: body.parent_run_id ?? null,
       started_at: startedAt,
       finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
-      // Both are filled in once the detectors have looked at the content.
+      // Both are set by the steps `safety` and `content` (posting-steps.ts).
       content: null,
       flagged_by: null,
       metadata: body.metadata ?? null,
@@ -115,13 +119,16 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
   readonly price: PriceInForce | undefined;
 }
 
-/** The end of a run that was stored as running. What is left out stays as it was said at its start, but for what is not kept. */
+/**
+ * Drafts the completion of a running run. Fields that the body leaves out keep the value they had at creation, except for
+ * fields that are not stored.
+ */
 export function draftCompletion(
   run: RunRow,
   body: CompleteRun,
   { ids, now, price }: CompletionContext,
 ): Drafted {
-  const said = {
+  const measured = {
     ...body,
     input_tokens: body.input_tokens ?? Number(run.input_tokens),
     cached_input_tokens: body.cached_input_tokens ?? Number(run.cached_input_tokens),
@@ -129,11 +136,11 @@ export function draftCompletion(
     output_tokens: body.output_tokens ?? Number(run.output_tokens),
   };
   const fieldErrors = [
-    ...timeFaults(said, run.started_at, now),
-    ...tokenFaults(said),
-    ...metadataFaults(said),
+    ...timeErrors(measured, run.started_at, now),
+    ...tokenErrors(measured),
+    ...metadataErrors(measured),
   ];
-  const cost = costIn(said, run.model, price);
+  const cost = costIn(measured, run.model, price);
   if (typeof cost !== 'bigint') {
     fieldErrors.push(cost);
   }
@@ -141,8 +148,8 @@ export function draftCompletion(
     return fieldErrors;
   }
   const status = body.status ?? 'succeeded';
-  const counts = countsOf(said);
-  const usage = usageOf(said, counts, status, run.tags);
+  const counts = countsOf(measured);
+  const usage = usageOf(measured, counts, status, run.tags);
   return {
     kind: 'complete',
     runId: run.id,
@@ -165,7 +172,7 @@ export function draftCompletion(
   };
 }
 
-/** A correction: only money moves, and only the difference. */
+/** Drafts a correction: it posts only the difference in cost. */
 export function draftAdjustment(
   run: RunRow,
   { id, delta, reason }: { readonly id: string; readonly delta: bigint; readonly reason: string },
@@ -197,21 +204,23 @@ export function draftAdjustment(
   };
 }
 
-function fault(field: string, code: FieldError['code'], message: string): FieldError {
+function fieldError(field: string, code: FieldError['code'], message: string): FieldError {
   return { field, code, message };
 }
 
-function timeFaults(body: { finished_at?: string }, startedAt: Date, now: Date): FieldError[] {
+const tooFarAhead = 'Must not be more than five minutes in the future.';
+
+function timeErrors(body: { finished_at?: string }, startedAt: Date, now: Date): FieldError[] {
   const fieldErrors: FieldError[] = [];
   if (startedAt.getTime() > now.getTime() + futureToleranceMs) {
-    fieldErrors.push(fault('started_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+    fieldErrors.push(fieldError('started_at', 'out_of_range', tooFarAhead));
   }
   if (body.finished_at !== undefined) {
     const finishedAt = new Date(body.finished_at);
     if (finishedAt.getTime() > now.getTime() + futureToleranceMs) {
-      fieldErrors.push(fault('finished_at', 'out_of_range', 'This lies more than five minutes ahead.'));
+      fieldErrors.push(fieldError('finished_at', 'out_of_range', tooFarAhead));
     } else if (finishedAt < startedAt) {
-      fieldErrors.push(fault('finished_at', 'out_of_range', 'A run cannot finish before it starts.'));
+      fieldErrors.push(fieldError('finished_at', 'out_of_range', 'Must not be before `started_at`.'));
     }
   }
   return fieldErrors;
@@ -219,36 +228,36 @@ function timeFaults(body: { finished_at?: string }, startedAt: Date, now: Date):
 
 const partsOfInput = ['cached_input_tokens', 'cache_write_tokens', 'audio_input_tokens'] as const;
 
-function tokenFaults(body: Measured): FieldError[] {
+function tokenErrors(body: Measured): FieldError[] {
   const fieldErrors: FieldError[] = [];
   const parts = partsOfInput.reduce((sum, name) => sum + (body[name] ?? 0), 0);
   if (parts > (body.input_tokens ?? 0)) {
     fieldErrors.push(
-      fault(
+      fieldError(
         largestOf(body),
         'out_of_range',
-        'Cached, cache-write and audio tokens are part of `input_tokens`, so together at most that many.',
+        'The sum of cached, cache-write and audio tokens must not exceed `input_tokens`.',
       ),
     );
   }
   if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
-    fieldErrors.push(fault('audio_output_tokens', 'out_of_range', 'These are part of `output_tokens`.'));
+    fieldErrors.push(fieldError('audio_output_tokens', 'out_of_range', 'Must not exceed `output_tokens`.'));
   }
   return fieldErrors;
 }
 
-/** The likeliest to be wrong. */
+/** Returns the largest part, which is the most likely to be wrong. */
 function largestOf(body: Measured): (typeof partsOfInput)[number] {
   return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
 }
 
-function metadataFaults({ metadata }: Measured): FieldError[] {
+function metadataErrors({ metadata }: Measured): FieldError[] {
   return metadata !== undefined && JSON.stringify(metadata).length > metadataCharactersMax
-    ? [fault('metadata', 'out_of_range', `At most ${metadataCharactersMax} characters as JSON.`)]
+    ? [fieldError('metadata', 'out_of_range', `Must be at most ${metadataCharactersMax} characters as JSON.`)]
     : [];
 }
 
-const unpriced = fault('model', 'invalid_value', 'This model has no price: give the cost as `cost_usd`.');
+const unpriced = fieldError('model', 'invalid_value', 'This model has no price. Set `cost_usd`.');
 
 function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
   const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
@@ -260,7 +269,7 @@ function costIn(body: Measured, model: string, price: PriceInForce | undefined):
     : postableAmount(costOf(price.rates, countsOf(body)), model, 'output_tokens');
 }
 
-/** The most that a run which goes on is expected to cost. */
+/** Returns the estimated maximum cost of a running run. */
 function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | FieldError {
   const given = body.estimated_cost_usd ?? body.cost_usd;
   if (given !== undefined) {
@@ -268,7 +277,7 @@ function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | 
   }
   const maxOutput = body.max_output_tokens ?? body.output_tokens;
   if (body.input_tokens === undefined || maxOutput === undefined) {
-    return fault(
+    return fieldError(
       'estimated_cost_usd',
       'required',
       'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',

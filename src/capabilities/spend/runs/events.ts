@@ -1,4 +1,4 @@
-/** Tells of runs that have ended, in the transaction that books them, where somebody listens. */
+/** Enqueues `run.finished` events in the transaction that posts the runs. */
 
 import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
@@ -9,7 +9,7 @@ import { viewRun } from './view.ts';
 
 export interface RunEventDependencies {
   readonly ids: Ids;
-  /** Whether anybody in the org waits for it. */
+  /** Returns true if a webhook of the org is subscribed to the event. */
   wanted(orgId: string): boolean;
 }
 
@@ -21,7 +21,7 @@ export async function enqueueFinished(
   const events: OutgoingEvent[] = [];
   for (const one of posted) {
     if (isFinished(one) && wanted(one.orgId)) {
-      // What was said in it is for those who may read runs, not for whoever receives events.
+      // Content and metadata require permission to read runs, which receivers of events may not have.
       const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
       events.push({
         id: ids.next('evt'),
@@ -37,7 +37,7 @@ export async function enqueueFinished(
   }
 }
 
-/** History that is recorded past the gates ended long ago. */
+/** Returns false for backfilled runs, which finished in the past. */
 function isFinished({ posting: { kind } }: Posted): boolean {
   return kind === 'charge' || kind === 'complete';
 }

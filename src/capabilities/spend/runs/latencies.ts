@@ -1,19 +1,19 @@
 /**
- * How long the runs of an org took, by model: percentiles of its latest successful runs that said so. Read when somebody asks
- * and remembered for half a minute, so that posting a run costs nothing more for it.
+ * Latency percentiles of an org by model, from its latest successful runs that reported a latency. Queried on demand and
+ * cached for 30 seconds, so that posting a run has no extra cost.
  */
 
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import type { Latency } from '../models/index.ts';
 
-/** What was long ago says little about today. */
+/** Maximum age of the runs that count. */
 const recentMs = 7 * 86_400_000;
 const runsMax = 5_000;
-const rememberedMs = 30_000;
-const orgsMax = 1_000;
+const cachedMs = 30_000;
+const cachedOrgsMax = 1_000;
 
-interface Remembered {
+interface CacheEntry {
   readonly atMs: number;
   readonly byModel: Promise<ReadonlyMap<string, Latency>>;
 }
@@ -21,22 +21,22 @@ interface Remembered {
 export type Latencies = (orgId: string) => Promise<ReadonlyMap<string, Latency>>;
 
 export function createLatencies({ db, clock }: { readonly db: Queryable; readonly clock: Clock }): Latencies {
-  const remembered = new Map<string, Remembered>();
+  const cache = new Map<string, CacheEntry>();
   return (orgId) => {
     const atMs = clock.now().getTime();
-    const there = remembered.get(orgId);
-    if (there !== undefined && atMs - there.atMs < rememberedMs) {
-      return there.byModel;
+    const cached = cache.get(orgId);
+    if (cached !== undefined && atMs - cached.atMs < cachedMs) {
+      return cached.byModel;
     }
     const byModel = readLatencies(db, orgId, new Date(atMs - recentMs));
-    remembered.delete(orgId);
-    if (remembered.size >= orgsMax) {
-      const [oldest] = remembered.keys();
-      remembered.delete(oldest ?? orgId);
+    cache.delete(orgId);
+    if (cache.size >= cachedOrgsMax) {
+      const [oldest] = cache.keys();
+      cache.delete(oldest ?? orgId);
     }
-    remembered.set(orgId, { atMs, byModel });
-    // Whoever asks next tries again.
-    byModel.catch(() => remembered.delete(orgId));
+    cache.set(orgId, { atMs, byModel });
+    // A failed query is not cached.
+    byModel.catch(() => cache.delete(orgId));
     return byModel;
   };
 }

@@ -1,4 +1,4 @@
-/** The last runs of an org, as policies would have looked at them. */
+/** Loads the latest runs of an org as the attempts that its policies would have checked, for simulations. */
 import type { Amounts } from '../../../kernel/limits.ts';
 import { restoredHold } from '../../../ledger/holds/hold.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
@@ -20,13 +20,13 @@ export async function lastRuns(
 ): Promise<PastRun[]> {
   const runs = await latestRuns(db, orgId, limit);
   const roles = await rolesOf(db, orgId, [...new Set(runs.map(({ key_id }) => key_id))]);
-  const expected = await heldFor(
+  const held = await heldAmounts(
     { db, ledger },
     orgId,
     runs.flatMap(({ status, decision_id }) => (status === 'running' ? (decision_id ?? []) : [])),
   );
   return runs.map((run) => {
-    const atMost = run.status === 'running' ? expected.get(run.decision_id ?? '') : undefined;
+    const estimate = run.status === 'running' ? held.get(run.decision_id ?? '') : undefined;
     return {
       runId: run.id,
       chargedAt: run.charged_at,
@@ -34,9 +34,9 @@ export async function lastRuns(
         model: run.model,
         key_id: run.key_id,
         role: roles.get(run.key_id) ?? '',
-        costNanos: run.cost_nanos ?? atMost?.usd ?? 0n,
+        costNanos: run.cost_nanos ?? estimate?.usd ?? 0n,
         inputTokens: run.input_tokens,
-        outputTokens: atMost === undefined ? run.output_tokens : atMost.tokens - run.input_tokens,
+        outputTokens: estimate === undefined ? run.output_tokens : estimate.tokens - run.input_tokens,
         tags: run.tags,
         metadata: run.metadata,
         atMs: run.charged_at.getTime(),
@@ -45,8 +45,8 @@ export async function lastRuns(
   });
 }
 
-/** The most that runs which go on may cost, as it was when they were admitted; also where their holds have expired. */
-async function heldFor(
+/** Returns the amounts that were held when running runs were admitted, also if their holds have expired since. */
+async function heldAmounts(
   { db, ledger }: PastRunDependencies,
   orgId: string,
   decisionIds: readonly string[],

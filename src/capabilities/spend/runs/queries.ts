@@ -43,12 +43,12 @@ export interface RunRow {
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly decision_id: string | null;
   readonly marks: readonly Posted['marks'][number][];
-  /** The names of the detectors that flagged its content; null: none did. */
+  /** Names of the detectors that flagged the content; null if none did. */
   readonly flagged_by: readonly string[] | null;
   readonly created_at: Date;
 }
 
-/** What the posting of a run does not say, or says otherwise. A bulk request makes thousands of these at once. */
+/** The columns that are not derived from the posting itself. Kept small: a bulk request creates thousands of them. */
 export type RunDraft = Pick<
   RunRow,
   | 'external_id'
@@ -104,11 +104,11 @@ const columns = {
 
 const columnNames = Object.keys(columns).join(', ');
 
-/** The run as it is once it is posted; of a correction, which books the difference alone, it tells nothing. */
+/** Returns the row of a posted run. Not applicable to corrections, which post only the difference. */
 export function postedRow(posted: Posted<RunDraft>): RunRow {
   const { posting, scope, charged } = posted;
   const { run, usage } = posting;
-  // Written out: spreading an object of this size costs more than all the rest of a posting.
+  // Written out, because spreading an object of this size costs more than the rest of a posting.
   return {
     org_id: posted.orgId,
     charged_at: new Date(posted.chargedAtMs),
@@ -188,7 +188,7 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
     ],
   );
   if (completed.length === 0) {
-    throw apiError('conflict', 'The run has ended already.');
+    throw apiError('conflict', 'The run is not running.');
   }
 }
 
@@ -200,7 +200,7 @@ async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<Ru
     [orgId, posting.runId, posting.amounts.usd, charged?.uncovered ?? 0n],
   );
   if (adjusted.length === 0) {
-    throw apiError('conflict', 'Corrections must not take a run below zero.');
+    throw apiError('conflict', 'Adjustments must not reduce the cost below zero.');
   }
 }
 
@@ -211,7 +211,7 @@ interface PaidRow {
   readonly kind: string;
 }
 
-/** What earlier entries of a run burned and left uncovered. */
+/** Returns the credits and prepaid balance that earlier entries of a run used, and the amount they left uncovered. */
 export async function readPaid(tx: Queryable, orgId: string, runId: string): Promise<PaidSoFar> {
   const rows = await tx.query<PaidRow>(
     `SELECT packs, uncovered_nanos, prepaid_nanos, kind FROM ledger_entries
@@ -266,7 +266,7 @@ export async function findParents(
       );
 }
 
-/** The latest first. */
+/** Returns the newest runs first. */
 export async function latestRuns(db: Queryable, orgId: string, limit: number): Promise<RunRow[]> {
   return db.query<RunRow>(
     `SELECT ${columnNames} FROM runs WHERE org_id = $1 ORDER BY charged_at DESC, id DESC LIMIT $2`,

@@ -31,16 +31,17 @@ export interface RunRouteDependencies extends RunDependencies {
 }
 
 export function runRoutes(deps: RunRouteDependencies): Route[] {
-  const giveWay = createBulkThrottle(() => decisionCounts.totalOf('edge'));
+  const bulkThrottle = createBulkThrottle(() => decisionCounts.totalOf('edge'));
   return [
     posting({
       id: 'runs.create',
       method: 'POST',
       path: '/v1/runs',
-      summary: 'Record a run, or admit one that goes on',
+      summary: 'Create a run',
       description:
-        'A finished run is charged through every gate, or settles the decision that it names. With `status` `running` ' +
-        'the estimate is held until the run is completed. A cost that is left out is computed from the price of the model.',
+        'A finished run passes every admission check and is charged; with `decision_id` it settles that decision instead. ' +
+        'With `status` `running`, the estimated cost is held until the run is completed. If the cost is left out, it is ' +
+        'computed from the price of the model.',
       access: writer,
       body: CreateRun,
       bodyLimitBytes: bodyLimits.content,
@@ -54,12 +55,12 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.create_bulk',
       method: 'POST',
       path: '/v1/runs/bulk',
-      summary: 'Record many runs at once, all or none',
+      summary: 'Create runs in bulk',
       description:
-        'As JSON, or one run a line as `application/x-ndjson`, of which the first 100 lines that are not valid JSON are ' +
-        'listed. Every run is validated first; then the batch is one ' +
-        'admission. A refusal says which run it was in `details.run_index`. With `enforcement=record` history is posted ' +
-        'past the gates, at `started_at`; it burns neither credits nor a prepaid balance.',
+        'Accepts JSON, or one run per line as `application/x-ndjson`; up to 100 lines that are not valid JSON are reported. ' +
+        'All runs are created or none: every run is validated first, then the batch is admitted as a whole. If a run is ' +
+        'denied, `details.run_index` is its index. With `enforcement=record`, past runs are posted at their `started_at` ' +
+        'without admission checks; they use neither credits nor the prepaid balance.',
       access: {
         ...writer,
         queryScope: { parameter: 'enforcement', value: 'record', scope: 'runs:backfill' },
@@ -72,7 +73,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       response: BulkResult,
       errors: ['conflict', ...admissionErrorCodes],
       handler: ({ body, query, caller, now }, storeResponse) =>
-        giveWay.turn(() =>
+        bulkThrottle.run(() =>
           createRuns(deps, { caller, now, storeResponse }, body.runs, query.enforcement === 'record'),
         ),
     }),
@@ -100,8 +101,9 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.complete',
       method: 'POST',
       path: '/v1/runs/{run_id}/complete',
-      summary: 'End a run that goes on',
-      description: 'Settles its hold with what it really cost, whole, also when that is more or comes late.',
+      summary: 'Complete a running run',
+      description:
+        'Settles the hold with the actual cost. The full cost is charged, even if it exceeds the hold or the hold has expired.',
       access: writer,
       body: CompleteRun,
       bodyLimitBytes: bodyLimits.lists,
@@ -116,10 +118,10 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.adjust',
       method: 'POST',
       path: '/v1/runs/{run_id}/adjustments',
-      summary: 'Correct what a run cost',
+      summary: 'Adjust the cost of a run',
       description:
-        'By a new entry in the ledger; the run keeps what was posted. `amount_usd` is the difference, below zero where ' +
-        'the run cost less. It counts in the windows that the run counted in.',
+        'Adds an entry to the ledger; the posted cost stays. `amount_usd` is the difference, negative if the run cost less. ' +
+        'It counts in the same windows as the run.',
       access: corrector,
       body: AdjustRun,
       success: 201,

@@ -26,7 +26,7 @@ test.each<[string, Partial<CreateRun>, Partial<CreateRun>]>([
   expect(digestOf(one)).toBe(digestOf(other));
 });
 
-/** A value that no default equals, for every field that a run can have. */
+/** A non-default value for every field of a run. */
 const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   model: 'n',
   status: 'failed',
@@ -60,14 +60,14 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   decision_id: 'a',
 };
 
-test('differs with every field of a run, and each field from every other', () => {
+test('every field of a run changes the digest, and each to a different one', () => {
   const fields = Object.keys(CreateRun.properties).filter((field) => field !== 'external_id');
   expect(Object.keys(values).sort()).toEqual(fields.sort());
   const digests = Object.entries(values).map(([field, value]) => digestOf({ [field]: value }));
   expect(new Set([digestOf({}), ...digests]).size).toBe(digests.length + 1);
 });
 
-test('is another one in another org, and under another key', () => {
+test('the digest depends on the org and on the key', () => {
   const elsewhere = createRunDigest(createSecrets(Buffer.alloc(secretsKeyBytes, 1)));
   const all = [digestOf({}), digest('other', { model: 'm' }), elsewhere('org', { model: 'm' })];
   expect(new Set(all).size).toBe(3);

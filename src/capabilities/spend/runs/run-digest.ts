@@ -1,7 +1,7 @@
 /**
- * A digest of what the caller said about a run, kept with its `external_id`: the same run again has the same digest, and a
- * different run under a used `external_id` is refused. It outlives the details of the run, which retention or an erasure
- * removes, so it is keyed: without the key nobody can tell from it what was said.
+ * Digest of the request body of a run, stored with its `external_id`: a repeated run has the same digest, and a different
+ * run with a used `external_id` is rejected. The digest outlives the details of the run, which retention or an erasure
+ * removes, so it is keyed: without the key it reveals nothing about the body.
  */
 import { hash } from 'node:crypto';
 import { parseUsd } from '../../../kernel/money.ts';
@@ -12,12 +12,12 @@ import type { CreateRun } from './schema.ts';
 
 export type RunDigest = (orgId: string, body: CreateRun) => string;
 
-/** 132 bits: enough that two runs never share a digest by accident. */
+/** 132 bits, which rules out accidental collisions. */
 const digestCharacters = 22;
 
 /**
- * SHA-256 of the key and the content, cut short, which keeps anyone from extending what was said. An HMAC would take four times
- * as long, and a bulk request has a digest for each of its runs.
+ * Truncated SHA-256 of the key and the body; the truncation prevents length extension. An HMAC would take four times as
+ * long, and a bulk request needs a digest for each run.
  */
 export function createRunDigest(secrets: Pick<Secrets, 'sign'>): RunDigest {
   const key = secrets.sign('', 'content of a run').toString('hex');
@@ -26,9 +26,9 @@ export function createRunDigest(secrets: Pick<Secrets, 'sign'>): RunDigest {
 }
 
 /**
- * Everything that was said, in this order. Amounts count by value, times by instant, tags and metadata without their order;
- * a field that was left out equals its default, and where it has none only a field that was left out. The order of the fields
- * is part of every digest that is stored: a new field goes to the end, and only where it was said.
+ * Canonical form of the body. Amounts are compared by value, times by instant, tags and metadata regardless of order. A field
+ * that was left out equals its default, or only another omission if it has no default. The order of the fields is part of
+ * every stored digest: append new fields at the end, and only if the body has them.
  */
 function normalized(body: CreateRun): string {
   return JSON.stringify([

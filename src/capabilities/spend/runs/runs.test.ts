@@ -1,4 +1,4 @@
-/** Runs over HTTP: recorded, settled, held while they go on, in bulk, listed; and what is refused without a trace. */
+/** Runs over HTTP: created, settled, held while running, in bulk, listed; rejected runs leave no trace. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
@@ -24,7 +24,7 @@ const spentBy = async (of: TestOrg) => {
 const priced = { model: 'gpt-4o', input_tokens: 1_000_000, output_tokens: 0 };
 
 describe('a finished run', () => {
-  test('is charged what it says, or what its model costs, and keeps which price that was', async () => {
+  test('is charged the given cost or the price of its model, and stores the price version', async () => {
     const given = await send('POST', '/v1/runs', { model: 'home-grown', cost_usd: '0.000000001' });
     expect(given.json).toMatchObject({ status: 'succeeded', cost_usd: '0.000000001', price_version: null });
     const computed = await send('POST', '/v1/runs', priced);
@@ -53,12 +53,12 @@ describe('a finished run', () => {
     const asked = { model, status: 'running', input_tokens: 1_000, max_output_tokens: 500, ...measured };
     const { json: run } = await send('POST', '/v1/runs', asked);
     const completed = await send('POST', `/v1/runs/${run.id}/complete`, measured);
-    // What was held for it was enough.
+    // The hold was large enough.
     expect(completed.json).toMatchObject({ cost_usd, marks: [] });
   });
 
   test.each([
-    ['an unknown model without a cost', { model: 'nobody-knows' }, ['model invalid_value']],
+    ['an unknown model without a cost', { model: 'unknown-model' }, ['model invalid_value']],
     ['a cost below zero', { model: 'm', cost_usd: '-1' }, ['cost_usd out_of_range']],
     ['a cost with an exponent', { model: 'm', cost_usd: '1e3' }, ['cost_usd invalid_format']],
     ['a cost that is a number', { model: 'm', cost_usd: 1 }, ['cost_usd invalid_type']],
@@ -74,28 +74,20 @@ describe('a finished run', () => {
     ],
     ['a tag without a name', { ...priced, tags: { '': 'x' } }, ['tags empty']],
     ['a tag with a long name', { ...priced, tags: { ['n'.repeat(65)]: 'x' } }, ['tags out_of_range']],
-    [
-      'a tag that is no text, however it is named',
-      { ...priced, tags: { 'a\nb': 1 } },
-      ['tags.a\nb invalid_type'],
-    ],
-    [
-      'more metadata than a page has room for',
-      { ...priced, metadata: { x: 'x'.repeat(65_536) } },
-      ['metadata out_of_range'],
-    ],
+    ['a tag whose value is not a string', { ...priced, tags: { 'a\nb': 1 } }, ['tags.a\nb invalid_type']],
+    ['too much metadata', { ...priced, metadata: { x: 'x'.repeat(65_536) } }, ['metadata out_of_range']],
     ['a start in the future', { ...priced, started_at: '2026-11-15T12:30:00Z' }, ['started_at out_of_range']],
     [
       'an end before its start',
       { ...priced, started_at: '2026-11-15T11:00:00Z', finished_at: '2026-11-15T10:00:00Z' },
       ['finished_at out_of_range'],
     ],
-    ['a parent that is not there', { ...priced, parent_run_id: 'run_none' }, ['parent_run_id invalid_value']],
-    ['a decision that is not there', { ...priced, decision_id: 'dec_none' }, ['decision_id invalid_value']],
-    ['a status that is none', { ...priced, status: 'done' }, ['status invalid_value']],
+    ['an unknown parent run', { ...priced, parent_run_id: 'run_none' }, ['parent_run_id invalid_value']],
+    ['an unknown decision', { ...priced, decision_id: 'dec_none' }, ['decision_id invalid_value']],
+    ['an unknown status', { ...priced, status: 'done' }, ['status invalid_value']],
     ['an unknown field', { ...priced, colour: 'red' }, ['colour unknown_field']],
     ['a running run without an estimate', { model: 'm', status: 'running' }, ['estimated_cost_usd required']],
-  ])('is refused with %s, and nothing is posted', async (_, body, faults) => {
+  ])('is rejected with %s, and nothing is posted', async (_, body, faults) => {
     const own = await world.createOrg();
     const answer = await send('POST', '/v1/runs', body, own);
     expect(answer.status).toBe(422);
@@ -104,7 +96,7 @@ describe('a finished run', () => {
     expect(await spentBy(own)).toBe('0');
   });
 
-  test('with an external id of before is the run of before, charged once, also when posted at once', async () => {
+  test('with a used external id returns the existing run, charged once, also for concurrent requests', async () => {
     const own = await world.createOrg();
     const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
     const answers = await Promise.all([0, 1, 2, 3].map(() => send('POST', '/v1/runs', body, own)));
@@ -123,7 +115,7 @@ describe('a finished run', () => {
     ['time', { started_at: '2026-01-02T00:00:00Z' }],
     ['outcome', { status: 'failed' }],
     ['content', { content: 'hello' }],
-  ])('with a used external id and another %s is a conflict, and changes nothing', async (_, other) => {
+  ])('with a used external id and a different %s is a conflict, and changes nothing', async (_, other) => {
     const own = await world.createOrg();
     const body = {
       external_id: 'mine',
@@ -141,7 +133,7 @@ describe('a finished run', () => {
     expect(await spentBy(own)).toBe('2');
   });
 
-  test('with a used external id is compared after its details were deleted, unless it is from before digests', async () => {
+  test('with a used external id is compared even after its details were deleted, unless it has no digest', async () => {
     const own = await world.createOrg();
     const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
     const { json: first } = await send('POST', '/v1/runs', body, own);
@@ -156,7 +148,7 @@ describe('a finished run', () => {
     expect(await code({ ...body, cost_usd: '3' })).toBe('gone');
   });
 
-  test('keeps a digest with its external id alone', async () => {
+  test('stores a digest only if it has an external id', async () => {
     const own = await world.createOrg();
     await send('POST', '/v1/runs', { external_id: 'mine', model: 'm', cost_usd: '2' }, own);
     await send('POST', '/v1/runs', { model: 'm', cost_usd: '2' }, own);
@@ -170,7 +162,7 @@ describe('a finished run', () => {
     ]);
   });
 
-  test('with an Idempotency-Key has one effect and the same bytes', async () => {
+  test('with an Idempotency-Key is posted once, and the replay returns the same bytes', async () => {
     const own = await world.createOrg();
     const post = () =>
       send('POST', '/v1/runs', { model: 'm', cost_usd: '2' }, own, { 'idempotency-key': 'k' });
@@ -181,7 +173,7 @@ describe('a finished run', () => {
 });
 
 describe('a run with an external id', () => {
-  test('that was posted as running replays after its completion; a finished one in its place is a conflict', async () => {
+  test('that was created as running is replayed after its completion; a finished run with that id is a conflict', async () => {
     const own = await world.createOrg();
     const body = { external_id: 'mine', model: 'm', status: 'running', estimated_cost_usd: '2' };
     const opened = await send('POST', '/v1/runs', body, own);
@@ -195,7 +187,7 @@ describe('a run with an external id', () => {
     expect(await spentBy(own)).toBe('1');
   });
 
-  test('that settles a decision replays, and with another cost is a conflict that settles nothing', async () => {
+  test('that settles a decision is replayed; with another cost it is a conflict and settles nothing', async () => {
     const own = await world.createOrg();
     const decide = async () =>
       (await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '1' }, own)).json
@@ -212,7 +204,7 @@ describe('a run with an external id', () => {
     expect(await spentBy(own)).toBe('0.5');
   });
 
-  test('that comes twice at once with different content is one run and one conflict', async () => {
+  test('that is sent twice concurrently with different bodies is one run and one conflict', async () => {
     const own = await world.createOrg();
     const answers = await Promise.all(
       ['1', '2'].map((cost_usd) => send('POST', '/v1/runs', { external_id: 'x', model: 'm', cost_usd }, own)),
@@ -230,13 +222,13 @@ describe('a run that names a decision', () => {
     ['another model', { model: 'other' }, 'model'],
     ['another customer', { model: 'm', customer_id: 'b' }, 'customer_id'],
     ['a workflow that the decision was not for', { model: 'm', workflow: 'w' }, 'workflow'],
-  ])('must not contradict it with %s', async (_, said, field) => {
+  ])('must not contradict the decision with %s', async (_, said, field) => {
     const decision_id = await decide({ customer_id: 'a' });
     const answer = await send('POST', '/v1/runs', { ...said, cost_usd: '1', decision_id });
     expect(faultsOf(answer)).toEqual([`${field} invalid_value`]);
   });
 
-  test('takes over what the decision was for, and marks what went beyond it', async () => {
+  test('inherits the scope of the decision, and is marked if it exceeds the hold', async () => {
     const decision_id = await decide({ customer_id: 'a', workflow: 'w' });
     const { json } = await send('POST', '/v1/runs', { model: 'm', cost_usd: '1.5', decision_id });
     expect(json).toMatchObject({ customer_id: 'a', workflow: 'w', cost_usd: '1.5', marks: ['over_hold'] });
@@ -244,7 +236,7 @@ describe('a run that names a decision', () => {
     expect([again.status, again.json.error.code]).toEqual([409, 'conflict']);
   });
 
-  test('and goes on beside another under the same one is posted too: what is spent is spent', async () => {
+  test('that another run has settled is posted in full and marked late if it was running under it', async () => {
     const by = await world.createOrg();
     const { json: decision } = await send(
       'POST',
@@ -268,8 +260,8 @@ describe('a run that names a decision', () => {
     expect((await complete(first, '0.75')).json).toMatchObject({ cost_usd: '0.75', marks: [] });
     expect((await complete(second, '0.5')).json).toMatchObject({ cost_usd: '0.5', marks: ['late'] });
     expect(await spentBy(by)).toBe('1.25');
-    const books = await send('GET', `/v1/orgs/${by.id}/ledger/reconciliation`, undefined, by);
-    expect(books.json.drift_usd).toBe('0');
+    const reconciliation = await send('GET', `/v1/orgs/${by.id}/ledger/reconciliation`, undefined, by);
+    expect(reconciliation.json.drift_usd).toBe('0');
     const [again, third] = [
       await complete(second, '0.5'),
       await send('POST', '/v1/runs', { model: 'm', cost_usd: '1', decision_id }, by),
@@ -278,7 +270,7 @@ describe('a run that names a decision', () => {
     expect(await spentBy(by)).toBe('1.25');
   });
 
-  test("cannot settle another org's", async () => {
+  test('cannot settle a decision of another org', async () => {
     const decision_id = await decide({});
     const answer = await send(
       'POST',
@@ -290,8 +282,8 @@ describe('a run that names a decision', () => {
   });
 });
 
-describe('a run that goes on', () => {
-  test('holds its estimate until it is completed, once', async () => {
+describe('a running run', () => {
+  test('holds its estimate until it is completed, and can be completed only once', async () => {
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'm',
       status: 'running',
@@ -312,7 +304,7 @@ describe('a run that goes on', () => {
     expect(twice.json.error.code).toBe('conflict');
   });
 
-  test('is completed late where its hold has expired, and posted whole', async () => {
+  test('is posted in full and marked late if its hold has expired', async () => {
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'm',
       status: 'running',
@@ -326,7 +318,7 @@ describe('a run that goes on', () => {
   });
 
   test.each(['GET /v1/runs/%s', 'POST /v1/runs/%s/complete', 'POST /v1/runs/%s/adjustments'])(
-    "is nobody else's: %s",
+    'is not found by other orgs: %s',
     async (route) => {
       const { json: run } = await send('POST', '/v1/runs', {
         model: 'm',
@@ -348,7 +340,7 @@ describe('a run that goes on', () => {
 describe('bulk', () => {
   const bulk = (runs: object[], by = org, query = '') => send('POST', `/v1/runs/bulk${query}`, { runs }, by);
 
-  test('takes JSON and lines of JSON, and says which runs were known', async () => {
+  test('accepts JSON and NDJSON, and lists the runs that already existed', async () => {
     const own = await world.createOrg();
     const first = await bulk(
       [
@@ -372,7 +364,7 @@ describe('bulk', () => {
     expect(await spentBy(own)).toBe('7');
   });
 
-  test('with a used external id and other content is refused as a whole, and says which run it was', async () => {
+  test('with a used external id and a different body is rejected as a whole with the index of the run', async () => {
     const own = await world.createOrg();
     const refusalOf = async (runs: object[], query = '') => {
       const { status, json } = await bulk(runs, own, query);
@@ -388,7 +380,7 @@ describe('bulk', () => {
     expect(await refusalOf([fresh, { ...fresh, model: 'n' }])).toEqual(conflict);
     expect(await refusalOf([fresh, { ...mine, model: 'n' }], '?enforcement=record')).toEqual(conflict);
     expect(await spentBy(own)).toBe('1');
-    // Nothing of a refused batch is there, so the id is free.
+    // Nothing of a rejected batch is stored, so the id is unused.
     const { json } = await bulk(
       [{ ...fresh, model: 'n' }, { ...fresh, model: 'n', cost_usd: '1.0' }, mine],
       own,
@@ -407,10 +399,10 @@ describe('bulk', () => {
     ],
     [
       'one that cannot be priced',
-      [{ model: 'm', cost_usd: '1' }, { model: 'nobody-knows' }],
+      [{ model: 'm', cost_usd: '1' }, { model: 'unknown-model' }],
       ['runs[1].model invalid_value'],
     ],
-  ])('refuses %s, and stores none', async (_, runs, faults) => {
+  ])('rejects %s, and stores nothing', async (_, runs, faults) => {
     const own = await world.createOrg();
     const answer = await bulk(runs, own);
     expect(answer.status).toBe(422);
@@ -418,11 +410,11 @@ describe('bulk', () => {
     expect(await spentBy(own)).toBe('0');
   });
 
-  test('names a line that is not JSON, one that is no object, and too many', async () => {
+  test('reports a line that is not JSON, a line that is not an object, and too many lines', async () => {
     for (const [raw, fault] of [
       ['{"model":"m","cost_usd":"1"}\n{oops', 'runs[1] invalid_json'],
       ['[]', 'runs[0] invalid_type'],
-      // Nobody looks at lines beyond those that are too many.
+      // Lines beyond the maximum are not parsed.
       [`${'{"model":"m","cost_usd":"1"}\n'.repeat(6)}{oops`, 'runs too_many'],
     ]) {
       const answer = await world.request('POST', '/v1/runs/bulk', {
@@ -434,7 +426,7 @@ describe('bulk', () => {
     }
   });
 
-  test('is all or none, and says which run was refused', async () => {
+  test('posts all runs or none, and returns the index of the denied run', async () => {
     const own = await world.createOrg();
     await send('PUT', `/v1/orgs/${own.id}/spend-cap`, { cap_usd: '2' }, own);
     const answer = await bulk(
@@ -454,7 +446,7 @@ describe('bulk', () => {
     ).toBe(2);
   });
 
-  test('books history past the gates at its own time, for those who may', async () => {
+  test('backfills runs at their own time without admission checks, with the scope for it', async () => {
     const own = await world.createOrg();
     await send('PUT', `/v1/orgs/${own.id}/spend-cap`, { cap_usd: '0' }, own);
     const history = [{ model: 'm', cost_usd: '5', started_at: '2026-11-01T00:00:00Z' }];
@@ -472,7 +464,7 @@ describe('bulk', () => {
     });
   });
 
-  test('refuses history without the scope before the body is read', async () => {
+  test('rejects a backfill without the scope before the body is read', async () => {
     const own = await world.createOrg();
     const { secret } = await world.mintKey(own, 'member', ['runs:write']);
     const codeFor = async (query: string, raw: string) => {
@@ -492,7 +484,7 @@ describe('bulk', () => {
     expect(await codeFor('?enforcement=enforce', '{')).toBe('validation_failed');
   });
 
-  test('settles no decision with history: it would count beside the hold', async () => {
+  test('does not settle a decision with a backfilled run', async () => {
     const own = await world.createOrg();
     const { json } = await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '2' }, own);
     const run = { model: 'm', cost_usd: '1', decision_id: json.decision_id };
@@ -505,7 +497,7 @@ describe('bulk', () => {
 });
 
 describe('the list', () => {
-  test('filters, pages in both orders, and refuses what it does not know', async () => {
+  test('filters, pages in both orders, and rejects unknown parameters', async () => {
     const own = await world.createOrg();
     for (const [index, workflow] of ['a', 'b', 'a'].entries()) {
       world.clock.advanceSeconds(1);

@@ -29,9 +29,9 @@ export type RunStatus = (typeof runStatuses)[number];
 const partOf = (whole: string, more = '') =>
   Type.Integer({ ...tokens, description: `Part of \`${whole}\`${more}.` });
 const ofAudio =
-  ', for models that charge audio by itself. Counts for the cost, and is not kept: say it again when you complete a run';
+  ', for models with a separate audio price. Used to compute the cost and not stored: send it again when you complete a run';
 
-/** What a run turns out to be; of one that goes on, as far as it is known. */
+/** The measurements of a run; for a running run, those known so far. */
 const measured = {
   input_tokens: Type.Optional(tokens),
   cached_input_tokens: Type.Optional(partOf('input_tokens')),
@@ -53,12 +53,12 @@ export const CreateRun = closed({
       minLength: 1,
       maxLength: 200,
       description:
-        'Yours, unique in the org: the same one is the same run. With other content it is 409 `conflict`.',
+        'Your own id, unique in the org. Sending it again returns the same run; with a different body it is 409 `conflict`.',
     }),
   ),
   model: label,
   status: Type.Optional(
-    choice(runStatuses, '`running` holds an estimate; the others charge. Default: succeeded.'),
+    choice(runStatuses, '`running` holds the estimated cost; the others charge the run. Default: succeeded.'),
   ),
   ...scopeFields,
   parent_run_id: Type.Optional(id),
@@ -70,7 +70,7 @@ export const CreateRun = closed({
     Type.String({
       maxLength: contentCharactersMax,
       description:
-        "What was said. The org's safety detectors look at it; it is kept only if the org's retention policy says so.",
+        "Prompt and response. Checked by the org's safety detectors; stored only if the org's retention policy keeps content.",
     }),
   ),
   decision_id: Type.Optional(id),
@@ -108,29 +108,31 @@ export const RunView = closed({
   cached_input_tokens: Type.Integer(),
   cache_write_tokens: Type.Integer(),
   output_tokens: Type.Integer(),
-  cost_usd: nullable(Type.String({ description: 'As posted; null while the run goes on.' })),
-  adjustment_usd: Type.String({ description: 'The sum of later corrections.' }),
-  uncovered_usd: Type.String({ description: "What the customer's credits could not cover." }),
+  cost_usd: nullable(Type.String({ description: 'The cost as posted; null while the run is running.' })),
+  adjustment_usd: Type.String({ description: 'Sum of all adjustments.' }),
+  uncovered_usd: Type.String({ description: "The amount that the customer's credits did not cover." }),
   value_usd: nullable(Type.String()),
   latency_ms: nullable(Type.Integer()),
   price_version: nullable(
-    Type.String({ description: 'The price it was computed from; null where the cost was given.' }),
+    Type.String({
+      description: 'The price version that the cost was computed from; null if the cost was given.',
+    }),
   ),
   started_at: timestamp,
   finished_at: nullable(timestamp),
   content: nullable(
     Type.String({
       description:
-        'Only when a single run is read, and only if the retention policy of the org says that it is kept.',
+        "Only returned when you get a single run, and only if the org's retention policy keeps content.",
     }),
   ),
   metadata,
   decision_id: nullable(Type.String()),
-  held_usd: nullable(Type.String({ description: 'What is held for it while it runs.' })),
-  expires_at: nullable(Type.String({ format: 'date-time', description: 'When that hold ends by itself.' })),
+  held_usd: nullable(Type.String({ description: 'The amount held while the run is running.' })),
+  expires_at: nullable(Type.String({ format: 'date-time', description: 'When the hold expires.' })),
   marks: Type.Array(choice(['over_hold', 'late', 'degraded', 'backfill', 'flagged'])),
   flagged_by: Type.Array(Type.String(), {
-    description: 'The names of the safety detectors that flagged its content.',
+    description: 'Names of the safety detectors that flagged the content.',
   }),
   key_id: Type.String(),
   charged_at: timestamp,
@@ -154,16 +156,19 @@ export function bulkRuns(maxRuns: number) {
 }
 export const BulkQuery = closed({
   enforcement: Type.Optional(
-    choice(['block', 'record'], '`record` books history past the gates; it needs the scope `runs:backfill`.'),
+    choice(
+      ['block', 'record'],
+      '`record` posts past runs without admission checks; it requires the scope `runs:backfill`.',
+    ),
   ),
 });
 export const BulkResult = closed({
-  accepted: Type.Integer({ description: 'How many runs are new.' }),
+  accepted: Type.Integer({ description: 'Number of new runs.' }),
   runs: Type.Array(closed({ id, external_id: nullable(Type.String()) }), {
-    description: 'In the order they were sent.',
+    description: 'In the order of the request.',
   }),
   known: Type.Array(closed({ index: Type.Integer(), id, external_id: nullable(Type.String()) }), {
-    description: 'Those whose `external_id` was there already; they changed nothing.',
+    description: 'Runs whose `external_id` already existed; they were not posted again.',
   }),
 });
 export type BulkResult = Static<typeof BulkResult>;
@@ -186,9 +191,17 @@ export const RunFilters = listParameters(runSorts, {
   key_id: filter,
   decision_id: filter,
   tag: Type.Optional(tagCondition),
-  flagged: Type.Optional(Type.Boolean({ description: 'Whether a safety detector flagged it.' })),
+  flagged: Type.Optional(
+    Type.Boolean({
+      description: 'Only runs that a safety detector flagged, or only runs that none flagged.',
+    }),
+  ),
   flagged_by: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'The name of a detector that flagged it.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only runs flagged by the detector of this name.',
+    }),
   ),
   from: Type.Optional(timestamp),
   to: Type.Optional(timestamp),

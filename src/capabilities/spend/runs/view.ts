@@ -1,11 +1,11 @@
-/** Runs as their readers see them. */
+/** The API representation of a run. */
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import { isoInstant } from '../../../platform/time/iso-instant.ts';
 import type { RunRow } from './queries.ts';
 import type { RunView } from './schema.ts';
 
-/** `hold` is what is held for a run that goes on. */
+/** `hold` is the open hold of a running run. */
 export function viewRun(run: RunRow, hold?: Hold | null): RunView {
   return {
     id: run.id,
@@ -35,7 +35,7 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     price_version: run.price_version,
     started_at: isoInstant(run.started_at.getTime()),
     finished_at: run.finished_at === null ? null : isoInstant(run.finished_at.getTime()),
-    // Only whoever reads this one run gets it: answers to writes are kept, and lists would be long.
+    // Only `readRun` returns content: responses to writes are stored, and lists would be too long.
     content: null,
     metadata: run.metadata ?? {},
     decision_id: run.decision_id,
