@@ -27,7 +27,7 @@ const send = sender(
 const minimal = { name: 'All', scope_kind: 'org', period: 'month', limit_usd: '100' };
 
 describe('creating', () => {
-  test('fills in what was left out', async () => {
+  test('applies defaults to fields that are left out', async () => {
     const { status, json } = await send('POST', '', minimal);
     expect(status).toBe(201);
     expect(json).toEqual({
@@ -46,7 +46,7 @@ describe('creating', () => {
     expect((await send('GET', `/${json.id}`)).json).toEqual(json);
   });
 
-  test('writes the row that the ledger reads, and moves the version of the limits', async () => {
+  test('writes the limit that the ledger reads, and increments the version of the limits', async () => {
     const own = await world.createOrg();
     const before = await limitsVersion(world, own.id);
     const { json } = await world.request('POST', `/v1/orgs/${own.id}/budgets`, {
@@ -81,12 +81,12 @@ describe('creating', () => {
     expect(await limitsVersion(world, own.id)).toBe(before + 1n);
   });
 
-  test.each(['0', '8999999999.999999999'])('takes the amount %s', async (limit_usd) => {
+  test.each(['0', '8999999999.999999999'])('accepts the amount %s', async (limit_usd) => {
     const { status, json } = await send('POST', '', { ...minimal, limit_usd });
     expect([status, json.limit_usd]).toEqual([201, limit_usd]);
   });
 
-  test.each(badAmounts)('refuses the amount %j', async (limit_usd, code) => {
+  test.each(badAmounts)('rejects the amount %j', async (limit_usd, code) => {
     expect(refusalOf(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
       invalid(`limit_usd ${code}`),
     );
@@ -97,14 +97,14 @@ describe('creating', () => {
     ['a budget of a workflow without one', { scope_kind: 'workflow' }, 'scope_id required'],
     ['the wildcard', { scope_kind: 'workflow', scope_id: '*' }, 'scope_id invalid_value'],
     ['an empty id', { scope_kind: 'workflow', scope_id: '' }, 'scope_id empty'],
-    ['a kind that is none', { scope_kind: 'customer', scope_id: 'a' }, 'scope_kind invalid_value'],
-    ['a period that is none', { period: 'hour' }, 'period invalid_value'],
-    ['an enforcement that is none', { enforcement: 'warn' }, 'enforcement invalid_value'],
+    ['an unknown scope kind', { scope_kind: 'customer', scope_id: 'a' }, 'scope_kind invalid_value'],
+    ['an unknown period', { period: 'hour' }, 'period invalid_value'],
+    ['an unknown enforcement', { enforcement: 'warn' }, 'enforcement invalid_value'],
     ['a blank name', { name: ' ' }, 'name invalid_format'],
-    ['a time zone that is none', { timezone: 'Mars/Olympus' }, 'timezone invalid_value'],
+    ['an unknown time zone', { timezone: 'Mars/Olympus' }, 'timezone invalid_value'],
     ['a threshold of zero', { alert_thresholds: [0] }, 'alert_thresholds[0] out_of_range'],
     ['a threshold above 1000', { alert_thresholds: [50, 1001] }, 'alert_thresholds[1] out_of_range'],
-    ['a threshold that is no integer', { alert_thresholds: [0.5] }, 'alert_thresholds[0] invalid_type'],
+    ['a threshold that is not an integer', { alert_thresholds: [0.5] }, 'alert_thresholds[0] invalid_type'],
     ['a threshold twice', { alert_thresholds: [50, 50] }, 'alert_thresholds invalid_value'],
     [
       'too many thresholds',
@@ -112,11 +112,11 @@ describe('creating', () => {
       'alert_thresholds too_many',
     ],
     ['an unknown field', { colour: 'red' }, 'colour unknown_field'],
-  ])('refuses %s', async (_, fields, fault) => {
+  ])('rejects %s', async (_, fields, fault) => {
     expect(refusalOf(await send('POST', '', { ...minimal, ...fields }))).toEqual(invalid(fault));
   });
 
-  test('names every field that is missing', async () => {
+  test('reports every missing field', async () => {
     expect(refusalOf(await send('POST', '', {}))).toEqual(
       invalid('name required', 'scope_kind required', 'period required', 'limit_usd required'),
     );
@@ -124,7 +124,7 @@ describe('creating', () => {
 });
 
 describe('changing', () => {
-  test('PATCH merges: what is not named stays, and null gives the time zone back to the org', async () => {
+  test('PATCH keeps fields that are left out, and null resets the time zone to that of the org', async () => {
     const { json: budget } = await send('POST', '', { ...minimal, timezone: 'Asia/Tokyo' });
     world.clock.advanceSeconds(60);
     const patch = {
@@ -141,7 +141,7 @@ describe('changing', () => {
     expect((await send('GET', `/${budget.id}`)).json).toEqual({ ...json, timezone: null });
   });
 
-  test('whom it counts stays', async () => {
+  test('the scope cannot be changed', async () => {
     const { json: budget } = await send('POST', '', minimal);
     expect(refusalOf(await send('PATCH', `/${budget.id}`, { scope_kind: 'org', scope_id: 'a' }))).toEqual(
       invalid('scope_id unknown_field', 'scope_kind unknown_field'),
@@ -158,7 +158,7 @@ describe('changing', () => {
     expect(refusalOf(await send('PATCH', `/${budget.id}`, patch))).toEqual(invalid(fault));
   });
 
-  test('changes at once all count: none is lost', async () => {
+  test('concurrent changes are all applied', async () => {
     const { json: budget } = await send('POST', '', minimal);
     const patches = [{ name: 'New' }, { limit_usd: '7' }, { period: 'day' }, { timezone: 'Asia/Tokyo' }];
     await Promise.all(patches.map((patch) => send('PATCH', `/${budget.id}`, patch)));
@@ -166,7 +166,7 @@ describe('changing', () => {
   });
 });
 
-test('a deleted budget is gone, and so is its limit', async () => {
+test('a deleted budget is not found, and its limit has ended', async () => {
   const own = await world.createOrg();
   const at = (method: string, path = '') =>
     world.request(method, `/v1/orgs/${own.id}/budgets${path}`, { key: own.ownerKey });
@@ -182,7 +182,7 @@ test('a deleted budget is gone, and so is its limit', async () => {
   expect(await liveLimits(world, own.id)).toEqual([]);
 });
 
-test('every change leaves an audit entry and an event', async () => {
+test('every change creates an audit entry and an event', async () => {
   const own = await world.createOrg();
   const at = sender(
     () => world,
@@ -211,7 +211,7 @@ test('a budget of another org, or another kind of limit, is not found', async ()
   expect(refusalOf(await send('PATCH', `/${theirs.id}`, { name: 'Mine' }))).toEqual([404, 'not_found']);
 });
 
-test('a viewer reads and does not change', async () => {
+test('a viewer can read budgets but not change them', async () => {
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
   const path = `/v1/orgs/${org.id}/budgets`;
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
@@ -260,7 +260,7 @@ describe('listing', () => {
     expect((await list(query)).names).toEqual(names);
   });
 
-  test('pages hold every budget once', async () => {
+  test('pages contain every budget once', async () => {
     const first = await list('?limit=3&sort=name');
     const second = await list(`?limit=3&sort=name&cursor=${first.json.next_cursor}`);
     expect([first.names, second.names, second.json.next_cursor]).toEqual([['a', 'b', 'c'], ['d'], null]);
@@ -271,7 +271,7 @@ describe('listing', () => {
     ['?scope_kind=customer', 'scope_kind invalid_value'],
     ['?period=hour', 'period invalid_value'],
     ['?colour=red', 'colour unknown_field'],
-  ])('refuses %s', async (query, fault) => {
+  ])('rejects %s', async (query, fault) => {
     const { json } = await list(query);
     expect(
       json.error.details.fields.map((f: { field: string; code: string }) => `${f.field} ${f.code}`),
@@ -279,7 +279,7 @@ describe('listing', () => {
   });
 });
 
-test('a budget holds at once those it counts, for what they spent before too', async () => {
+test('a new budget applies at once and counts earlier spend of its window', async () => {
   const own = await world.createOrg();
   const budget = { ...minimal, scope_kind: 'workflow', scope_id: 'w', limit_usd: '2' };
   const run = (cost: string, workflow: string) => chargeOf(world, own, cost, { workflow });
@@ -300,7 +300,7 @@ test('a budget holds at once those it counts, for what they spent before too', a
   expect(await run('5', 'w')).toBe(201);
 });
 
-test('a longer period counts all that was spent in it, not just its first day', async () => {
+test('a longer period counts all spend of the new window', async () => {
   const own = await world.createOrg();
   const at = sender(
     () => world,

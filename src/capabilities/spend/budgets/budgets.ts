@@ -1,4 +1,4 @@
-/** Budgets: limits on what the runs of an org, or of one of its parts, cost in a calendar window. */
+/** Budgets: limits on the cost of runs of an org, or of one of its parts, in a calendar window. */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Match } from '../../../kernel/limits.ts';
 import {
@@ -60,12 +60,12 @@ export async function createBudget(
 function matchOf(scopeKind: CreateBudget['scope_kind'], scopeId: string | undefined): Match {
   if (scopeKind === 'org') {
     if (scopeId !== undefined) {
-      throw invalidField('scope_id', 'invalid_value', 'A budget of the whole org has no scope_id.');
+      throw invalidField('scope_id', 'invalid_value', 'Must be left out if `scope_kind` is `org`.');
     }
     return {};
   }
   if (scopeId === undefined) {
-    throw invalidField('scope_id', 'required', `A budget of a ${scopeKind} needs to know which one.`);
+    throw invalidField('scope_id', 'required', `Required if \`scope_kind\` is \`${scopeKind}\`.`);
   }
   return { [scopeKind]: scopeId };
 }

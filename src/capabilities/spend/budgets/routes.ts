@@ -28,7 +28,7 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       path: '/v1/orgs/{id}/budgets',
       summary: 'Create a budget',
       description:
-        'What its runs cost since the beginning of the current window counts at once. Zero refuses everything.',
+        'Counts everything spent since the start of the current window. A limit of zero denies every run that has a cost.',
       access: admin,
       body: CreateBudget,
       success: 201,
@@ -65,7 +65,7 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       path: '/v1/orgs/{id}/budgets/{budget_id}',
       summary: 'Change a budget',
       description:
-        'Whom it counts may not be changed. A new period or time zone counts from the beginning of its window.',
+        'The scope cannot be changed. A new period or time zone counts from the start of its current window.',
       access: admin,
       body: PatchBudget,
       success: 200,

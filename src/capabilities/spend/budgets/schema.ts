@@ -10,7 +10,7 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, name, nullable, partial } from '../../../platform/http/routes/schemas.ts';
 
 export const scopeKinds = ['org', 'workflow', 'deployment', 'department'] as const;
-const scopeKind = choice(scopeKinds, 'The field of a run that the budget goes by; `org` counts every run.');
+const scopeKind = choice(scopeKinds, 'The run field that the budget matches; `org` counts every run.');
 
 export const BudgetView = closed({
   id,
@@ -27,14 +27,14 @@ export const CreateBudget = closed({
   scope_id: Type.Optional(
     Type.String({
       ...scopeValue,
-      description: "The value of the run's field of that kind. Required unless the kind is `org`.",
+      description: 'The value of the run field named by `scope_kind`. Required unless that is `org`.',
     }),
   ),
   ...optionalSpendingFields,
 });
 export type CreateBudget = Static<typeof CreateBudget>;
 
-/** Whom it counts may not be changed: that would be another budget. */
+/** The scope of a budget cannot be changed. */
 export const PatchBudget = partial({ name, ...spendingFields });
 export type PatchBudget = Static<typeof PatchBudget>;
 

@@ -29,7 +29,7 @@ const none = { max_cost_usd: null, max_depth: null, max_tokens: null };
 const idOf = async (kind: string) =>
   (await liveLimits(world, org.id)).find((limit) => limit.kind === kind)?.id;
 
-test('nothing is limited until someone says so', async () => {
+test('chains are not limited until a budget is set', async () => {
   const { status, json } = await send('GET', '');
   expect([status, json]).toEqual([200, none]);
 });
@@ -57,7 +57,7 @@ test('PUT writes a limit for each value', async () => {
   ]);
 });
 
-test('PUT replaces the whole: left out or null is no limit, and what only changes keeps its id', async () => {
+test('PUT replaces the budget: values left out or null are not limited, and changed limits keep their ids', async () => {
   await send('PUT', '', { max_cost_usd: '1', max_depth: 3, max_tokens: 10 });
   const cost = await idOf('chain_cost');
   const { json } = await send('PUT', '', { max_cost_usd: '0', max_depth: null });
@@ -67,7 +67,7 @@ test('PUT replaces the whole: left out or null is no limit, and what only change
   expect(await liveLimits(world, org.id)).toEqual([]);
 });
 
-test('many at once leave one limit of each kind', async () => {
+test('concurrent PUTs leave one limit of each kind', async () => {
   const bodies = [1, 2, 3, 4, 5, 6].map((n) => ({ max_cost_usd: String(n), max_depth: n, max_tokens: n }));
   const answers = await Promise.all(bodies.map((body) => send('PUT', '', body)));
   expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
@@ -75,7 +75,7 @@ test('many at once leave one limit of each kind', async () => {
   expect(bodies).toContainEqual((await send('GET', '')).json);
 });
 
-test('a change leaves an audit entry and an event', async () => {
+test('a change creates an audit entry and an event', async () => {
   const after = { ...none, max_depth: 2 };
   await send('PUT', '', after);
   const { entries, events } = await recordedOf(world, org.id);
@@ -85,7 +85,7 @@ test('a change leaves an audit entry and an event', async () => {
   expect(events).toEqual([{ type: 'chain_budget.updated', data: after }]);
 });
 
-test.each(badAmounts)('refuses the cost %j', async (max_cost_usd, code) => {
+test.each(badAmounts)('rejects the cost %j', async (max_cost_usd, code) => {
   expect(refusalOf(await send('PUT', '', { max_cost_usd }))).toEqual(invalid(`max_cost_usd ${code}`));
 });
 
@@ -97,11 +97,11 @@ test.each<[object, string]>([
   [{ max_tokens: 0 }, 'max_tokens out_of_range'],
   [{ max_tokens: 9_000_000_000_000_001 }, 'max_tokens out_of_range'],
   [{ max_runs: 1 }, 'max_runs unknown_field'],
-])('refuses %j', async (body, fault) => {
+])('rejects %j', async (body, fault) => {
   expect(refusalOf(await send('PUT', '', body))).toEqual(invalid(fault));
 });
 
-test('a viewer reads and does not change; another org sees nothing', async () => {
+test('a viewer can read the budget but not change it; another org gets 404', async () => {
   const path = `/v1/orgs/${org.id}/chain-budget`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
@@ -110,7 +110,7 @@ test('a viewer reads and does not change; another org sees nothing', async () =>
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
-test('each chain is held by itself, and keeps what it has used when the budget changes', async () => {
+test('each chain is counted separately, and keeps its usage when the budget changes', async () => {
   const run = (cost: string, chain_id: string) => chargeOf(world, org, cost, { chain_id });
   await send('PUT', '', { max_cost_usd: '1' });
   expect([await run('1', 'a'), await run('1', 'b'), await run('0.1', 'b')]).toEqual([

@@ -1,4 +1,4 @@
-/** The chain budget: what each chain of runs may cost, how deep it may go, how many tokens it may take. */
+/** The chain budget: the maximum cost, depth and number of tokens of each chain of runs. */
 import { WILDCARD } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
@@ -11,7 +11,7 @@ import type { ChainBudgetView, PutChainBudget } from './schema.ts';
 const chainKinds = ['chain_cost', 'chain_depth', 'chain_tokens'] as const;
 type ChainKind = (typeof chainKinds)[number];
 
-/** A depth is no sum of requests; it has the unit only because every limit has one. */
+/** Depth is not a sum of requests. It has this unit only because every limit needs one. */
 const units = { chain_cost: 'usd', chain_depth: 'requests', chain_tokens: 'tokens' } as const;
 
 export async function readChainBudget(db: Queryable, orgId: string): Promise<ChainBudgetView> {
@@ -33,7 +33,7 @@ export interface ChainBudgetChange {
   readonly after: ChainBudgetView;
 }
 
-/** Replaces the whole. A limit whose value merely changes keeps its id, and with it what running chains have used. */
+/** Replaces the chain budget. A limit whose value changes keeps its id, and so the usage of running chains. */
 export async function putChainBudget(
   tx: Transaction,
   ids: Ids,

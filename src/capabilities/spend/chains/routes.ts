@@ -18,7 +18,7 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       method: 'PUT',
       path,
       summary: 'Set the chain budget',
-      description: 'Replaces the whole: what is null or left out is not limited.',
+      description: 'Replaces the chain budget. A value that is null or left out is not limited.',
       access: { kind: 'org', scope: 'budgets:write', role: 'admin' },
       body: PutChainBudget,
       success: 200,

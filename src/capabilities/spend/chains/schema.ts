@@ -6,20 +6,20 @@ const depthMax = 1_000_000;
 
 const limits = {
   max_cost_usd: nullable(
-    Type.String({ ...usd, description: 'What all runs of one chain may cost. Null: no limit.' }),
+    Type.String({ ...usd, description: 'Maximum cost of all runs of a chain. Null: no limit.' }),
   ),
   max_depth: nullable(
     Type.Integer({
       minimum: 1,
       maximum: depthMax,
-      description: 'How many runs may follow from one another; 1 is the first. Null: no limit.',
+      description: 'Maximum depth of a run in its chain; the first run has depth 1. Null: no limit.',
     }),
   ),
   max_tokens: nullable(
     Type.Integer({
       minimum: 1,
       maximum: countMax,
-      description: 'How many tokens all runs of one chain may take. Null: no limit.',
+      description: 'Maximum number of tokens of all runs of a chain. Null: no limit.',
     }),
   ),
 };

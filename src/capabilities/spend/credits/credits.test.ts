@@ -30,7 +30,7 @@ const minimal = { customer_id: 'acme', amount_usd: '10' };
 const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
 
 describe('creating', () => {
-  test('fills in what was left out, and writes the row that the ledger reads', async () => {
+  test('applies defaults to fields that are left out, and writes the limit that the ledger reads', async () => {
     const version = await limitsVersion(world, org.id);
     const { status, json } = await send('POST', '', minimal);
     expect(status).toBe(201);
@@ -64,13 +64,13 @@ describe('creating', () => {
     expect(await limitsVersion(world, org.id)).toBe(version + 1n);
   });
 
-  test('a customer may have several, with a name and an end', async () => {
+  test('a customer can have several packs, with a name and an expiry', async () => {
     const body = { ...minimal, name: 'Welcome', expires_at: inSeconds(60) };
     expect((await send('POST', '', body)).json).toMatchObject({ ...body, status: 'live' });
     expect((await send('POST', '', body)).status).toBe(201);
   });
 
-  test.each(badAmounts)('refuses the amount %j', async (amount_usd, code) => {
+  test.each(badAmounts)('rejects the amount %j', async (amount_usd, code) => {
     expect(refusalOf(await send('POST', '', { ...minimal, amount_usd }))).toEqual(
       invalid(`amount_usd ${code}`),
     );
@@ -86,11 +86,11 @@ describe('creating', () => {
     [{ ...minimal, expires_at: 'tomorrow' }, ['expires_at invalid_format']],
     [{ ...minimal, expires_at: '2026-11-15T11:59:59Z' }, ['expires_at out_of_range']],
     [{ ...minimal, period: 'day' }, ['period unknown_field']],
-  ])('refuses %j', async (body, faults) => {
+  ])('rejects %j', async (body, faults) => {
     expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
   });
 
-  test('an end that is now is refused', async () => {
+  test('rejects an expiry that is not in the future', async () => {
     expect(refusalOf(await send('POST', '', { ...minimal, expires_at: inSeconds(0) }))).toEqual(
       invalid('expires_at out_of_range'),
     );
@@ -107,7 +107,7 @@ test('a pack expires at its instant, and is shown as expired from then on', asyn
 });
 
 describe('changing', () => {
-  test('name and expiry, which null takes away', async () => {
+  test('sets name and expiry; null removes them', async () => {
     const { json: pack } = await send('POST', '', minimal);
     world.clock.advanceSeconds(60);
     const patch = { name: 'Renamed', expires_at: inSeconds(60) };
@@ -117,7 +117,7 @@ describe('changing', () => {
     expect(cleared.json).toMatchObject({ name: null, expires_at: null, status: 'live' });
   });
 
-  test('an expired pack keeps its end; its name may still change', async () => {
+  test('an expired pack keeps its expiry; its name can still be changed', async () => {
     const { json: pack } = await send('POST', '', { ...minimal, expires_at: inSeconds(10) });
     world.clock.advanceSeconds(10);
     for (const expires_at of [inSeconds(60), null]) {
@@ -134,13 +134,13 @@ describe('changing', () => {
     [{ amount_usd: '11' }, 'amount_usd unknown_field'],
     [{ customer_id: 'b' }, 'customer_id unknown_field'],
     [{ name: 5 }, 'name invalid_type'],
-  ])('refuses %j', async (patch, fault) => {
+  ])('rejects %j', async (patch, fault) => {
     const { json: pack } = await send('POST', '', minimal);
     expect(refusalOf(await send('PATCH', `/${pack.id}`, patch))).toEqual(invalid(fault));
   });
 });
 
-test('a voided pack is gone', async () => {
+test('a voided pack is not found', async () => {
   const { json: pack } = await send('POST', '', minimal);
   expect((await send('DELETE', `/${pack.id}`)).status).toBe(204);
   for (const method of ['GET', 'DELETE']) {
@@ -150,7 +150,7 @@ test('a voided pack is gone', async () => {
   expect(await liveLimits(world, org.id)).toEqual([]);
 });
 
-test('every change leaves an audit entry and an event', async () => {
+test('every change creates an audit entry and an event', async () => {
   await expectRecordedLife(world, org, send, {
     body: minimal,
     patch: { name: 'New' },
@@ -161,7 +161,7 @@ test('every change leaves an audit entry and an event', async () => {
   });
 });
 
-test('the list pages, holds expired packs too, and filters by customer and status', async () => {
+test('the list has pages, includes expired packs, and filters by customer and status', async () => {
   for (const [name, customer_id, expires_at] of [
     ['1', 'a', inSeconds(2)],
     ['2', 'a', null],
@@ -190,7 +190,7 @@ test('a customer with a pack is listed among the customers', async () => {
   expect(json.data).toEqual([{ customer_id: 'acme', cost_usd: '0', runs: 0, limits: [], credits_usd: '10' }]);
 });
 
-test('only those who may', async () => {
+test('requires the scope and the role', async () => {
   const { json: pack } = await send('POST', '', minimal);
   const path = `/v1/orgs/${org.id}/credit-packs`;
   const { secret } = await world.mintKey(org, 'viewer', ['credits:read', 'credits:write']);
@@ -213,7 +213,7 @@ test('only those who may', async () => {
   ]);
 });
 
-test('a live pack pays, an empty one refuses, a voided one does neither', async () => {
+test('a live pack pays for runs, an empty pack denies them, a voided pack does neither', async () => {
   const { json: pack } = await send('POST', '', { ...minimal, amount_usd: '1' });
   const run = (cost: string, customer_id = 'acme') => chargeOf(world, org, cost, { customer_id });
   expect([await run('1'), await run('0.000000001')]).toEqual([201, 'credits_exhausted']);

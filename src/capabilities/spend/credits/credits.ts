@@ -1,4 +1,4 @@
-/** Credit packs: what end customers have bought. While a customer has a live one, its runs burn credits. */
+/** Credit packs of end customers. While a customer has a live pack, its runs use credits. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { changeLimit, type LimitChange, type LimitName } from '../../../ledger/limits/limit-changes.ts';
@@ -56,7 +56,7 @@ export async function createCreditPack(
   return row;
 }
 
-/** What lapsed stays lapsed: a pack that has expired keeps its end. */
+/** An expired pack keeps its expiry, because its remaining credits have lapsed. */
 export async function changeCreditPack(
   tx: Transaction,
   pack: LimitName,
@@ -69,7 +69,10 @@ export async function changeCreditPack(
   };
   return changeLimit(tx, pack, now, (row) => {
     if (expires_at !== undefined && isExpired(row, now)) {
-      throw apiError('conflict', 'The pack has expired, and what was left of it has lapsed.');
+      throw apiError(
+        'conflict',
+        'The pack has expired and its remaining credits have lapsed. Create a new pack.',
+      );
     }
     return columns;
   });
@@ -78,7 +81,7 @@ export async function changeCreditPack(
 function futureInstant(text: string | null, now: Date): Date | null {
   const instant = text === null ? null : new Date(text);
   if (instant !== null && instant <= now) {
-    throw invalidField('expires_at', 'out_of_range', 'This has to be in the future.');
+    throw invalidField('expires_at', 'out_of_range', 'Must be in the future.');
   }
   return instant;
 }

@@ -24,7 +24,7 @@ export const CreditPackView = closed({
 export type CreditPackView = Static<typeof CreditPackView>;
 
 const expiry = nullable(
-  Type.String({ ...timestamp, description: 'RFC 3339 with offset, in the future. Null: never.' }),
+  Type.String({ ...timestamp, description: 'RFC 3339 with offset, in the future. Null: does not expire.' }),
 );
 
 export const CreateCreditPack = closed({
@@ -35,7 +35,7 @@ export const CreateCreditPack = closed({
 });
 export type CreateCreditPack = Static<typeof CreateCreditPack>;
 
-/** What was bought and by whom is a fact. */
+/** Amount and customer cannot be changed. */
 export const PatchCreditPack = partial({ name: nullable(name), expires_at: expiry });
 export type PatchCreditPack = Static<typeof PatchCreditPack>;
 

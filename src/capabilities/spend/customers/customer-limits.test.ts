@@ -29,7 +29,7 @@ const send = sender(
 const minimal = { customer_id: 'acme', period: 'month', limit_usd: '10' };
 
 describe('creating', () => {
-  test('fills in what was left out, and writes the row that the ledger reads', async () => {
+  test('applies defaults to fields that are left out, and writes the limit that the ledger reads', async () => {
     const version = await limitsVersion(world, org.id);
     const { status, json } = await send('POST', '', minimal);
     expect(status).toBe(201);
@@ -57,7 +57,7 @@ describe('creating', () => {
     expect(await limitsVersion(world, org.id)).toBe(version + 1n);
   });
 
-  test('takes the wildcard, and every field', async () => {
+  test('accepts the wildcard and every field', async () => {
     const body = {
       customer_id: '*',
       period: 'day',
@@ -69,7 +69,7 @@ describe('creating', () => {
     expect((await send('POST', '', body)).json).toMatchObject(body);
   });
 
-  test('a second limit for the same customer and period is a conflict, whoever asks first', async () => {
+  test('a second limit for the same customer and period is a conflict, also for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => send('POST', '', minimal)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
     expect(refusalOf(await send('POST', '', minimal))).toEqual([409, 'conflict']);
@@ -78,14 +78,14 @@ describe('creating', () => {
     expect((await send('POST', '', { ...minimal, customer_id: 'Acme' })).status).toBe(201);
   });
 
-  test('the same customer of another org is another customer', async () => {
+  test('the same customer id in another org is a different customer', async () => {
     await send('POST', '', minimal);
     const other = await world.createOrg();
     const path = `/v1/orgs/${other.id}/customer-limits`;
     expect((await world.request('POST', path, { key: other.ownerKey, body: minimal })).status).toBe(201);
   });
 
-  test.each(badAmounts)('refuses the amount %j', async (limit_usd, code) => {
+  test.each(badAmounts)('rejects the amount %j', async (limit_usd, code) => {
     expect(refusalOf(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
       invalid(`limit_usd ${code}`),
     );
@@ -100,13 +100,13 @@ describe('creating', () => {
     [{ ...minimal, timezone: 'Nowhere' }, ['timezone invalid_value']],
     [{ ...minimal, alert_thresholds: [0] }, ['alert_thresholds[0] out_of_range']],
     [{ ...minimal, name: 'x' }, ['name unknown_field']],
-  ])('refuses %j', async (body, faults) => {
+  ])('rejects %j', async (body, faults) => {
     expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
   });
 });
 
 describe('changing', () => {
-  test('PATCH merges', async () => {
+  test('PATCH keeps fields that are left out', async () => {
     const { json: limit } = await send('POST', '', minimal);
     world.clock.advanceSeconds(60);
     const patch = { limit_usd: '3', enforcement: 'alert', alert_thresholds: [1], timezone: 'Asia/Tokyo' };
@@ -117,7 +117,7 @@ describe('changing', () => {
     ]);
   });
 
-  test('the period may change unless it is taken', async () => {
+  test('the period can be changed unless another limit has it', async () => {
     const { json: monthly } = await send('POST', '', minimal);
     const { json: daily } = await send('POST', '', { ...minimal, period: 'day' });
     expect(refusalOf(await send('PATCH', `/${daily.id}`, { period: 'month' }))).toEqual([409, 'conflict']);
@@ -126,7 +126,7 @@ describe('changing', () => {
     expect((await send('PATCH', `/${daily.id}`, { period: 'month' })).status).toBe(200);
   });
 
-  test('whose limit it is stays', async () => {
+  test('the customer cannot be changed', async () => {
     const { json: limit } = await send('POST', '', minimal);
     expect(refusalOf(await send('PATCH', `/${limit.id}`, { customer_id: 'b' }))).toEqual(
       invalid('customer_id unknown_field'),
@@ -134,7 +134,7 @@ describe('changing', () => {
   });
 });
 
-test('a deleted limit is gone and leaves its period to another', async () => {
+test('a deleted limit is not found, and its period can be used again', async () => {
   const { json: limit } = await send('POST', '', minimal);
   expect((await send('DELETE', `/${limit.id}`)).status).toBe(204);
   for (const method of ['GET', 'DELETE']) {
@@ -143,7 +143,7 @@ test('a deleted limit is gone and leaves its period to another', async () => {
   expect((await send('POST', '', minimal)).status).toBe(201);
 });
 
-test('every change leaves an audit entry and an event', async () => {
+test('every change creates an audit entry and an event', async () => {
   await expectRecordedLife(world, org, send, {
     body: minimal,
     patch: { limit_usd: '1' },
@@ -154,7 +154,7 @@ test('every change leaves an audit entry and an event', async () => {
   });
 });
 
-test('the list pages, and filters by customer and period', async () => {
+test('the list has pages and filters by customer and period', async () => {
   for (const [customer_id, period] of [
     ['a', 'day'],
     ['a', 'month'],
@@ -179,7 +179,7 @@ test('the list pages, and filters by customer and period', async () => {
   expect(refusalOf(await send('GET', '?sort=name'))).toEqual(invalid('sort invalid_value'));
 });
 
-test('only those who may', async () => {
+test('requires the scope and the role', async () => {
   const { json: limit } = await send('POST', '', minimal);
   const path = `/v1/orgs/${org.id}/customer-limits`;
   const { secret } = await world.mintKey(org, 'viewer', ['customers:read', 'customers:write']);
@@ -201,7 +201,7 @@ test('only those who may', async () => {
   }
 });
 
-test('the wildcard holds each customer by itself, but those with a limit of their own', async () => {
+test('the wildcard limits each customer separately, except customers with a limit of their own', async () => {
   const run = (cost: string, customer_id: string) => chargeOf(world, org, cost, { customer_id });
   await send('POST', '', { ...minimal, customer_id: '*', limit_usd: '1' });
   const { json: own } = await send('POST', '', { ...minimal, customer_id: 'acme', limit_usd: '2' });

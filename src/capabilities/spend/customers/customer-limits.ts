@@ -1,4 +1,4 @@
-/** Limits on what the runs of each end customer cost in a calendar window. */
+/** Limits on the cost of the runs of an end customer in a calendar window. */
 import { apiError } from '../../../contract/api-error.ts';
 import { changeLimit, type LimitChange, type LimitName } from '../../../ledger/limits/limit-changes.ts';
 import {
@@ -42,7 +42,7 @@ export async function createCustomerLimit(
     },
     now,
   );
-  await refusingTakenPeriod(insertLimit(tx, row));
+  await rejectTakenPeriod(insertLimit(tx, row));
   return row;
 }
 
@@ -53,15 +53,15 @@ export async function changeCustomerLimit(
   given: Parameters<typeof spendingColumns>[0],
 ): Promise<LimitChange> {
   const columns = spendingColumns(given);
-  return refusingTakenPeriod(changeLimit(tx, name, now, () => columns));
+  return rejectTakenPeriod(changeLimit(tx, name, now, () => columns));
 }
 
-async function refusingTakenPeriod<Result>(change: Promise<Result>): Promise<Result> {
+async function rejectTakenPeriod<Result>(change: Promise<Result>): Promise<Result> {
   try {
     return await change;
   } catch (error) {
     throw isUniqueViolation(error, 'limits_customer_period')
-      ? apiError('conflict', 'The customer has a limit for this period already.')
+      ? apiError('conflict', 'The customer already has a limit for this period.')
       : error;
   }
 }

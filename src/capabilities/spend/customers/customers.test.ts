@@ -59,7 +59,7 @@ const everyone = [
   { customer_id: 'd', cost_usd: '0', runs: 1, limits: [], credits_usd: null },
 ];
 
-test('whoever has used something or has a limit is listed, once, with the sum of all time', async () => {
+test('lists every customer that has usage or a limit, once, with its all-time totals', async () => {
   const { status, json } = await send('GET', '');
   expect([status, json]).toEqual([200, { data: everyone, next_cursor: null }]);
 });
@@ -67,7 +67,7 @@ test('whoever has used something or has a limit is listed, once, with the sum of
 test.each([
   ['customer_id', everyone],
   ['-customer_id', [...everyone].reverse()],
-])('pages by %s hold everyone once', async (sort, expected) => {
+])('pages by %s contain every customer once', async (sort, expected) => {
   const seen: unknown[] = [];
   let query = `?limit=2&sort=${sort}`;
   for (let pages = 0; pages < 3 && query !== ''; pages += 1) {
@@ -78,7 +78,7 @@ test.each([
   expect([seen, query]).toEqual([expected, '']);
 });
 
-test('tells where the limits and the live credits of each stand, and finds one', async () => {
+test('returns the limit usage and the live credits of each customer, and filters by customer', async () => {
   const own = await world.createOrg();
   const as = (method: string, path: string, body: object) =>
     world.request(method, path.startsWith('/v1') ? path : `/v1/orgs/${own.id}${path}`, {
@@ -108,14 +108,14 @@ test('tells where the limits and the live credits of each stand, and finds one',
   const { json: told } = await world.request('GET', `/v1/orgs/${own.id}/customers?customer_id=acme`, {
     key: narrow.secret,
   });
-  // Credits have a scope of their own.
+  // Credits require a scope of their own.
   expect(told.data).toMatchObject([{ cost_usd: '1.25', credits_usd: null }]);
   world.clock.advanceSeconds(61);
-  // What is left of the pack that has expired is none of its credits any more.
+  // The rest of an expired pack does not count.
   expect((await acme()).credits_usd).toBe('5');
 });
 
-test('a deleted limit does not make a customer', async () => {
+test('a customer that only has a deleted limit is not listed', async () => {
   const { json } = await world.request('POST', `/v1/orgs/${org.id}/customer-limits`, {
     key: org.ownerKey,
     body: { customer_id: 'gone', period: 'day', limit_usd: '1' },
@@ -134,11 +134,11 @@ test.each([
   [`?cursor=${Buffer.from('["-customer_id","a","a"]').toString('base64url')}`, 'cursor invalid_value'],
   [`?cursor=${Buffer.from('["customer_id","a","\\u0000"]').toString('base64url')}`, 'cursor invalid_value'],
   [`?cursor=${Buffer.from('["customer_id","a",7]').toString('base64url')}`, 'cursor invalid_value'],
-])('refuses %s', async (query, fault) => {
+])('rejects %s', async (query, fault) => {
   expect(refusalOf(await send('GET', query))).toEqual(invalid(fault));
 });
 
-test('needs the scope, and shows no other org', async () => {
+test('requires the scope, and does not show customers of other orgs', async () => {
   const path = `/v1/orgs/${org.id}/customers`;
   const { secret } = await world.mintKey(org, 'owner', ['customers:write']);
   expect((await world.request('GET', path, { key: secret })).json.error.details).toEqual({

@@ -1,13 +1,13 @@
-/** The end customers of an org: whoever has used something, or has a limit or credits. */
+/** The end customers of an org: every customer that has usage, a limit or credits. */
 import { WILDCARD } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
-import { type CustomerStandingDependencies, customerStandings } from './customer-standings.ts';
+import { type CustomerLimitUsageDependencies, customerLimitUsage } from './customer-limit-usage.ts';
 import type { CustomerFilters, CustomerView } from './schema.ts';
 
 export async function listCustomers(
-  { db, ledger }: CustomerStandingDependencies,
+  { db, ledger }: CustomerLimitUsageDependencies,
   orgId: string,
   { limit = pageSize.fallback, sort = 'customer_id', cursor, customer_id: only }: CustomerFilters,
   { now, withCredits }: { readonly now: Date; readonly withCredits: boolean },
@@ -21,14 +21,14 @@ export async function listCustomers(
     most: limit + 1,
   });
   const ids = found.slice(0, limit);
-  const [totals, standings] = await Promise.all([
+  const [totals, limitUsage] = await Promise.all([
     selectTotals(db, orgId, ids),
-    customerStandings({ db, ledger }, orgId, ids, now),
+    customerLimitUsage({ db, ledger }, orgId, ids, now),
   ]);
   const last = ids.at(-1);
   return {
     data: ids.map((id) => {
-      const { limits = [], credits_usd = null } = standings.get(id) ?? {};
+      const { limits = [], credits_usd = null } = limitUsage.get(id) ?? {};
       return {
         customer_id: id,
         ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
@@ -40,7 +40,7 @@ export async function listCustomers(
   };
 }
 
-interface IdsWanted {
+interface CustomerIdQuery {
   readonly orgId: string;
   readonly descending: boolean;
   readonly after: string | null;
@@ -49,12 +49,12 @@ interface IdsWanted {
 }
 
 /**
- * Each source gives its own first few, so that a page reads the usage of its own customers alone: for a union as a
- * whole, which the lists of single tables would make of it, the usage of all of them is read.
+ * Limits each source of the union separately, so that a page reads only the usage of its own customers. A LIMIT on the
+ * whole union, as the generic list query would create, reads the usage of all customers.
  */
 async function selectCustomerIds(
   db: Queryable,
-  { orgId, descending, after, only, most }: IdsWanted,
+  { orgId, descending, after, only, most }: CustomerIdQuery,
 ): Promise<string[]> {
   const beyond = (column: string) =>
     `($2::text IS NULL OR ${column} ${descending ? '<' : '>'} $2) AND ($4::text IS NULL OR ${column} = $4)`;

@@ -36,10 +36,10 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       id: 'customer_limits.create',
       method: 'POST',
       path: '/v1/orgs/{id}/customer-limits',
-      summary: 'Limit what a customer may cost',
+      summary: 'Create a customer limit',
       description:
-        'A second limit for the same customer and period is `conflict`. The limit of `*` holds for each customer ' +
-        'without a limit of its own, by itself.',
+        'A second limit for the same customer and period is `conflict`. A limit for `*` applies to every customer ' +
+        'without a limit of its own, and counts each of them separately.',
       access: admin,
       body: CreateCustomerLimit,
       success: 201,
@@ -76,7 +76,7 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       method: 'PATCH',
       path: '/v1/orgs/{id}/customer-limits/{limit_id}',
       summary: 'Change a customer limit',
-      description: 'Whose limit it is may not be changed.',
+      description: 'The customer cannot be changed.',
       access: admin,
       body: PatchCustomerLimit,
       success: 200,
@@ -109,7 +109,7 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       path: '/v1/orgs/{id}/customers',
       summary: 'List customers',
       description:
-        'Everyone who has used something, or has a limit or a credit pack, with where their limits and credits stand.',
+        'Every customer that has usage, a limit or a credit pack, with the usage of its limits and its remaining credits.',
       access: reader,
       query: CustomerFilters,
       response: page(CustomerView),

@@ -11,7 +11,7 @@ import { choice, closed, id, nullable, partial, usd } from '../../../platform/ht
 
 const customerId = Type.String({
   ...scopeValueOrWildcard,
-  description: 'An end customer, or `*` for each of those that have no limit of their own.',
+  description: 'An end customer, or `*` for every customer without a limit of its own.',
 });
 
 export const CustomerLimitView = closed({ id, customer_id: Type.String(), ...viewedSpending });
@@ -31,22 +31,22 @@ export type CustomerLimitFilters = Static<typeof CustomerLimitFilters>;
 
 export const CustomerView = closed({
   customer_id: Type.String(),
-  cost_usd: Type.String({ ...usd, description: 'What its runs have cost since the beginning.' }),
+  cost_usd: Type.String({ ...usd, description: 'Total cost of all its runs.' }),
   runs: Type.Integer({ minimum: 0 }),
   limits: Type.Array(
     closed({
       id,
       period: choice(periods),
       limit_usd: usd,
-      spent_usd: Type.String({ ...usd, description: 'Settled and held, in the window of now.' }),
+      spent_usd: Type.String({ ...usd, description: 'Settled and held amounts in the current window.' }),
     }),
-    { description: 'Its own. Without any, the limit of `*` holds for it.' },
+    { description: 'The limits of this customer. If it has none, the limit for `*` applies.' },
   ),
   credits_usd: nullable(
     Type.String({
       ...usd,
       description:
-        'What is left in its live credit packs. Null: it has none, or the caller lacks `credits:read`.',
+        'Remaining credits in its live packs. Null: it has no live pack, or the caller lacks `credits:read`.',
     }),
   ),
 });
@@ -54,6 +54,8 @@ export type CustomerView = Static<typeof CustomerView>;
 
 export const customerSorts = { customer_id: 'text' } as const;
 export const CustomerFilters = listParameters(customerSorts, {
-  customer_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'This one alone.' })),
+  customer_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Only this customer.' }),
+  ),
 });
 export type CustomerFilters = Static<typeof CustomerFilters>;

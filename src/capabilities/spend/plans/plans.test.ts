@@ -36,7 +36,7 @@ const planId = async (fields: object) =>
 const none = { plan_id: null, plan: null, assigned_at: null };
 
 describe('plans', () => {
-  test('what is left out is not limited', async () => {
+  test('fields that are left out are not limited', async () => {
     const { status, json } = await send('POST', '', { name: 'Free', overage_policy: 'allow' });
     expect(status).toBe(201);
     expect(json).toEqual({
@@ -50,14 +50,14 @@ describe('plans', () => {
     expect((await send('GET', `/${json.id}`)).json).toEqual(json);
   });
 
-  test('takes counts from zero up to nine quadrillion', async () => {
+  test('accepts counts from zero up to nine quadrillion', async () => {
     const counts = { monthly_runs: 0, monthly_tokens: 9_000_000_000_000_000 };
     const { json } = await send('POST', '', { name: 'Bounds', overage_policy: 'block', ...counts });
     expect(json).toMatchObject(counts);
     expect((await send('GET', `/${json.id}`)).json).toEqual(json);
   });
 
-  test('a name is unique, whoever comes first', async () => {
+  test('names are unique, also for concurrent requests', async () => {
     const body = { name: 'Once', overage_policy: 'block' };
     const answers = await Promise.all(Array.from({ length: 5 }, () => send('POST', '', body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
@@ -79,16 +79,16 @@ describe('plans', () => {
     expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
   });
 
-  test('one that does not exist is not found', async () => {
+  test('an unknown plan is not found', async () => {
     expect(refusalOf(await send('GET', '/pln_none'))).toEqual([404, 'not_found']);
   });
 
-  test('an org is no operator', async () => {
+  test('keys of an org cannot use operator routes', async () => {
     const refused = await world.request('GET', '/v1/admin/plans', { key: org.ownerKey });
     expect(refusalOf(refused)).toEqual([403, 'forbidden']);
   });
 
-  test('the list pages, sorts and filters', async () => {
+  test('the list has pages, sorts and filters', async () => {
     const lister = await createWorld();
     try {
       for (const name of ['b', 'c', 'a']) {
@@ -115,7 +115,7 @@ describe('plans', () => {
 });
 
 describe('assigning', () => {
-  test('an org has none until it is given one', async () => {
+  test('an org has no plan until one is assigned', async () => {
     expect(await read()).toEqual(none);
     expect((await assign(null)).json).toEqual(none);
   });
@@ -149,20 +149,20 @@ describe('assigning', () => {
     expect(await limitsVersion(world, org.id)).toBeGreaterThan(version);
   });
 
-  test('another plan keeps the ids, so that what was used this month counts', async () => {
+  test("a plan change keeps the limit ids, so that this month's usage counts", async () => {
     await assign(await planId({ monthly_runs: 10, monthly_tokens: 1_000 }));
     const [runs] = await liveLimits(world, org.id);
     await assign(await planId({ monthly_runs: 0, overage_policy: 'allow' }));
     expect(await liveLimits(world, org.id)).toEqual([{ ...runs, capacity: 0n, enforcement: 'alert' }]);
   });
 
-  test('null takes the plan and its limits away', async () => {
+  test('null removes the plan and its limits', async () => {
     await assign(await planId({ monthly_runs: 10 }));
     expect((await assign(null)).json).toEqual(none);
     expect(await liveLimits(world, org.id)).toEqual([]);
   });
 
-  test('many at once leave one limit of a kind', async () => {
+  test('concurrent assignments leave one limit of each kind', async () => {
     const ids = [await planId({ monthly_runs: 1 }), await planId({ monthly_runs: 2 })];
     await Promise.all([...ids, ...ids, ...ids].map(assign));
     const { plan } = await read();
@@ -174,11 +174,11 @@ describe('assigning', () => {
     ['', 'plan_id empty'],
     [5, 'plan_id invalid_type'],
     [undefined, 'plan_id required'],
-  ])('refuses the plan %j', async (id, fault) => {
+  ])('rejects the plan %j', async (id, fault) => {
     expect(refusalOf(await assign(id))).toEqual(invalid(fault));
   });
 
-  test('an org that does not exist is not found', async () => {
+  test('an unknown org is not found', async () => {
     const at = (method: string, body?: object) =>
       world.request(method, '/v1/admin/orgs/org_none/plan', {
         key: world.operatorKey,
@@ -189,7 +189,7 @@ describe('assigning', () => {
   });
 });
 
-test('the org itself reads its plan', async () => {
+test('the org can read its plan', async () => {
   await assign(await planId({ monthly_runs: 10 }));
   const path = `/v1/orgs/${org.id}/plan`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read']);
@@ -200,7 +200,7 @@ test('the org itself reads its plan', async () => {
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
-test('every change leaves an audit entry, and an event where an org can listen to it', async () => {
+test('every change creates an audit entry, and assignments create an event of the org', async () => {
   const { json: plan } = await send('POST', '', { name: 'Recorded', overage_policy: 'block' });
   const { json: after } = await assign(plan.id);
   const platform = await recordedOf(world, platformTenant);
@@ -218,7 +218,7 @@ test('every change leaves an audit entry, and an event where an org can listen t
   });
 });
 
-test('what was used this month counts, also from before the plan and on another one', async () => {
+test('usage of this month counts, also from before the plan and under another plan', async () => {
   const run = () => chargeOf(world, org, '0');
   expect(await run()).toBe(201);
   await assign(await planId({ monthly_runs: 2 }));

@@ -1,4 +1,4 @@
-/** Plans: what an org may use in a month. Assigning one writes the limits that the ledger holds the org to. */
+/** Plans: monthly allowances of an org. Assigning a plan writes the limits that the ledger enforces. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -14,7 +14,7 @@ import {
 } from './queries.ts';
 import type { CreatePlan, OrgPlanView, PlanView } from './schema.ts';
 
-/** The percents of a plan at which an event is due. */
+/** Percentages of a plan at which an event is sent. */
 const planThresholds: readonly number[] = [80, 100];
 
 export function viewPlan(plan: PlanRow): PlanView {
@@ -53,7 +53,7 @@ export async function createPlan(
     created_at: now,
   };
   if (!(await insertPlan(tx, plan))) {
-    throw apiError('conflict', 'There is a plan of this name.');
+    throw apiError('conflict', 'A plan with this name already exists.');
   }
   return plan;
 }
@@ -63,7 +63,7 @@ export interface OrgPlanChange {
   readonly after: OrgPlanView;
 }
 
-/** `planId` null takes the plan away. */
+/** `planId` null removes the plan. */
 export async function assignPlan(
   tx: Transaction,
   ids: Ids,
@@ -75,7 +75,7 @@ export async function assignPlan(
   const before = await readOrgPlan(tx, orgId);
   const plan = planId === null ? undefined : await findPlan(tx, planId);
   if (planId !== null && plan === undefined) {
-    throw invalidField('plan_id', 'invalid_value', 'There is no such plan.');
+    throw invalidField('plan_id', 'invalid_value', 'This plan does not exist.');
   }
   if (plan === undefined) {
     await deleteOrgPlan(tx, orgId);
@@ -93,7 +93,7 @@ interface Entitlement {
   readonly capacity: bigint | null | undefined;
 }
 
-/** Where the org had one already its id stays, and with it what was used this month. */
+/** An existing limit keeps its id, and so this month's usage. */
 async function putEntitlement(
   tx: Transaction,
   ids: Ids,

@@ -5,7 +5,7 @@ import { type PlanFilters, planSorts } from './schema.ts';
 export interface PlanRow {
   readonly id: string;
   readonly name: string;
-  /** Null: not limited. */
+  /** Null: no limit. */
   readonly monthly_runs: bigint | null;
   readonly monthly_tokens: bigint | null;
   readonly overage_policy: 'block' | 'allow';
@@ -14,7 +14,7 @@ export interface PlanRow {
 
 const columns = 'id, name, monthly_runs, monthly_tokens, overage_policy, created_at';
 
-/** False when the name is taken. */
+/** Returns false if the name is taken. */
 export async function insertPlan(tx: Queryable, plan: PlanRow): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO plans (${columns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING RETURNING 1 AS one`,

@@ -4,11 +4,11 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const entitlement = nullable(
-  Type.Integer({ minimum: 0, maximum: countMax, description: 'Per calendar month. Null: not limited.' }),
+  Type.Integer({ minimum: 0, maximum: countMax, description: 'Per calendar month. Null: no limit.' }),
 );
 const overagePolicy = choice(
   ['block', 'allow'],
-  '`block` refuses what exceeds the plan, `allow` only tells of it.',
+  '`block` denies runs that exceed the plan; `allow` only sends events.',
 );
 
 export const PlanView = closed({
@@ -36,14 +36,12 @@ export const PlanFilters = listParameters(planSorts, {
 export type PlanFilters = Static<typeof PlanFilters>;
 
 export const OrgPlanView = closed({
-  plan_id: nullable(
-    Type.String({ description: 'Null: the organization has no plan, and nothing is limited.' }),
-  ),
+  plan_id: nullable(Type.String({ description: 'Null: the organization has no plan and no plan limits.' })),
   plan: nullable(PlanView),
   assigned_at: nullable(timestamp),
 });
 export type OrgPlanView = Static<typeof OrgPlanView>;
 
 export const PutOrgPlan = closed({
-  plan_id: nullable(Type.String({ minLength: 1, maxLength: 100, description: 'Null takes the plan away.' })),
+  plan_id: nullable(Type.String({ minLength: 1, maxLength: 100, description: 'Null removes the plan.' })),
 });

@@ -30,14 +30,14 @@ const topUp = (amount_usd: string, more: object = {}) => send('POST', '/top-ups'
 const read = async () => (await send('GET', '')).json;
 
 describe('the account', () => {
-  test('is disabled and empty until someone says otherwise', async () => {
+  test('is disabled and empty by default', async () => {
     const none = { id: null, enabled: false, topped_up_usd: '0' };
     expect(await read()).toEqual(none);
     expect((await send('PUT', '', { enabled: false })).json).toEqual(none);
     expect(await liveLimits(world, org.id)).toEqual([]);
   });
 
-  test('enabled without a balance refuses everything: the limit is there, and is zero', async () => {
+  test('denies every run if it is enabled without a balance', async () => {
     const version = await limitsVersion(world, org.id);
     const { status, json } = await send('PUT', '', { enabled: true });
     expect([status, json]).toEqual([
@@ -63,7 +63,7 @@ describe('the account', () => {
     expect(await limitsVersion(world, org.id)).toBeGreaterThan(version);
   });
 
-  test('keeps its id and its balance over times when it is disabled', async () => {
+  test('keeps its id and its balance while it is disabled', async () => {
     const { json: first } = await send('PUT', '', { enabled: true });
     await topUp('5');
     expect((await send('PUT', '', { enabled: false })).json).toEqual({
@@ -82,7 +82,7 @@ describe('the account', () => {
     expect(await limitsVersion(world, org.id)).toBeGreaterThan(version);
   });
 
-  test('enabled many times at once is one account', async () => {
+  test('concurrent requests to enable it create one account', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => send('PUT', '', { enabled: true })));
     expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
     expect(await liveLimits(world, org.id)).toHaveLength(1);
@@ -90,7 +90,7 @@ describe('the account', () => {
 });
 
 describe('topping up', () => {
-  test('adds to the balance, before it is enabled and after', async () => {
+  test('adds to the balance, whether it is enabled or not', async () => {
     const { status, json } = await topUp('10', { reference: 'invoice 7' });
     expect(status).toBe(201);
     expect(json).toEqual({
@@ -105,7 +105,7 @@ describe('topping up', () => {
     expect(await liveLimits(world, org.id)).toMatchObject([{ capacity: 10_000_000_001n }]);
   });
 
-  test('none of many at once is lost', async () => {
+  test('concurrent top-ups are all counted', async () => {
     await send('PUT', '', { enabled: true });
     const answers = await Promise.all(Array.from({ length: 20 }, () => topUp('1.1')));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
@@ -113,7 +113,7 @@ describe('topping up', () => {
     expect(await liveLimits(world, org.id)).toMatchObject([{ capacity: 22_000_000_000n }]);
   });
 
-  test('the sum stays below nine billion', async () => {
+  test('rejects a top-up whose sum would reach nine billion', async () => {
     await topUp('8999999999');
     expect(refusalOf(await topUp('1'))).toEqual(invalid('amount_usd out_of_range'));
     expect((await topUp('0.999999999')).status).toBe(201);
@@ -122,7 +122,7 @@ describe('topping up', () => {
   });
 
   test.each([...badAmounts, ['0', 'out_of_range'] as const])(
-    'refuses the amount %j',
+    'rejects the amount %j',
     async (amount_usd, code) => {
       expect(refusalOf(await send('POST', '/top-ups', { amount_usd }))).toEqual(
         invalid(`amount_usd ${code}`),
@@ -130,7 +130,7 @@ describe('topping up', () => {
     },
   );
 
-  test('the list pages, and finds a reference', async () => {
+  test('the list has pages and filters by reference', async () => {
     for (const reference of ['a', 'b', 'c']) {
       await topUp('1', { reference });
       world.clock.advanceSeconds(1);
@@ -156,11 +156,11 @@ test.each<[string, string, object, string[]]>([
   ['POST', '/top-ups', {}, ['amount_usd required']],
   ['POST', '/top-ups', { amount_usd: '1', reference: '' }, ['reference empty']],
   ['POST', '/top-ups', { amount_usd: '1', note: 'x' }, ['note unknown_field']],
-])('%s %s refuses %j', async (method, path, body, faults) => {
+])('%s %s rejects %j', async (method, path, body, faults) => {
   expect(refusalOf(await send(method, path, body))).toEqual(invalid(...faults));
 });
 
-test('every change leaves an audit entry and an event with the org', async () => {
+test('every change creates an audit entry and an event of the org', async () => {
   const before = await read();
   const after = (await send('PUT', '', { enabled: true })).json;
   world.clock.advanceSeconds(1);
@@ -182,7 +182,7 @@ test('every change leaves an audit entry and an event with the org', async () =>
   ]);
 });
 
-test('an org that does not exist is not found', async () => {
+test('an unknown org is not found', async () => {
   const at = (method: string, path: string, body?: object) =>
     world.request(method, `/v1/admin/orgs/org_none/prepaid${path}`, {
       key: world.operatorKey,
@@ -197,7 +197,7 @@ test('an org that does not exist is not found', async () => {
   expect(answers.map(refusalOf)).toEqual(Array(4).fill([404, 'not_found']));
 });
 
-test('the org itself reads its balance and changes nothing', async () => {
+test('the org can read its balance but not change it', async () => {
   await topUp('3');
   const path = `/v1/orgs/${org.id}/prepaid`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read']);
@@ -213,7 +213,7 @@ test('the org itself reads its balance and changes nothing', async () => {
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
-test('runs are paid from the balance, and what was spent of it outlives being switched off', async () => {
+test('runs are paid from the balance, and the amount spent is kept while it is disabled', async () => {
   await send('PUT', '', { enabled: true });
   expect(await chargeOf(world, org, '1')).toBe('quota_exhausted');
   await topUp('5');

@@ -1,6 +1,6 @@
 /**
  * The prepaid balance of an org: the sum of its top-ups is the capacity of a limit that never resets. The limit keeps its
- * id for good, also over times when it is not in force, since what was spent of the balance is counted under that id.
+ * id permanently, even while it is disabled, because spend is counted under that id.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, maxNanos } from '../../../kernel/money.ts';
@@ -63,7 +63,11 @@ export async function topUp(
   await lockOrgLimits(tx, orgId);
   const { topped_up_nanos } = await findAccount(tx, orgId);
   if (topped_up_nanos + amount > maxNanos) {
-    throw invalidField('amount_usd', 'out_of_range', 'The sum of all top-ups has to stay below 9 billion.');
+    throw invalidField(
+      'amount_usd',
+      'out_of_range',
+      'The sum of all top-ups must stay below 9 billion US dollars.',
+    );
   }
   const row = { org_id: orgId, id: ids.next('top'), amount_nanos: amount, reference, created_at: now };
   await insertTopUp(tx, row);
@@ -74,7 +78,7 @@ export async function topUp(
   return row;
 }
 
-/** The one there is, or the first one. */
+/** Returns the existing limit, or creates it. */
 async function balanceLimit(tx: Transaction, ids: Ids, now: Date, orgId: string): Promise<LimitRow> {
   const known = await lockLimitEvenEnded(tx, orgId, 'prepaid');
   if (known !== undefined) {

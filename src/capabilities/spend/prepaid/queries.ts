@@ -3,7 +3,7 @@ import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type TopUpFilters, topUpSorts } from './schema.ts';
 
 export interface AccountRow {
-  /** The limit's id, also while it is not in force; null before there was one. */
+  /** Id of the limit, even while it is disabled; null if there has never been one. */
   readonly limit_id: string | null;
   readonly enabled: boolean;
   readonly topped_up_nanos: bigint;

@@ -20,10 +20,10 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       id: 'orgs.prepaid.put',
       method: 'PUT',
       path: '/v1/admin/orgs/{org_id}/prepaid',
-      summary: 'Let an organization pay in advance, or no longer',
+      summary: 'Enable or disable prepaid billing',
       description:
-        'While it is enabled, runs are paid from the balance, and 402 `quota_exhausted` without it. Disabling keeps ' +
-        'the balance and what was spent of it.',
+        'While it is enabled, runs are paid from the balance, and are 402 `quota_exhausted` if it does not cover them. ' +
+        'Disabling keeps the balance and the amount spent.',
       access: operator,
       body: PutPrepaid,
       success: 200,
@@ -38,7 +38,7 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
     read({
       id: 'orgs.prepaid.read',
       path: '/v1/admin/orgs/{org_id}/prepaid',
-      summary: 'Read the prepaid balance of an organization as an operator',
+      summary: 'Read the prepaid balance of an organization (operator)',
       access: operator,
       response: PrepaidView,
       handler: ({ params }) => ofExistingOrg(db, params.org_id, readPrepaid(db, params.org_id)),
@@ -48,7 +48,7 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       method: 'POST',
       path: '/v1/admin/orgs/{org_id}/prepaid/top-ups',
       summary: 'Top up the prepaid balance of an organization',
-      description: 'Also while the organization does not pay in advance: the balance waits.',
+      description: 'Also possible while prepaid billing is disabled: the balance is kept.',
       access: operator,
       body: CreateTopUp,
       success: 201,

@@ -4,9 +4,11 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const PrepaidView = closed({
-  id: nullable(Type.String({ description: 'Null until the organization first pays in advance.' })),
-  enabled: Type.Boolean({ description: 'Whether runs are paid from the balance, and refused without it.' }),
-  topped_up_usd: Type.String({ ...usd, description: 'The sum of all top-ups.' }),
+  id: nullable(Type.String({ description: 'Null until the organization first has a prepaid balance.' })),
+  enabled: Type.Boolean({
+    description: 'If true, runs are paid from the balance and denied if it does not cover them.',
+  }),
+  topped_up_usd: Type.String({ ...usd, description: 'Sum of all top-ups.' }),
 });
 export type PrepaidView = Static<typeof PrepaidView>;
 
@@ -27,7 +29,7 @@ export const CreateTopUp = closed({
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: 'Such as the number of an invoice or payment.',
+        description: 'For example, an invoice or payment number.',
       }),
     ),
   ),

@@ -1,4 +1,4 @@
-/** One rate-limit policy: what a request may say of it, and the way to the columns of its limit and back. */
+/** A rate-limit policy: validation, and conversion between its API form and the columns of its limit. */
 
 import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -54,56 +54,56 @@ function amountOf(given: string | number): bigint {
   return typeof given === 'string' ? nanosOf(given) : BigInt(given);
 }
 
-/** What the schema cannot say. Names every field that is wrong. */
+/** Checks the rules that the schema cannot express. Throws all field errors together. */
 export function checkPolicies(policies: readonly PutPolicy[]): void {
   const names = new Set<string>();
-  const faults = policies.flatMap((policy, index) => {
-    const found = faultsOf(policy);
+  const fieldErrors = policies.flatMap((policy, index) => {
+    const found = fieldErrorsOf(policy);
     if (names.has(policy.name)) {
-      found.push(['name', 'invalid_value', 'Another policy in the list has this name.']);
+      found.push(['name', 'invalid_value', 'Another policy in the list has the same name.']);
     }
     names.add(policy.name);
     return found.map(([field, code, message]) => ({ field: `policies[${index}].${field}`, code, message }));
   });
-  if (faults.length > 0) {
-    throw invalidFields(faults);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
   }
 }
 
-type Fault = [field: string, code: FieldError['code'], message: string];
+type PolicyFieldError = [field: string, code: FieldError['code'], message: string];
 
-function faultsOf({ match = {}, unit, limit, kind, burst }: PutPolicy): Fault[] {
-  const faults: Fault[] = [...amountFaults('limit', unit, limit)];
+function fieldErrorsOf({ match = {}, unit, limit, kind, burst }: PutPolicy): PolicyFieldError[] {
+  const fieldErrors: PolicyFieldError[] = [...amountErrors('limit', unit, limit)];
   if (burst != null) {
-    faults.push(
+    fieldErrors.push(
       ...(kind === 'rate'
-        ? amountFaults('burst', unit, burst)
-        : [['burst', 'invalid_value', 'Only a rate has a burst.'] satisfies Fault]),
+        ? amountErrors('burst', unit, burst)
+        : [['burst', 'invalid_value', 'Only allowed for kind `rate`.'] satisfies PolicyFieldError]),
     );
   }
   if (match.route_class !== undefined) {
     if (kind !== 'rate' || unit !== 'requests') {
-      faults.push([
+      fieldErrors.push([
         'match.route_class',
         'invalid_value',
-        'Only a rate of requests goes by the class of the route.',
+        'Only allowed for kind `rate` and unit `requests`.',
       ]);
     } else if (match.model !== undefined || match.customer_id !== undefined) {
-      // It is looked at before the body is read, which says what model and customer a request is about.
-      faults.push(['match.route_class', 'invalid_value', 'This goes together with key_id alone.']);
+      // Route classes are checked before the body, which contains model and customer, is read.
+      fieldErrors.push(['match.route_class', 'invalid_value', 'Can only be combined with `key_id`.']);
     }
   }
-  return faults;
+  return fieldErrors;
 }
 
-function amountFaults(field: string, unit: PutPolicy['unit'], given: string | number): Fault[] {
+function amountErrors(field: string, unit: PutPolicy['unit'], given: string | number): PolicyFieldError[] {
   if (unit === 'usd') {
     if (typeof given !== 'string') {
-      return [[field, 'invalid_type', 'This has to be a decimal string, since the unit is usd.']];
+      return [[field, 'invalid_type', 'Must be a decimal string for the unit usd.']];
     }
-    return nanosOf(given) === 0n ? [[field, 'out_of_range', 'This has to be more than 0.']] : [];
+    return nanosOf(given) === 0n ? [[field, 'out_of_range', 'Must be greater than 0.']] : [];
   }
   return typeof given === 'number'
     ? []
-    : [[field, 'invalid_type', `This has to be integer, since the unit is ${unit}.`]];
+    : [[field, 'invalid_type', `Must be an integer for the unit ${unit}.`]];
 }

@@ -34,14 +34,14 @@ const idsOf = async () =>
     (await send('GET', '')).json.policies.map(({ name, id }: { name: string; id: string }) => [name, id]),
   );
 
-describe('replacing the whole', () => {
-  test('an org has none until it is given some', async () => {
+describe('replacing the rate limits', () => {
+  test('an org has no policies until some are set', async () => {
     const { status, json } = await send('GET', '');
     expect([status, json]).toEqual([200, none]);
     expect((await put({})).json).toEqual(none);
   });
 
-  test('writes the limits that the ledger reads, and answers them by name', async () => {
+  test('writes the limits that the ledger reads, and returns them ordered by name', async () => {
     const version = await limitsVersion(world, org.id);
     const { status, json } = await put({
       read_rpm: 600,
@@ -112,7 +112,7 @@ describe('replacing the whole', () => {
     expect(await limitsVersion(world, org.id)).toBeGreaterThan(version);
   });
 
-  test('reads per minute alone move the version of the limits, and only when they change', async () => {
+  test('a change of `read_rpm` alone increments the version of the limits; an unchanged value does not', async () => {
     await put({ read_rpm: 5 });
     const version = await limitsVersion(world, org.id);
     await put({ read_rpm: 5 });
@@ -122,7 +122,7 @@ describe('replacing the whole', () => {
     expect((await put({ read_rpm: null })).json).toEqual(none);
   });
 
-  test('a policy of the same name that counts the same keeps its id, whatever its numbers', async () => {
+  test('a policy with the same name, kind, unit and match keeps its id if its numbers change', async () => {
     const first = { ...policy, match: { key_id: 'k', model: 'm' } };
     await put({ policies: [first, { ...policy, name: 'b' }] });
     const before = await idsOf();
@@ -141,7 +141,7 @@ describe('replacing the whole', () => {
     ['kind', { kind: 'quota' }],
     ['match', { match: { key_id: '*' } }],
     ['name', { name: 'z' }],
-  ])('with another %s it is another policy', async (_, fields) => {
+  ])('a policy with a different %s is a new policy', async (_, fields) => {
     await put({ policies: [policy] });
     const { a } = await idsOf();
     await put({ policies: [{ ...policy, ...fields }] });
@@ -149,21 +149,21 @@ describe('replacing the whole', () => {
     expect(await liveLimits(world, org.id)).toHaveLength(1);
   });
 
-  test('what is left out is gone', async () => {
+  test('policies that are left out are removed', async () => {
     await put({ read_rpm: 5, policies: [policy, { ...policy, name: 'b' }] });
     expect((await put({ policies: [policy] })).json).toMatchObject({ read_rpm: null, policies: [policy] });
     expect((await put({})).json).toEqual(none);
     expect(await liveLimits(world, org.id)).toEqual([]);
   });
 
-  test('many at once leave the policies of one of them', async () => {
+  test('concurrent PUTs leave the policies of one of them', async () => {
     const bodies = [1, 2, 3, 4].map((n) => ({ policies: [{ ...policy, limit: n }] }));
     const answers = await Promise.all([...bodies, ...bodies].map(put));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
     expect(await liveLimits(world, org.id)).toHaveLength(1);
   });
 
-  test('up to a hundred policies', async () => {
+  test('accepts up to a hundred policies', async () => {
     const many = (count: number) => ({
       policies: Array.from({ length: count }, (_, i) => ({ ...policy, name: `p${i}` })),
     });
@@ -172,7 +172,7 @@ describe('replacing the whole', () => {
   });
 });
 
-describe('refusing', () => {
+describe('validation', () => {
   const usd = { ...policy, unit: 'usd', limit: '1' };
 
   test.each<[object, string[]]>([
@@ -234,7 +234,7 @@ describe('refusing', () => {
     );
   });
 
-  test('names every field that is wrong', async () => {
+  test('reports every invalid field', async () => {
     const wrong = { ...policy, kind: 'quota', limit: '1', burst: 1, match: { route_class: 'read' } };
     expect(refusalOf(await put({ policies: [policy, wrong] }))).toEqual(
       invalid(
@@ -246,7 +246,7 @@ describe('refusing', () => {
     );
   });
 
-  test('an org that does not exist, and whoever is no operator', async () => {
+  test('returns 404 for an unknown org, and 403 or 404 to callers that are not operators', async () => {
     const path = '/v1/admin/orgs/org_none/rate-limits';
     const key = world.operatorKey;
     expect(refusalOf(await world.request('GET', path, { key }))).toEqual([404, 'not_found']);
@@ -256,7 +256,7 @@ describe('refusing', () => {
   });
 });
 
-test('a change leaves an audit entry and an event with the org', async () => {
+test('a change creates an audit entry and an event of the org', async () => {
   const { json: after } = await put({ read_rpm: 5, policies: [policy] });
   expect(await recordedOf(world, org.id)).toEqual({
     entries: [
@@ -305,7 +305,7 @@ describe('the org lists its policies', () => {
     expect((await list('')).json).toMatchObject({ data: [], read_rpm: 900 });
   });
 
-  test('if it may', async () => {
+  test('if it has the scope and the role', async () => {
     const { secret: viewer } = await world.mintKey(org, 'viewer', ['budgets:read']);
     expect((await list('', viewer)).status).toBe(200);
     const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
@@ -315,7 +315,7 @@ describe('the org lists its policies', () => {
   });
 });
 
-test('a quota whose window grows counts all of it', async () => {
+test('a quota with a longer window counts all usage of the new window', async () => {
   const quota = (window_seconds: number) =>
     put({ policies: [{ ...policy, kind: 'quota', limit: 3, window_seconds }] });
   const run = () => chargeOf(world, org, '0');

@@ -1,4 +1,4 @@
-/** The rate limits of an org: how many reads a minute, and its policies. They are replaced as a whole. */
+/** The rate limits of an org: its reads per minute and its policies. They are replaced as a whole. */
 import type { LimitKind } from '../../../kernel/limits.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { lockOrgLimits } from '../../../ledger/limits/limit-changes.ts';
@@ -20,7 +20,7 @@ import { type PolicyFilters, type PutRateLimits, policySorts, type RateLimitsVie
 
 const policyKinds = ['rate', 'quota'] as const satisfies LimitKind[];
 
-/** The policies by name: the order they were given in means nothing. */
+/** Returns the policies ordered by name; the order of the PUT has no meaning. */
 export async function readRateLimits(db: Queryable, orgId: string): Promise<RateLimitsView> {
   const [rows, read_rpm] = await Promise.all([findLimits(db, orgId, policyKinds), findReadRpm(db, orgId)]);
   const policies = rows.map(viewPolicy).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -32,7 +32,7 @@ export interface RateLimitsChange {
   readonly after: RateLimitsView;
 }
 
-/** A policy keeps its id, and with it what was counted, while its name and what it counts stay the same. */
+/** A policy keeps its id and counters as long as its name, kind, unit and match stay the same. */
 export async function putRateLimits(
   tx: Transaction,
   ids: Ids,

@@ -9,7 +9,7 @@ import { OwnPoliciesView, PolicyFilters, PutRateLimits, RateLimitsView } from '.
 export interface RateLimitDependencies {
   readonly db: Database;
   readonly ids: Ids;
-  /** For orgs without a limit of their own; undefined: none. */
+  /** Default for orgs without a limit of their own; undefined: no limit. */
   readonly readLimitPerMinute: number | undefined;
 }
 
@@ -24,8 +24,8 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
       path,
       summary: 'Set the rate limits of an organization',
       description:
-        'Replaces the whole: what is null or left out is not limited. A policy that keeps its name, kind, unit and ' +
-        'match keeps its id and what it has counted.',
+        'Replaces all rate limits. A policy that is left out is removed. A policy that keeps its name, kind, unit and ' +
+        'match keeps its id and its counters.',
       access: operator,
       body: PutRateLimits,
       bodyLimitBytes: bodyLimits.lists,
@@ -47,7 +47,7 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
     read({
       id: 'orgs.rate_limits.read',
       path,
-      summary: 'Read the rate limits of an organization as an operator',
+      summary: 'Read the rate limits of an organization (operator)',
       access: operator,
       response: RateLimitsView,
       handler: ({ params }) => ofExistingOrg(db, params.org_id, readRateLimits(db, params.org_id)),

@@ -24,26 +24,26 @@ const amount = {
   pattern: usdPattern,
   minimum: 1,
   maximum: countMax,
-  description: 'An integer for requests and tokens, a decimal string for usd; more than 0.',
+  description: 'An integer for requests and tokens, a decimal string for usd; greater than 0.',
 };
-/** Which of the two it has to be follows from the unit. */
+/** The unit decides whether this must be a string or an integer. */
 const limit = Type.Unsafe<string | number>({ ...amount, type: ['string', 'integer'] });
 const burst = Type.Unsafe<string | number | null>({
   ...amount,
   type: ['string', 'integer', 'null'],
-  description: 'How much may come at once, for `rate` alone. Null: as much as the limit.',
+  description: 'Maximum amount at once, for `rate` only. Null: same as the limit.',
 });
 
-const value = Type.String({ ...scopeValueOrWildcard, description: 'A value, or `*` for each by itself.' });
+const value = Type.String({
+  ...scopeValueOrWildcard,
+  description: 'A value, or `*` to count each value separately.',
+});
 const match = closed({
   key_id: Type.Optional(value),
   model: Type.Optional(value),
   customer_id: Type.Optional(value),
   route_class: Type.Optional(
-    choice(
-      routeClasses,
-      'Counts the requests to these routes, whatever they ask for. For `rate` of `requests` alone.',
-    ),
+    choice(routeClasses, 'Counts all requests to these routes. Only for kind `rate` and unit `requests`.'),
   ),
 });
 
@@ -54,8 +54,8 @@ const policy = {
   window_seconds: Type.Integer({ minimum: 1, maximum: windowSecondsMax }),
   kind: choice(
     policyKinds,
-    '`rate` lets through as much as comes in evenly, and refuses with 429 `rate_limited`; `quota` counts in fixed ' +
-      'windows, and refuses with `quota_exhausted` until the window is over.',
+    '`rate` allows an even flow and denies more with 429 `rate_limited`; `quota` counts in fixed windows ' +
+      'and denies more with `quota_exhausted` until the window ends.',
   ),
 };
 
@@ -69,21 +69,22 @@ const readRpm = nullable(
   Type.Integer({
     minimum: 1,
     maximum: readRpmMax,
-    description: 'How many reads the organization may make in a minute. Null: as the deployment says.',
+    description:
+      'Maximum number of reads per minute of the organization. Null: the default of the deployment.',
   }),
 );
 
 export const RateLimitsView = closed({ read_rpm: readRpm, policies: Type.Array(PolicyView) });
 export type RateLimitsView = Static<typeof RateLimitsView>;
 
-/** What the org itself sees: with what holds where it has no read limit of its own. */
+/** The org's own view: with the read limit in force, which may be the default of the deployment. */
 export const OwnPoliciesView = closed({
   ...page(PolicyView).properties,
   read_rpm: nullable(
     Type.Integer({
       minimum: 1,
       description:
-        'How many reads all keys together may make in a minute: the limit of the organization, or else of the deployment. Null: any number.',
+        'Maximum number of reads per minute of all keys together: the limit of the organization, or the default of the deployment. Null: no limit.',
     }),
   ),
 });

@@ -21,7 +21,8 @@ export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
       method: 'PUT',
       path,
       summary: 'Set the daily spend cap',
-      description: 'Replaces the whole; what was spent today counts at once. Zero refuses everything.',
+      description:
+        'Replaces the cap and counts everything spent today. A cap of zero denies every run that has a cost.',
       access: admin,
       body: PutSpendCap,
       success: 200,

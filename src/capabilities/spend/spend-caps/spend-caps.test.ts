@@ -27,13 +27,13 @@ const send = sender(
   () => org.ownerKey,
 );
 
-test('there is none until one is set', async () => {
+test('returns 404 until a cap is set', async () => {
   for (const method of ['GET', 'DELETE']) {
     expect(refusalOf(await send(method, ''))).toEqual([404, 'not_found']);
   }
 });
 
-test('PUT sets it, with defaults for what is left out', async () => {
+test('PUT sets the cap, with defaults for fields that are left out', async () => {
   const { status, json } = await send('PUT', '', { cap_usd: '25.5' });
   expect(status).toBe(200);
   expect(json).toEqual({
@@ -63,7 +63,7 @@ test('PUT sets it, with defaults for what is left out', async () => {
   ]);
 });
 
-test('PUT replaces the whole and keeps the id', async () => {
+test('PUT replaces the cap and keeps the id', async () => {
   const first = await send('PUT', '', { cap_usd: '1', timezone: 'Asia/Tokyo', alert_thresholds: [90] });
   expect(first.json).toMatchObject({ timezone: 'Asia/Tokyo', alert_thresholds: [90] });
   const version = await limitsVersion(world, org.id);
@@ -79,7 +79,7 @@ test('PUT replaces the whole and keeps the id', async () => {
   expect(await limitsVersion(world, org.id)).toBe(version + 1n);
 });
 
-test('many at once make one cap', async () => {
+test('concurrent PUTs result in one cap', async () => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, i) => send('PUT', '', { cap_usd: String(i) })),
   );
@@ -88,7 +88,7 @@ test('many at once make one cap', async () => {
   expect(await liveLimits(world, org.id)).toHaveLength(1);
 });
 
-test('DELETE removes it; the next one is another', async () => {
+test('DELETE removes the cap; a later one gets a new id', async () => {
   const { json: first } = await send('PUT', '', { cap_usd: '1' });
   expect((await send('DELETE', '')).status).toBe(204);
   expect((await send('GET', '')).status).toBe(404);
@@ -97,7 +97,7 @@ test('DELETE removes it; the next one is another', async () => {
   expect(second.id).not.toBe(first.id);
 });
 
-test('every change leaves an audit entry and an event', async () => {
+test('every change creates an audit entry and an event', async () => {
   const first = (await send('PUT', '', { cap_usd: '1' })).json;
   world.clock.advanceSeconds(1);
   const second = (await send('PUT', '', { cap_usd: '2' })).json;
@@ -119,7 +119,7 @@ test('every change leaves an audit entry and an event', async () => {
   ]);
 });
 
-test.each(badAmounts)('refuses the amount %j', async (cap_usd, code) => {
+test.each(badAmounts)('rejects the amount %j', async (cap_usd, code) => {
   expect(refusalOf(await send('PUT', '', { cap_usd }))).toEqual(invalid(`cap_usd ${code}`));
 });
 
@@ -128,11 +128,11 @@ test.each<[object, string]>([
   [{ cap_usd: '1', timezone: 'Nowhere' }, 'timezone invalid_value'],
   [{ cap_usd: '1', alert_thresholds: [0] }, 'alert_thresholds[0] out_of_range'],
   [{ cap_usd: '1', period: 'week' }, 'period unknown_field'],
-])('refuses %j', async (body, fault) => {
+])('rejects %j', async (body, fault) => {
   expect(refusalOf(await send('PUT', '', body))).toEqual(invalid(fault));
 });
 
-test('a viewer reads and does not change; another org sees nothing', async () => {
+test('a viewer can read the cap but not change it; another org gets 404', async () => {
   await send('PUT', '', { cap_usd: '1' });
   const path = `/v1/orgs/${org.id}/spend-cap`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
@@ -145,7 +145,7 @@ test('a viewer reads and does not change; another org sees nothing', async () =>
   expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
-test('it holds at once, for what was spent before too', async () => {
+test('a new cap applies at once and counts earlier spend of the day', async () => {
   expect(await chargeOf(world, org, '1')).toBe(201);
   await send('PUT', '', { cap_usd: '1.5' });
   expect(await chargeOf(world, org, '0.500000001')).toBe('spend_cap_exceeded');

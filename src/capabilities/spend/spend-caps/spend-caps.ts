@@ -1,4 +1,4 @@
-/** The daily spend cap: an org has one or none. */
+/** The daily spend cap. An org has at most one. */
 import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
@@ -39,7 +39,7 @@ function found(row: LimitRow | undefined): LimitRow {
   return row;
 }
 
-/** Replaces the whole: what is left out goes back to its default. */
+/** Replaces the cap: fields that are left out are reset to their defaults. */
 export async function putSpendCap(
   tx: Transaction,
   ids: Ids,
@@ -56,7 +56,7 @@ export async function putSpendCap(
   });
 }
 
-/** Returns what was removed. */
+/** Returns the removed cap. */
 export async function removeSpendCap(tx: Transaction, now: Date, orgId: string): Promise<LimitRow> {
   await lockOrgLimits(tx, orgId);
   return found(await endOnlyLimit(tx, now, orgId, 'spend_cap'));

@@ -1,16 +1,16 @@
-/** Where the own limits and the credits of customers stand. */
+/** Usage of the customers' own limits, and their remaining credits. */
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Period } from '../../../kernel/windows.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { CustomerView } from './schema.ts';
 
-export interface CustomerStandingDependencies {
+export interface CustomerLimitUsageDependencies {
   readonly db: Database;
   readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
-type CustomerStanding = Pick<CustomerView, 'limits' | 'credits_usd'>;
+type CustomerLimitUsage = Pick<CustomerView, 'limits' | 'credits_usd'>;
 
 interface OwnLimit {
   readonly id: string;
@@ -20,13 +20,13 @@ interface OwnLimit {
   readonly capacity: string;
 }
 
-/** Those who have neither are left out. */
-export async function customerStandings(
-  { db, ledger }: CustomerStandingDependencies,
+/** Returns no entry for customers that have neither limits nor credits. */
+export async function customerLimitUsage(
+  { db, ledger }: CustomerLimitUsageDependencies,
   orgId: string,
   customerIds: readonly string[],
   now: Date,
-): Promise<Map<string, CustomerStanding>> {
+): Promise<Map<string, CustomerLimitUsage>> {
   const own = await selectOwnLimits(db, orgId, customerIds, now);
   const usages = await ledger.limitUsage(
     orgId,
@@ -36,13 +36,13 @@ export async function customerStandings(
   const usedOf = ({ id }: OwnLimit) => used.get(id) ?? 0n;
   return new Map(
     [...new Set(own.map(({ customer_id }) => customer_id))].map((customerId) => {
-      const its = own.filter(({ customer_id }) => customer_id === customerId);
-      const packs = its.filter(({ kind }) => kind === 'credits');
-      const left = packs.reduce((sum, pack) => {
+      const customerRows = own.filter(({ customer_id }) => customer_id === customerId);
+      const packs = customerRows.filter(({ kind }) => kind === 'credits');
+      const remaining = packs.reduce((sum, pack) => {
         const rest = BigInt(pack.capacity) - usedOf(pack);
         return sum + (rest > 0n ? rest : 0n);
       }, 0n);
-      const limits = its.flatMap((limit) =>
+      const limits = customerRows.flatMap((limit) =>
         limit.period === null
           ? []
           : {
@@ -52,12 +52,12 @@ export async function customerStandings(
               spent_usd: formatUsd(usedOf(limit)),
             },
       );
-      return [customerId, { limits, credits_usd: packs.length === 0 ? null : formatUsd(left) }];
+      return [customerId, { limits, credits_usd: packs.length === 0 ? null : formatUsd(remaining) }];
     }),
   );
 }
 
-/** Packs that have expired are no credits any more. */
+/** Excludes expired credit packs. */
 function selectOwnLimits(
   db: Database,
   orgId: string,
