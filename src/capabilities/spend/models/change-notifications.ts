@@ -1,23 +1,23 @@
-/** How processes learn that a price changed. */
+/** Change notifications for prices, across processes. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const modelChannel = 'model_price_changed';
 const orgChannel = 'org_price_changed';
 
-/** Whoever hears of one model forgets them all, so the notice does not say which it was. */
-export function announceModelPriceChange(tx: Transaction): Promise<void> {
+/** Has no payload: a change of one model invalidates the cache of all models. */
+export function notifyModelPriceChange(tx: Transaction): Promise<void> {
   return tx.notify(modelChannel, '');
 }
 
-export function announceOrgPriceChange(tx: Transaction, orgId: string): Promise<void> {
+export function notifyOrgPriceChange(tx: Transaction, orgId: string): Promise<void> {
   return tx.notify(orgChannel, orgId);
 }
 
-export function onModelPriceChange(db: Database, heard: () => void): void {
-  db.listen(modelChannel, heard);
+export function onModelPriceChange(db: Database, listener: () => void): void {
+  db.listen(modelChannel, listener);
 }
 
-/** Hears the id of each org whose prices changed; null means that any of them may have. */
-export function onOrgPriceChange(db: Database, heard: (orgId: string | null) => void): void {
-  db.listen(orgChannel, heard);
+/** Calls `listener` with the id of the org whose prices changed; null means that those of any org may have changed. */
+export function onOrgPriceChange(db: Database, listener: (orgId: string | null) => void): void {
+  db.listen(orgChannel, listener);
 }

@@ -1,4 +1,4 @@
-/** The models as a caller's org sees them. The prices are in memory, so their pages are made there too. */
+/** Lists the models as the caller's org sees them. Prices are cached in memory, so pages are built in memory too. */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { formatPercent } from './discount.ts';
@@ -9,27 +9,27 @@ import type { ModelFilters, ModelView } from './schema.ts';
 
 const pageSize = 50;
 
-/** No two models have the same name, so that this pair orders them all. */
+/** Sort position. Model names are unique, so the pair is a total order. */
 type Position = readonly [value: string, model: string];
 
-/** How long runs of a model took. */
+/** Latency percentiles of the runs of a model. */
 export interface Latency {
   readonly p50Ms: bigint;
   readonly p95Ms: bigint;
 }
 
-export interface KnownOfModels {
+export interface ModelInfo {
   readonly capabilities: ReadonlyMap<string, ModelCapabilities>;
   readonly latencies: ReadonlyMap<string, Latency>;
 }
 
 export function modelPage(
   prices: readonly ListedPrice[],
-  known: KnownOfModels,
+  info: ModelInfo,
   query: ModelFilters,
 ): PageOf<ModelView> {
   const { limit = pageSize, sort = 'model', cursor, capability, region } = query;
-  const factsOf = ({ model }: ListedPrice) => known.capabilities.get(model) ?? noCapabilities;
+  const capabilitiesOf = ({ model }: ListedPrice) => info.capabilities.get(model) ?? noCapabilities;
   const direction = sort.startsWith('-') ? -1 : 1;
   const byProvider = sort.endsWith('provider');
   const positionOf = ({ provider, model }: ListedPrice): Position => [
@@ -40,15 +40,18 @@ export function modelPage(
   const rest = prices
     .filter(({ model }) => query.model === undefined || model === query.model)
     .filter(({ provider }) => query.provider === undefined || provider === query.provider)
-    .filter((price) => capability === undefined || factsOf(price).capabilities?.includes(capability) === true)
-    .filter((price) => region === undefined || factsOf(price).regions?.includes(region) === true)
+    .filter(
+      (price) =>
+        capability === undefined || capabilitiesOf(price).capabilities?.includes(capability) === true,
+    )
+    .filter((price) => region === undefined || capabilitiesOf(price).regions?.includes(region) === true)
     .map((price) => ({ price, position: positionOf(price) }))
     .filter(({ position }) => after === undefined || compare(position, after) * direction > 0)
     .sort((a, b) => compare(a.position, b.position) * direction);
   const shown = rest.slice(0, limit);
   const last = shown.at(-1);
   return {
-    data: shown.map(({ price }) => viewModel(price, factsOf(price), known.latencies.get(price.model))),
+    data: shown.map(({ price }) => viewModel(price, capabilitiesOf(price), info.latencies.get(price.model))),
     next_cursor: rest.length > limit && last !== undefined ? encodeCursor(sort, last.position) : null,
   };
 }
@@ -85,14 +88,14 @@ function encodeCursor(sort: string, position: Position): string {
 
 function decodeCursor(cursor: string, sort: string): Position {
   try {
-    const [madeFor, value, model] = JSON.parse(
+    const [cursorSort, value, model] = JSON.parse(
       Buffer.from(cursor, 'base64url').toString('utf8'),
     ) as unknown[];
-    if (madeFor === sort && typeof value === 'string' && typeof model === 'string') {
+    if (cursorSort === sort && typeof value === 'string' && typeof model === 'string') {
       return [value, model];
     }
   } catch {
-    // Falls through to the refusal: whatever it was, we did not make it.
+    // Not a cursor of this service: falls through to the error.
   }
-  throw invalidField('cursor', 'invalid_value', 'This cursor was not given out for this list in this order.');
+  throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this list and sort order.');
 }

@@ -1,16 +1,21 @@
 /**
- * What models can do, for everyone: how much they take in and give out, where they are served, what they are able to. Unlike
- * a price a fact has no versions: nothing that was posted depends on it.
+ * Capabilities of models, the same for all orgs: context size, maximum output, regions and features. Unlike prices they
+ * have no versions, because no posting depends on them.
  */
 
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { announceModelPriceChange, onModelPriceChange } from './change-notifications.ts';
-import { allModelFacts, findModelFacts, type ModelFactsRow, upsertModelFacts } from './queries.ts';
-import type { ModelFactsView, PutModelPrice } from './schema.ts';
+import { notifyModelPriceChange, onModelPriceChange } from './change-notifications.ts';
+import {
+  allModelCapabilities,
+  findModelCapabilities,
+  type ModelCapabilitiesRow,
+  upsertModelCapabilities,
+} from './queries.ts';
+import type { ModelCapabilitiesView, PutModelPrice } from './schema.ts';
 
-/** Null: not known. */
-export type ModelCapabilities = Omit<ModelFactsRow, 'model' | 'updated_at'>;
+/** Null: unknown. */
+export type ModelCapabilities = Omit<ModelCapabilitiesRow, 'model' | 'updated_at'>;
 
 export const noCapabilities: ModelCapabilities = {
   context_tokens: null,
@@ -20,7 +25,7 @@ export const noCapabilities: ModelCapabilities = {
 };
 
 export interface ModelCapabilitiesCache {
-  /** Of every model of which something is known. A promise only where it has to be read first. */
+  /** Returns the known capabilities by model; a promise only if they must be loaded first. */
   all(): ReadonlyMap<string, ModelCapabilities> | Promise<ReadonlyMap<string, ModelCapabilities>>;
 }
 
@@ -28,7 +33,7 @@ const everything = '';
 
 export function createModelCapabilities(db: Database): ModelCapabilitiesCache {
   const load = async (): Promise<ReadonlyMap<string, ModelCapabilities>> =>
-    new Map((await allModelFacts(db)).map((row) => [row.model, row]));
+    new Map((await allModelCapabilities(db)).map((row) => [row.model, row]));
   const cache = new NotifiedCache(db, {
     maxEntries: 1,
     onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
@@ -37,7 +42,7 @@ export function createModelCapabilities(db: Database): ModelCapabilitiesCache {
   return { all: () => cache.get(everything) };
 }
 
-export function viewCapabilities(capabilities: ModelCapabilities): ModelFactsView {
+export function viewCapabilities(capabilities: ModelCapabilities): ModelCapabilitiesView {
   return {
     context_tokens: capabilities.context_tokens === null ? null : Number(capabilities.context_tokens),
     max_output_tokens:
@@ -47,20 +52,20 @@ export function viewCapabilities(capabilities: ModelCapabilities): ModelFactsVie
   };
 }
 
-export interface FactsChange {
+export interface CapabilitiesChange {
   readonly before: ModelCapabilities;
   readonly after: ModelCapabilities;
   readonly changed: boolean;
 }
 
-/** What is left out stays as it was. Whoever changes a model holds its lock. */
+/** Keeps fields that the body leaves out. The caller must hold the lock of the model. */
 export async function putModelCapabilities(
   tx: Transaction,
   now: Date,
   model: string,
   body: PutModelPrice,
-): Promise<FactsChange> {
-  const before = (await findModelFacts(tx, model)) ?? noCapabilities;
+): Promise<CapabilitiesChange> {
+  const before = (await findModelCapabilities(tx, model)) ?? noCapabilities;
   const after: ModelCapabilities = {
     context_tokens: tokensOf(body.context_tokens, before.context_tokens),
     max_output_tokens: tokensOf(body.max_output_tokens, before.max_output_tokens),
@@ -69,14 +74,14 @@ export async function putModelCapabilities(
   };
   const changed = JSON.stringify(viewCapabilities(before)) !== JSON.stringify(viewCapabilities(after));
   if (changed) {
-    await upsertModelFacts(tx, { model, ...after, updated_at: now });
-    await announceModelPriceChange(tx);
+    await upsertModelCapabilities(tx, { model, ...after, updated_at: now });
+    await notifyModelPriceChange(tx);
   }
   return { before, after, changed };
 }
 
-function tokensOf(said: number | null | undefined, before: bigint | null): bigint | null {
-  return said === undefined ? before : said === null ? null : BigInt(said);
+function tokensOf(given: number | null | undefined, before: bigint | null): bigint | null {
+  return given === undefined ? before : given === null ? null : BigInt(given);
 }
 
 function sorted(words: readonly string[] | null): string[] | null {

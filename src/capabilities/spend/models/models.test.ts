@@ -34,12 +34,12 @@ const noOthers = {
 };
 
 const unknownFacts = { context_tokens: null, max_output_tokens: null, regions: null, capabilities: null };
-/** A version is of the price alone. */
+/** Capabilities are not part of a version. */
 const versionOf = (priced: object) =>
   Object.fromEntries(Object.entries(priced).filter(([field]) => !(field in unknownFacts)));
 
 describe("a model's price", () => {
-  test('is answered as it was put, and read back with its versions', async () => {
+  test('is returned as it was put, and read back with its versions', async () => {
     const body = {
       provider: 'acme',
       input_usd_per_million: '3.50',
@@ -66,19 +66,19 @@ describe("a model's price", () => {
     expect((await get('whole')).json).toEqual({ ...json, versions: [versionOf(json)] });
   });
 
-  test('needs an input rate alone; what is left out or null is not there', async () => {
+  test('requires only an input rate; rates left out or null do not exist', async () => {
     const { json } = await put('least', { input_usd_per_million: '0', output_usd_per_million: null });
     expect(json).toMatchObject({ ...noOthers, input_usd_per_million: '0', provider: null });
   });
 
-  test('may belong to a name with slashes, blanks and other letters', async () => {
+  test('accepts names with slashes, blanks and non-ASCII letters', async () => {
     for (const model of ['meta-llama/Llama 4', 'ft:gpt-4o:größe', 'a'.repeat(200)]) {
       expect((await put(model, { input_usd_per_million: '1' })).json.model).toBe(model);
       expect((await get(model)).json.model).toBe(model);
     }
   });
 
-  test('does not belong to a name that is too long, blank at an end or unprintable', async () => {
+  test('rejects names that are too long, start or end with blanks or have control characters', async () => {
     for (const [model, code] of [
       ['a'.repeat(201), 'out_of_range'],
       [' a', 'invalid_format'],
@@ -96,7 +96,7 @@ describe("a model's price", () => {
     }
   });
 
-  test('is refused field by field', async () => {
+  test('reports an error for each invalid field', async () => {
     for (const amount of ['-1', '9000000000']) {
       const answer = await put('refused', { input_usd_per_million: amount, image_usd: amount });
       expect(faults(answer), amount).toEqual([
@@ -134,7 +134,7 @@ describe("a model's price", () => {
     expect((await get('refused')).status).toBe(404);
   });
 
-  test('takes the largest and the smallest amount there is', async () => {
+  test('accepts the largest and the smallest amount', async () => {
     const body = { input_usd_per_million: '8999999999.999999999', output_usd_per_million: '0.000000001' };
     expect((await put('extreme', body)).json).toMatchObject(body);
   });
@@ -143,7 +143,7 @@ describe("a model's price", () => {
 describe('versions', () => {
   const rateNow = async (model: string) => (await get(model)).json.input_usd_per_million;
 
-  test('each holds from its start until the next one, to the millisecond', async () => {
+  test('each is in force from its start until the next one, to the millisecond', async () => {
     await put('steps', { input_usd_per_million: '1', effective_from: inSeconds(10) });
     await put('steps', { input_usd_per_million: '2', effective_from: inSeconds(20) });
     const early = await get('steps');
@@ -166,7 +166,7 @@ describe('versions', () => {
     expect(await modelFor('steps')).toMatchObject({ input_usd_per_million: '2', price_version: json.id });
   });
 
-  test('one put into the past holds there and until the next, which stays in force', async () => {
+  test('one that starts in the past is in force until the next one, which stays in force', async () => {
     await put('past', { input_usd_per_million: '2' });
     const late = await put('past', {
       input_usd_per_million: '1',
@@ -176,7 +176,7 @@ describe('versions', () => {
     expect(await rateNow('past')).toBe('2');
   });
 
-  test('one with the same start takes the place of the other, which keeps its id', async () => {
+  test('one with the same start replaces the other, which keeps its id', async () => {
     const first = await put('corrected', { input_usd_per_million: '1' });
     const second = await put('corrected', { input_usd_per_million: '2' });
     expect(second.json.id).not.toBe(first.json.id);
@@ -188,7 +188,7 @@ describe('versions', () => {
     expect(byId).toEqual({ [first.json.id]: 'withdrawn', [second.json.id]: 'in_force' });
   });
 
-  test('putting what holds already makes none', async () => {
+  test('putting the price in force creates none', async () => {
     const price = { provider: 'acme', input_usd_per_million: '1', output_usd_per_million: '2.50' };
     const first = await put('again', price);
     world.clock.advanceSeconds(60);
@@ -198,7 +198,7 @@ describe('versions', () => {
     expect((await put('again', { ...price, provider: 'other' })).json.id).not.toBe(first.json.id);
   });
 
-  test('one without a provider has that of the version before', async () => {
+  test('one without a provider inherits it from the previous version', async () => {
     await put('served', { provider: 'acme', input_usd_per_million: '1' });
     world.clock.advanceSeconds(1);
     expect((await put('served', { input_usd_per_million: '2' })).json.provider).toBe('acme');
@@ -206,7 +206,7 @@ describe('versions', () => {
     expect((await put('served', { input_usd_per_million: '2', provider: null })).json.provider).toBeNull();
   });
 
-  test('many put at once for one start leave one of them in force', async () => {
+  test('concurrent PUTs with the same start leave one in force', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) => put('at-once', { input_usd_per_million: String(i + 1) })),
     );
@@ -217,7 +217,7 @@ describe('versions', () => {
     expect(json.versions).toHaveLength(8);
   });
 
-  test('there is an end to them', async () => {
+  test('their number is limited', async () => {
     await world.db.query(
       `INSERT INTO model_prices (model, id, input_nanos_per_million, effective_from, created_at)
        SELECT 'full', 'prc_' || n, n, '2020-01-01T00:00:00Z'::timestamptz + n * interval '1 hour', now()
@@ -230,36 +230,36 @@ describe('versions', () => {
   });
 });
 
-describe('what a model can do', () => {
+describe('the capabilities of a model', () => {
   const rates = { input_usd_per_million: '1' };
-  const facts = {
+  const capabilities = {
     context_tokens: 128_000,
     max_output_tokens: 4_096,
     regions: ['eu', 'us'],
     capabilities: ['json', 'tools'],
   };
 
-  test('is put beside its price, and stays where it is left out', async () => {
+  test('are set with its price, and stay unchanged if left out', async () => {
     const { status, json } = await put('able', {
       ...rates,
-      ...facts,
+      ...capabilities,
       regions: ['us', 'eu', 'us'],
       capabilities: ['tools', 'json'],
     });
-    expect([status, json]).toMatchObject([200, facts]);
-    expect((await put('able', { input_usd_per_million: '2' })).json).toMatchObject(facts);
-    expect((await get('able')).json).toMatchObject({ ...facts, input_usd_per_million: '2' });
-    expect(await modelFor('able')).toMatchObject(facts);
+    expect([status, json]).toMatchObject([200, capabilities]);
+    expect((await put('able', { input_usd_per_million: '2' })).json).toMatchObject(capabilities);
+    expect((await get('able')).json).toMatchObject({ ...capabilities, input_usd_per_million: '2' });
+    expect(await modelFor('able')).toMatchObject(capabilities);
     const changed = await put('able', { input_usd_per_million: '2', regions: null, context_tokens: 1 });
-    expect(changed.json).toMatchObject({ ...facts, regions: null, context_tokens: 1 });
+    expect(changed.json).toMatchObject({ ...capabilities, regions: null, context_tokens: 1 });
   });
 
-  test('makes no version of the price, and is recorded', async () => {
+  test('create no version of the price, and are audited', async () => {
     const first = await put('learning', rates);
-    const { json } = await put('learning', { ...rates, ...facts });
+    const { json } = await put('learning', { ...rates, ...capabilities });
     expect(json.id).toBe(first.json.id);
     expect((await get('learning')).json.versions).toHaveLength(1);
-    const { json: again } = await put('learning', { ...rates, ...facts });
+    const { json: again } = await put('learning', { ...rates, ...capabilities });
     expect(again).toEqual(json);
     const entries = await world.db.query<{ before: object | null; after: object }>(
       "SELECT before, after FROM audit_log WHERE target_id = 'learning' ORDER BY seq",
@@ -267,11 +267,11 @@ describe('what a model can do', () => {
     );
     expect(entries).toMatchObject([
       { before: null, after: { regions: null } },
-      { before: { regions: null }, after: facts },
+      { before: { regions: null }, after: capabilities },
     ]);
   });
 
-  test('filters the list of models', async () => {
+  test('can be used to filter the list of models', async () => {
     await put('seer', { ...rates, capabilities: ['sight'], regions: ['mars'] });
     const names = async (query: string) => {
       const { json } = await world.request('GET', `/v1/models?${query}`, { key: org.ownerKey });
@@ -282,7 +282,7 @@ describe('what a model can do', () => {
     expect(await names('region=mars&capability=hearing')).toEqual([]);
   });
 
-  test('is refused field by field', async () => {
+  test('reports an error for each invalid field', async () => {
     const wrong = { context_tokens: 0, max_output_tokens: 1.5, regions: ['EU'], capabilities: ['', 'a b'] };
     const { status, json } = await put('wrong', { ...rates, ...wrong });
     expect(status).toBe(422);
@@ -290,7 +290,7 @@ describe('what a model can do', () => {
     expect([...new Set(named)].sort()).toEqual(Object.keys(wrong).sort());
   });
 
-  test('that is well known is there from the start, but for where it is served', async () => {
+  test('are seeded for well-known models, except for regions', async () => {
     expect(await modelFor('gpt-4o')).toMatchObject({
       context_tokens: 128_000,
       max_output_tokens: 16_384,
@@ -299,7 +299,7 @@ describe('what a model can do', () => {
     });
   });
 
-  test('shows how long its runs took', async () => {
+  test('include the latency of its runs', async () => {
     const there = await world.createOrg();
     const run = (latency_ms: number, fields: object = {}) =>
       world.request('POST', '/v1/runs', {
@@ -309,7 +309,7 @@ describe('what a model can do', () => {
     for (let i = 1; i <= 20; i += 1) {
       await run(i * 100);
     }
-    // Neither a failure nor a run that says nothing counts.
+    // Failed runs and runs without a latency do not count.
     await run(1, { status: 'failed' });
     await run(0, { latency_ms: undefined });
     expect(await modelFor('gpt-4o', there.ownerKey)).toMatchObject({
@@ -324,7 +324,7 @@ describe('what a model can do', () => {
 });
 
 describe("the operators' list", () => {
-  test('has each model once, page by page, filtered and in either order', async () => {
+  test('contains each model once, with pages, filters and both orders', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       await put(`list-${name}`, { provider: 'lister', input_usd_per_million: '1' });
       await put(`list-${name}`, { input_usd_per_million: '9', effective_from: inSeconds(1_000_000) });
@@ -362,7 +362,7 @@ describe("the operators' list", () => {
 describe("an org's own price", () => {
   const putOwn = (model: string, body: unknown, id = org.id) => admin('PUT', orgPath(model, id), body);
 
-  test('is for that org alone', async () => {
+  test('applies to that org only', async () => {
     const other = await world.createOrg();
     await put('own', { provider: 'acme', input_usd_per_million: '5', output_usd_per_million: '6' });
     const { status, json } = await putOwn('own', { input_usd_per_million: '4' });
@@ -400,13 +400,13 @@ describe("an org's own price", () => {
     expect((await admin('GET', orgPath('own', other.id))).status).toBe(404);
   });
 
-  test('may be of a model that has no other price', async () => {
+  test('can exist for a model without a list price', async () => {
     await putOwn('private', { input_usd_per_million: '1' });
     expect(await modelFor('private')).toMatchObject({ source: 'org', provider: null });
     expect((await get('private')).status).toBe(404);
   });
 
-  test("as a discount follows the model's price, exactly", async () => {
+  test('as a discount follows the list price exactly', async () => {
     const first = await put('reduced', {
       input_usd_per_million: '0.000000003',
       output_usd_per_million: '10',
@@ -417,7 +417,7 @@ describe("an org's own price", () => {
       discount_percent: '12.5',
       input_usd_per_million: null,
     });
-    // 3 × 0.875 = 2.625 nanodollars, rounded up to what a price can say.
+    // 3 × 0.875 = 2.625 nanodollars, rounded up to a whole nanodollar.
     expect(await modelFor('reduced')).toMatchObject({
       source: 'discount',
       discount_percent: '12.5',
@@ -445,7 +445,7 @@ describe("an org's own price", () => {
     }
   });
 
-  test('as a discount needs a price to take it off', async () => {
+  test('as a discount requires a list price', async () => {
     expect(faults(await putOwn('unpriced', { discount_percent: '5' }))).toMatchObject([
       { field: 'discount_percent', code: 'invalid_value' },
     ]);
@@ -456,7 +456,7 @@ describe("an org's own price", () => {
     expect((await modelFor('unpriced')).input_usd_per_million).toBe('0.95');
   });
 
-  test('is refused field by field', async () => {
+  test('reports an error for each invalid field', async () => {
     await put('own-refused', { input_usd_per_million: '1' });
     for (const [percent, code] of [
       ['-1', 'out_of_range'],
@@ -490,7 +490,7 @@ describe("an org's own price", () => {
     ).toHaveLength(2);
   });
 
-  test('of an org that does not exist is not found', async () => {
+  test('is not found for an unknown org', async () => {
     const body = { input_usd_per_million: '1' };
     expect((await putOwn('own', body, 'org_none')).status).toBe(404);
     expect((await admin('GET', orgPath('own', 'org_none'))).status).toBe(404);
@@ -498,7 +498,7 @@ describe("an org's own price", () => {
     expect((await admin('GET', '/orgs/org_none/prices')).status).toBe(404);
   });
 
-  test('has versions like any other', async () => {
+  test('has versions like a list price', async () => {
     const first = await putOwn('own-steps', { input_usd_per_million: '1' });
     expect((await putOwn('own-steps', { input_usd_per_million: '1.0' })).json.id).toBe(first.json.id);
     await putOwn('own-steps', { input_usd_per_million: '2', effective_from: inSeconds(10) });
@@ -515,7 +515,7 @@ describe("an org's own price", () => {
     expect((await modelFor('own-steps')).input_usd_per_million).toBe('2');
   });
 
-  test('is removed from now on, with what was still to come', async () => {
+  test('is removed from now on, including scheduled versions', async () => {
     await put('removed', { input_usd_per_million: '9' });
     await putOwn('removed', { input_usd_per_million: '1' });
     await putOwn('removed', { input_usd_per_million: '2', effective_from: inSeconds(100) });
@@ -536,14 +536,14 @@ describe("an org's own price", () => {
     ]);
   });
 
-  test('can be scheduled alone, and removed before it begins', async () => {
+  test('can be scheduled, and removed before it begins', async () => {
     await putOwn('soon', { input_usd_per_million: '1', effective_from: inSeconds(100) });
     expect((await admin('GET', orgPath('soon'))).json.status).toBe('scheduled');
     expect((await admin('DELETE', orgPath('soon'))).status).toBe(204);
     expect((await admin('GET', orgPath('soon'))).status).toBe(404);
   });
 
-  test('is listed with the others of the org', async () => {
+  test('is listed with the other custom prices of the org', async () => {
     const lister = await world.createOrg();
     await put('listed-b', { input_usd_per_million: '1' });
     await putOwn('listed-c', { input_usd_per_million: '1' }, lister.id);
@@ -568,7 +568,7 @@ describe("an org's own price", () => {
 });
 
 describe('the models of a caller', () => {
-  test('are listed page by page, filtered and in either order', async () => {
+  test('are listed with pages, filters and both orders', async () => {
     for (const [model, provider] of [
       ['page-a', 'pager-2'],
       ['page-b', 'pager-1'],
@@ -604,7 +604,7 @@ describe('the models of a caller', () => {
     expect(filtered.json.data.map(({ model }: { model: string }) => model)).toEqual(['page-b', 'page-c']);
   });
 
-  test('refuse a cursor of another list or order', async () => {
+  test('reject a cursor of another list or order', async () => {
     const { json } = await models('?limit=1&sort=-model');
     for (const query of [`?cursor=${json.next_cursor}`, '?cursor=W10', '?cursor=e30', '?cursor=%5B']) {
       expect(faults(await models(query))).toMatchObject([{ field: 'cursor', code: 'invalid_value' }]);
@@ -613,7 +613,7 @@ describe('the models of a caller', () => {
     expect(faults(await models('?price=1'))).toMatchObject([{ field: 'price', code: 'unknown_field' }]);
   });
 
-  test('are for viewers with the scope', async () => {
+  test('require the role viewer and the scope', async () => {
     const viewer = await world.mintKey(org, 'viewer', ['routing:read']);
     expect((await models('?limit=1', viewer.secret)).status).toBe(200);
     const without = await world.mintKey(org, 'owner', ['routing:write']);
@@ -621,7 +621,7 @@ describe('the models of a caller', () => {
   });
 });
 
-describe('every change is recorded where it belongs', () => {
+describe('every change is audited', () => {
   const trail = (tenantId: string, model: string) =>
     world.db.query<{ action: string; before: object | null; after: object }>(
       `SELECT action, before, after FROM audit_log WHERE tenant_id = $1 AND target_id = $2 ORDER BY seq`,
@@ -635,7 +635,7 @@ describe('every change is recorded where it belongs', () => {
       )
     ).map(({ type }) => type);
 
-  test('of a model on the platform, with before and after', async () => {
+  test('of a model in the platform log, with before and after', async () => {
     const first = await put('audited', { input_usd_per_million: '1' });
     await put('audited', { input_usd_per_million: '1' });
     world.clock.advanceSeconds(1);
@@ -644,11 +644,11 @@ describe('every change is recorded where it belongs', () => {
       { action: 'models.prices.put', before: null, after: first.json },
       { action: 'models.prices.put', before: first.json, after: second.json },
     ]);
-    // Operators' changes belong to no org, so nobody waits for an event.
+    // Operator changes belong to no org, so there is no event.
     expect(await events('platform', 'audited')).toEqual([]);
   });
 
-  test('of an org in the org', async () => {
+  test('of an org price in the log of the org', async () => {
     const own = await world.createOrg();
     const set = await admin('PUT', orgPath('audited', own.id), { discount_percent: '5' });
     world.clock.advanceSeconds(1);
@@ -665,7 +665,7 @@ describe('every change is recorded where it belongs', () => {
     expect(await trail('platform', 'audited')).toHaveLength(2);
   });
 
-  test('once, however often it is sent with the same key', async () => {
+  test('only once for repeated requests with the same idempotency key', async () => {
     const send = () =>
       world.request('PUT', '/v1/admin/models/retried%2Fmodel', {
         key: world.operatorKey,
@@ -678,7 +678,7 @@ describe('every change is recorded where it belongs', () => {
   });
 });
 
-describe('the lists say what each price says of itself', () => {
+describe('the lists show the same values as the single resources', () => {
   const everyItem = async (path: string) => {
     const items: { model: string }[] = [];
     let cursor: string | null = '';

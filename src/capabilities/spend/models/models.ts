@@ -1,8 +1,8 @@
-/** What models cost for everyone: versions, each from its start until the next. */
+/** List prices of models: versions, each in force from its start until the start of the next. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { announceModelPriceChange } from './change-notifications.ts';
+import { notifyModelPriceChange } from './change-notifications.ts';
 import {
   insertModelPrice,
   lockModel,
@@ -12,17 +12,17 @@ import {
 } from './queries.ts';
 import { columnsOf, sameRates, viewColumns } from './rates.ts';
 import { type ModelPriceVersion, modelLengthMax, type PutModelPrice } from './schema.ts';
-import { holdsAt, isWithdrawn, statusAt, type Version } from './versions.ts';
+import { inForceAt, isWithdrawn, statusAt, type Version } from './versions.ts';
 
-/** All of them are read for every change, and kept in memory. */
+/** Bounded because all versions are read for every change and cached in memory. */
 const versionsMax = 1_000;
 export const shownVersionsMax = 100;
 
 export interface PriceChange<Row extends Version> {
-  /** What held, before the change, at the instant from which the change counts. */
+  /** The version that was in force, before the change, at the start of the new version. */
   readonly before: Row | undefined;
   readonly after: Row;
-  /** All versions there were and there are now, latest first. */
+  /** All versions before and after the change, latest first. */
   readonly versionsBefore: readonly Row[];
   readonly versions: readonly Row[];
   readonly changed: boolean;
@@ -44,7 +44,7 @@ export function viewModelPrice(
   };
 }
 
-/** A price that holds already makes no new version, so that whoever puts the same prices every day changes nothing. */
+/** A price that is already in force creates no version, so that putting the same prices every day changes nothing. */
 export async function putModelPrice(
   tx: Transaction,
   ids: Ids,
@@ -56,7 +56,7 @@ export async function putModelPrice(
   await lockModel(tx, model);
   const versions = await modelVersions(tx, model);
   const start = startOf(body, now);
-  const before = holdsAt(versions, start.getTime());
+  const before = inForceAt(versions, start.getTime());
   const after: ModelPriceRow = {
     id: ids.next('prc'),
     model,
@@ -71,7 +71,7 @@ export async function putModelPrice(
   }
   await makeRoom(versions, start, (version) => withdrawModelPrice(tx, version.id));
   await insertModelPrice(tx, after);
-  await announceModelPriceChange(tx);
+  await notifyModelPriceChange(tx);
   const versionsAfter = await modelVersions(tx, model);
   return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
 }
@@ -80,14 +80,14 @@ export function startOf({ effective_from }: { readonly effective_from?: string }
   return effective_from === undefined ? now : new Date(effective_from);
 }
 
-/** A version is never changed, since runs name it: one with the same start is withdrawn in favour of the new one. */
+/** Withdraws a version with the same start. Versions never change, because runs reference them. */
 export async function makeRoom<Row extends Version>(
   versions: readonly Row[],
   start: Date,
   withdraw: (version: Row) => Promise<void>,
 ): Promise<void> {
   if (versions.length >= versionsMax) {
-    throw apiError('conflict', `The price has ${versionsMax} versions, which is the most there can be.`);
+    throw apiError('conflict', `The price already has the maximum of ${versionsMax} versions.`);
   }
   for (const version of versions) {
     if (!isWithdrawn(version) && version.effective_from.getTime() === start.getTime()) {
@@ -96,16 +96,16 @@ export async function makeRoom<Row extends Version>(
   }
 }
 
-/** A name is taken as it is: what callers send as `model` has to match it to the letter. */
+/** Names are stored as they are: the `model` of a request must match exactly. */
 export function checkModelName(model: string): void {
   if ([...model].length > modelLengthMax) {
-    throw invalidField('model', 'out_of_range', `At most ${modelLengthMax} characters are allowed.`);
+    throw invalidField('model', 'out_of_range', `Must be at most ${modelLengthMax} characters.`);
   }
   if (!/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u.test(model)) {
     throw invalidField(
       'model',
       'invalid_format',
-      'A name has no blanks at its ends and no control characters.',
+      'Must not start or end with whitespace or contain control characters.',
     );
   }
 }

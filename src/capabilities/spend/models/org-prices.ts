@@ -1,11 +1,11 @@
-/** What models cost for one org, where that differs: rates of its own, or a discount on everyone's. */
+/** Custom prices of an org: its own rates, or a discount on the list price. */
 
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { announceOrgPriceChange } from './change-notifications.ts';
+import { notifyOrgPriceChange } from './change-notifications.ts';
 import { formatPercent, parsePercent } from './discount.ts';
 import { checkModelName, makeRoom, type PriceChange, startOf } from './models.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from './queries.ts';
 import { columnsOf, noRates, type RateColumns, rateFields, sameRates, viewColumns } from './rates.ts';
 import type { OrgPriceVersion, PutOrgPrice } from './schema.ts';
-import { holdsAt, isWithdrawn, shownAt, statusAt } from './versions.ts';
+import { inForceAt, isWithdrawn, shownAt, statusAt } from './versions.ts';
 
 export interface OrgPriceKey {
   readonly orgId: string;
@@ -50,11 +50,11 @@ export async function putOrgPrice(
   const terms = termsOf(body);
   await requireOrg(tx, orgId);
   if (terms.discount_basis_points !== null && !(await hasPrice(tx, model))) {
-    throw invalidField('discount_percent', 'invalid_value', 'The model has no price to take a discount off.');
+    throw invalidField('discount_percent', 'invalid_value', 'The model has no list price to discount.');
   }
   const versions = await orgVersions(tx, orgId, model);
   const start = startOf(body, now);
-  const before = holdsAt(versions, start.getTime());
+  const before = inForceAt(versions, start.getTime());
   if (before !== undefined && before.ended_at === null && sameTerms(before, terms)) {
     return { before, after: before, versionsBefore: versions, versions, changed: false };
   }
@@ -69,12 +69,12 @@ export async function putOrgPrice(
   };
   await makeRoom(versions, start, (version) => withdrawOrgPrice(tx, orgId, version.id));
   await insertOrgPrice(tx, after);
-  await announceOrgPriceChange(tx, orgId);
+  await notifyOrgPriceChange(tx, orgId);
   const versionsAfter = await orgVersions(tx, orgId, model);
   return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
 }
 
-/** From now on the org pays what everyone pays; what was priced until now stays as it was. */
+/** Ends the custom price now: the list price applies from now on, and earlier runs keep their price. */
 export async function removeOrgPrice(
   tx: Transaction,
   now: Date,
@@ -87,7 +87,7 @@ export async function removeOrgPrice(
     throw apiError('not_found');
   }
   await endOrgPrices(tx, orgId, model, now);
-  await announceOrgPriceChange(tx, orgId);
+  await notifyOrgPriceChange(tx, orgId);
   const versions = await orgVersions(tx, orgId, model);
   const after = versions.find(({ id }) => id === before.id) ?? before;
   return { before, after, versionsBefore, versions, changed: true };
@@ -101,17 +101,23 @@ function termsOf(body: PutOrgPrice): Terms {
       throw invalidField(
         'input_usd_per_million',
         'required',
-        "A price needs at least this rate; a discount on the model's price needs `discount_percent` instead.",
+        'Set this rate, or `discount_percent` for a discount on the list price.',
       );
     }
     return { ...columnsOf(body), discount_basis_points: null };
   }
   const fieldErrors = rateFields
     .filter((field) => body[field] != null)
-    .map((field): FieldError => ({ field, code: 'invalid_value', message: 'A discount has no rates.' }));
+    .map(
+      (field): FieldError => ({
+        field,
+        code: 'invalid_value',
+        message: 'Must be left out if `discount_percent` is set.',
+      }),
+    );
   const basisPoints = parsePercent(body.discount_percent);
   if (basisPoints === undefined) {
-    fieldErrors.push({ field: 'discount_percent', code: 'out_of_range', message: 'This has to be <= 100.' });
+    fieldErrors.push({ field: 'discount_percent', code: 'out_of_range', message: 'Must be at most 100.' });
   }
   if (fieldErrors.length > 0 || basisPoints === undefined) {
     throw invalidFields(fieldErrors);
@@ -123,7 +129,7 @@ function sameTerms(one: Terms, other: Terms): boolean {
   return one.discount_basis_points === other.discount_basis_points && sameRates(one, other);
 }
 
-/** Also serializes the changes of an org's prices. */
+/** The lock also serializes changes of the org's prices. */
 async function requireOrg(tx: Transaction, orgId: string): Promise<void> {
   if ((await lockOrg(tx, orgId)) === undefined) {
     throw apiError('not_found');

@@ -74,7 +74,7 @@ async function findWarm(model: string, atMs = nowMs()): Promise<PriceInForce | u
 }
 
 describe('the price in force', () => {
-  test('is the one that held at the instant asked for', async () => {
+  test('is the version in force at the given instant', async () => {
     const startMs = nowMs();
     const at = (seconds: number) => new Date(startMs + seconds * 1_000).toISOString();
     const first = await put('timed', { input_usd_per_million: '1', effective_from: at(0) });
@@ -98,7 +98,7 @@ describe('the price in force', () => {
     ]);
   });
 
-  test('stays what it was for the time before a removal', async () => {
+  test('is unchanged for the time before a removal', async () => {
     await put('was', { input_usd_per_million: '9' });
     await putOwn('was', { input_usd_per_million: '1' });
     const beforeMs = nowMs();
@@ -109,7 +109,7 @@ describe('the price in force', () => {
     expect(input(await findWarm('was'))).toBe(9_000_000_000n);
   });
 
-  test('of a discount costs to the nanodollar what the shown rates say', async () => {
+  test('of a discount charges exactly the rates shown, to the nanodollar', async () => {
     await put('exact', { input_usd_per_million: '0.075', output_usd_per_million: '0.3' });
     await putOwn('exact', { discount_percent: '33.33' });
     const price = await findWarm('exact');
@@ -124,7 +124,7 @@ describe('the price in force', () => {
     expect(price && costOf(price.rates, counts)).toBe(251n);
   });
 
-  test('is the one that the list shows', async () => {
+  test('is the price that the list shows', async () => {
     const { json } = await world.request('GET', '/v1/models?limit=200', { key: org.ownerKey });
     expect(json.data.length).toBeGreaterThan(2);
     for (const { model, price_version } of json.data) {
@@ -135,11 +135,11 @@ describe('the price in force', () => {
   });
 });
 
-describe('a version that a run has named', () => {
+describe('a version that a run references', () => {
   const inputOf = async (model: string, versionId: string, orgId = org.id) =>
     input(await prices.version(orgId, model, versionId));
 
-  test('is found whatever holds by now, also when it was withdrawn or ended', async () => {
+  test('is found even if it is no longer in force, was withdrawn or ended', async () => {
     const first = await put('named', { input_usd_per_million: '1' });
     const second = await put('named', { input_usd_per_million: '2' });
     const discount = await putOwn('named', { discount_percent: '50' });
@@ -154,7 +154,7 @@ describe('a version that a run has named', () => {
     expect(await inputOf('named', `${second.id}+${discount.id}`)).toBe(1_000_000_000n);
   });
 
-  test('is not found under another model, for another org, or in part', async () => {
+  test('is not found for another model, for another org, or by a part of its id', async () => {
     const other = await world.createOrg();
     const { id } = await put('named-once', { input_usd_per_million: '1' });
     const own = await putOwn('named-once', { discount_percent: '50' });

@@ -17,12 +17,12 @@ import {
   orgVersions,
 } from './queries.ts';
 import { ratesOf } from './rates.ts';
-import { holdsAt, type Version } from './versions.ts';
+import { inForceAt, type Version } from './versions.ts';
 
 const cachedOrgsMax = 10_000;
 
 export interface PriceInForce {
-  /** What a priced run names, also after the price has changed: `prc_…`, with a discount `prc_…+prc_…`. */
+  /** The id that runs store as their price version: `prc_…`, with a discount `prc_…+prc_…`. */
   readonly versionId: string;
   readonly rates: Rates;
 }
@@ -36,15 +36,15 @@ export interface ListedPrice extends PriceInForce {
 }
 
 export interface Prices {
-  /** Undefined where the model has no price then. A promise only where something has to be read first. */
+  /** Returns undefined if the model has no price at that time; a promise only if prices must be loaded first. */
   find(
     orgId: string,
     model: string,
     atMs: number,
   ): PriceInForce | undefined | Promise<PriceInForce | undefined>;
-  /** The price that a run or a decision has named, whatever holds by now. */
+  /** Returns the price version that a run or decision references, even if it is no longer in force. */
   version(orgId: string, model: string, versionId: string): Promise<PriceInForce | undefined>;
-  /** Every model that has a price for the org then, in no order. */
+  /** Returns all models that have a price for the org at that time, unordered. */
   list(orgId: string, atMs: number): Promise<ListedPrice[]>;
 }
 
@@ -53,13 +53,13 @@ interface ModelVersion extends Version {
 }
 
 interface OrgVersion extends Version {
-  /** The model's price is undefined where it has none, which only rates of the org's own can do without. */
+  /** `price` is the list price; if there is none, only custom rates yield a price. */
   applyTo(price: ListedPrice | undefined): ListedPrice | undefined;
 }
 
-type Book<Entry> = ReadonlyMap<string, readonly Entry[]>;
-type ModelBook = Book<ModelVersion>;
-type OrgBook = Book<OrgVersion>;
+type PriceHistory<Entry> = ReadonlyMap<string, readonly Entry[]>;
+type ModelPriceHistory = PriceHistory<ModelVersion>;
+type OrgPriceHistory = PriceHistory<OrgVersion>;
 
 const everything = '';
 
@@ -67,73 +67,78 @@ export function createPrices(db: Database): Prices {
   const models = new NotifiedCache(db, {
     maxEntries: 1,
     onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
-    load: async () => bookOf(await allModelVersions(db), modelVersion),
+    load: async () => priceHistoryOf(await allModelVersions(db), modelVersion),
   });
   const orgs = new NotifiedCache(db, {
     maxEntries: cachedOrgsMax,
     onChange: onOrgPriceChange,
-    load: async (orgId) => bookOf(await allOrgVersions(db, orgId), orgVersion),
+    load: async (orgId) => priceHistoryOf(await allOrgVersions(db, orgId), orgVersion),
   });
 
   /** Reads the versions of one model only, unlike the caches. */
   async function findInDatabase(orgId: string, model: string, atMs: number) {
     const modelRows = await modelVersions(db, model);
     const orgRows = await orgVersions(db, orgId, model);
-    return inForce(bookOf(modelRows, modelVersion), bookOf(orgRows, orgVersion), model, atMs);
+    return inForce(priceHistoryOf(modelRows, modelVersion), priceHistoryOf(orgRows, orgVersion), model, atMs);
   }
 
-  async function booksOf(orgId: string): Promise<readonly [ModelBook, OrgBook]> {
+  async function priceHistories(orgId: string): Promise<readonly [ModelPriceHistory, OrgPriceHistory]> {
     return Promise.all([models.get(everything), orgs.get(orgId)]);
   }
 
   return {
     find(orgId, model, atMs) {
-      const modelBook = models.peek(everything);
-      const orgBook = orgs.peek(orgId);
-      if (modelBook !== undefined && orgBook !== undefined) {
-        return inForce(modelBook, orgBook, model, atMs);
+      const modelHistory = models.peek(everything);
+      const orgHistory = orgs.peek(orgId);
+      if (modelHistory !== undefined && orgHistory !== undefined) {
+        return inForce(modelHistory, orgHistory, model, atMs);
       }
       // While the caches are bypassed, loading all prices for each decision would be expensive.
       return db.notificationsHealthy()
-        ? booksOf(orgId).then(([all, own]) => inForce(all, own, model, atMs))
+        ? priceHistories(orgId).then(([all, own]) => inForce(all, own, model, atMs))
         : findInDatabase(orgId, model, atMs);
     },
 
     async version(orgId, model, versionId) {
-      const [modelBook, orgBook] = await booksOf(orgId);
+      const [modelHistory, orgHistory] = await priceHistories(orgId);
       const ids = versionId.split('+');
-      const price = modelBook.get(model)?.find(({ id }) => ids.includes(id))?.price;
-      const own = orgBook.get(model)?.find(({ id }) => ids.includes(id));
+      const price = modelHistory.get(model)?.find(({ id }) => ids.includes(id))?.price;
+      const own = orgHistory.get(model)?.find(({ id }) => ids.includes(id));
       const named = own === undefined ? price : own.applyTo(price);
       return named?.versionId === versionId ? named : undefined;
     },
 
     async list(orgId, atMs) {
-      const [modelBook, orgBook] = await booksOf(orgId);
-      const names = new Set([...modelBook.keys(), ...orgBook.keys()]);
-      return [...names].flatMap((model) => inForce(modelBook, orgBook, model, atMs) ?? []);
+      const [modelHistory, orgHistory] = await priceHistories(orgId);
+      const names = new Set([...modelHistory.keys(), ...orgHistory.keys()]);
+      return [...names].flatMap((model) => inForce(modelHistory, orgHistory, model, atMs) ?? []);
     },
   };
 }
 
-function inForce(models: ModelBook, org: OrgBook, model: string, atMs: number): ListedPrice | undefined {
-  const price = holdsAt(models.get(model) ?? [], atMs)?.price;
-  const own = holdsAt(org.get(model) ?? [], atMs);
+function inForce(
+  models: ModelPriceHistory,
+  org: OrgPriceHistory,
+  model: string,
+  atMs: number,
+): ListedPrice | undefined {
+  const price = inForceAt(models.get(model) ?? [], atMs)?.price;
+  const own = inForceAt(org.get(model) ?? [], atMs);
   return own === undefined ? price : own.applyTo(price);
 }
 
-/** The rows stand latest first, and so does each model's part of them. */
-function bookOf<Row extends { readonly model: string }, Entry>(
+/** Groups versions by model. The rows are ordered latest first, and so are the versions of each model. */
+function priceHistoryOf<Row extends { readonly model: string }, Entry>(
   rows: readonly Row[],
   entry: (row: Row) => Entry,
-): Book<Entry> {
-  const book = new Map<string, Entry[]>();
+): PriceHistory<Entry> {
+  const history = new Map<string, Entry[]>();
   for (const row of rows) {
-    const entries = book.get(row.model) ?? [];
+    const entries = history.get(row.model) ?? [];
     entries.push(entry(row));
-    book.set(row.model, entries);
+    history.set(row.model, entries);
   }
-  return book;
+  return history;
 }
 
 function modelVersion(row: ModelPriceRow): ModelVersion {
@@ -153,7 +158,7 @@ function orgVersion(row: OrgPriceRow): OrgVersion {
   const { id, effective_from, ended_at } = row;
   const make =
     row.discount_basis_points === null ? ownPrice(row) : reducedPrice(id, row.discount_basis_points);
-  // It is asked for at every decision, nearly always of the same price.
+  // Caches the last result: every decision calls this, nearly always with the same list price.
   let last: { readonly of: ListedPrice | undefined; readonly is: ListedPrice | undefined } | undefined;
   return {
     id,

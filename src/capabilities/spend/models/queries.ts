@@ -15,7 +15,7 @@ export interface ModelPriceRow extends PriceRow {
 
 export interface OrgPriceRow extends PriceRow {
   readonly org_id: string;
-  /** Null where there are rates. */
+  /** Null if the org has custom rates. */
   readonly discount_basis_points: number | null;
 }
 
@@ -25,7 +25,7 @@ const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
 
 const latestFirst = 'ORDER BY effective_from DESC, created_at DESC, id DESC';
 
-/** One writer of a model's price at a time: what is read of its versions is still true when one is added. */
+/** Serializes writers of a model's price, so that the versions read stay valid until one is added. */
 export async function lockModel(tx: Queryable, model: string): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`model price ${model}`]);
 }
@@ -44,7 +44,7 @@ export async function orgVersions(db: Queryable, orgId: string, model: string): 
   );
 }
 
-/** Of every model, also what was withdrawn: runs may name it. */
+/** Includes withdrawn versions, because runs may reference them. */
 export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> {
   return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);
 }
@@ -76,7 +76,7 @@ async function insert<Row>(
   );
 }
 
-/** Writes a version only for a model that has none, whoever else is writing. True if it was written. */
+/** Inserts a version only if the model has none, also with concurrent writers. Returns true if it was inserted. */
 export async function insertFirstModelPrice(tx: Queryable, row: ModelPriceRow): Promise<boolean> {
   await lockModel(tx, row.model);
   if ((await modelVersions(tx, row.model)).length > 0) {
@@ -94,7 +94,7 @@ export async function pricedModels(db: Queryable, models: readonly string[]): Pr
   return new Set(rows.map(({ model }) => model));
 }
 
-/** From here on the version never holds. */
+/** Ends the version at its start, so that it is never in force. */
 export async function withdrawModelPrice(tx: Queryable, priceId: string): Promise<void> {
   await tx.query('UPDATE model_prices SET ended_at = effective_from WHERE id = $1', [priceId]);
 }
@@ -106,7 +106,7 @@ export async function withdrawOrgPrice(tx: Queryable, orgId: string, priceId: st
   ]);
 }
 
-/** Ends what holds, and withdraws what has not begun. */
+/** Ends the version in force, and withdraws versions that have not begun. */
 export async function endOrgPrices(tx: Queryable, orgId: string, model: string, now: Date): Promise<void> {
   await tx.query(
     `UPDATE org_prices SET ended_at = greatest(effective_from, $3)
@@ -115,7 +115,7 @@ export async function endOrgPrices(tx: Queryable, orgId: string, model: string, 
   );
 }
 
-/** The same choice as `shownAt`. Only what was removed has an end, so what has none is in force or will be. */
+/** SQL form of `shownAt`. Only removed versions have an end, so a version without an end is in force or scheduled. */
 const shownNow = (table: string, among: string) => `p.id = (
   SELECT v.id FROM ${table} v, (SELECT ?::timestamptz AS now) AS clock
    WHERE ${among} AND v.ended_at IS NULL
@@ -159,7 +159,7 @@ export async function listOrgPrices(
   });
 }
 
-export interface ModelFactsRow {
+export interface ModelCapabilitiesRow {
   readonly model: string;
   readonly context_tokens: bigint | null;
   readonly max_output_tokens: bigint | null;
@@ -168,22 +168,26 @@ export interface ModelFactsRow {
   readonly updated_at: Date;
 }
 
-const factColumns = 'model, context_tokens, max_output_tokens, regions, capabilities, updated_at';
+const capabilityColumns = 'model, context_tokens, max_output_tokens, regions, capabilities, updated_at';
 
-export async function allModelFacts(db: Queryable): Promise<ModelFactsRow[]> {
-  return db.query<ModelFactsRow>(`SELECT ${factColumns} FROM model_facts`, []);
+export async function allModelCapabilities(db: Queryable): Promise<ModelCapabilitiesRow[]> {
+  return db.query<ModelCapabilitiesRow>(`SELECT ${capabilityColumns} FROM model_facts`, []);
 }
 
-export async function findModelFacts(db: Queryable, model: string): Promise<ModelFactsRow | undefined> {
-  const [row] = await db.query<ModelFactsRow>(`SELECT ${factColumns} FROM model_facts WHERE model = $1`, [
-    model,
-  ]);
+export async function findModelCapabilities(
+  db: Queryable,
+  model: string,
+): Promise<ModelCapabilitiesRow | undefined> {
+  const [row] = await db.query<ModelCapabilitiesRow>(
+    `SELECT ${capabilityColumns} FROM model_facts WHERE model = $1`,
+    [model],
+  );
   return row;
 }
 
-export async function upsertModelFacts(tx: Queryable, row: ModelFactsRow): Promise<void> {
+export async function upsertModelCapabilities(tx: Queryable, row: ModelCapabilitiesRow): Promise<void> {
   await tx.query(
-    `INSERT INTO model_facts (${factColumns}) VALUES ($1, $2, $3, $4, $5, $6)
+    `INSERT INTO model_facts (${capabilityColumns}) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (model) DO UPDATE SET context_tokens = excluded.context_tokens,
        max_output_tokens = excluded.max_output_tokens, regions = excluded.regions,
        capabilities = excluded.capabilities, updated_at = excluded.updated_at`,
@@ -191,10 +195,14 @@ export async function upsertModelFacts(tx: Queryable, row: ModelFactsRow): Promi
   );
 }
 
-/** Writes only those of which nothing is known yet. Returns how many that were. */
-export async function insertFirstFacts(tx: Queryable, rows: readonly object[], now: Date): Promise<number> {
+/** Inserts capabilities only for models that have none. Returns the number of rows inserted. */
+export async function insertFirstCapabilities(
+  tx: Queryable,
+  rows: readonly object[],
+  now: Date,
+): Promise<number> {
   const written = await tx.query(
-    `INSERT INTO model_facts (${factColumns})
+    `INSERT INTO model_facts (${capabilityColumns})
      SELECT model, context_tokens, max_output_tokens, NULL, capabilities, $2
        FROM jsonb_to_recordset($1::jsonb)
             AS f(model text, context_tokens int8, max_output_tokens int8, capabilities text[])

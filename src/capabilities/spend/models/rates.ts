@@ -1,4 +1,4 @@
-/** One price in its three forms: on the wire, in a row, and as the kernel computes with it. */
+/** Converts rates between their API form, their columns and the form that the kernel computes with. */
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import type { Rates } from '../../../kernel/prices.ts';
 
@@ -22,7 +22,7 @@ export const rateFields: readonly RateField[] = units.map(([, , field]) => field
 
 export type RateColumns = { readonly [Column in RateColumn]: bigint | null };
 export type RateView = { [Field in RateField]: string | null };
-/** What a validated body says: a rate that is left out or null is one that the model does not have. */
+/** Rates of a validated body. A rate that is left out or null does not exist. */
 export type RateRequest = { readonly [Field in RateField]?: string | null };
 
 export const noRates = Object.fromEntries(rateColumns.map((column) => [column, null])) as RateColumns;
@@ -36,7 +36,7 @@ export function sameRates(one: RateColumns, other: RateColumns): boolean {
   return rateColumns.every((column) => one[column] === other[column]);
 }
 
-/** For rows that have rates: those of models, and those of orgs without a discount. */
+/** Only for rows with rates: those of models, and those of orgs without a discount. */
 export function ratesOf(row: RateColumns): Rates {
   const entries = units.map(([rate, column]) => [rate, row[column]]);
   return Object.fromEntries(entries) as unknown as Rates;

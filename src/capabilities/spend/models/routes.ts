@@ -35,7 +35,7 @@ export interface ModelDependencies {
   readonly ids: Ids;
   readonly prices: Prices;
   readonly capabilities: ModelCapabilitiesCache;
-  /** How long the runs of an org took, by model. */
+  /** Returns the latency of the org's runs by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
 }
 
@@ -50,7 +50,7 @@ function modelListRoute({ prices, capabilities, latenciesOf }: ModelDependencies
   return read({
     id: 'models.list',
     path: '/v1/models',
-    summary: 'List models with the prices that hold for the caller now, and what is known of them',
+    summary: 'List models with your current prices and their capabilities',
     access: reader,
     query: ModelFilters,
     response: page(ModelView),
@@ -67,11 +67,11 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
       id: 'models.prices.put',
       method: 'PUT',
       path: '/v1/admin/models/{model}',
-      summary: "Put a model's price, and what it can do",
+      summary: 'Set the price and the capabilities of a model',
       description:
-        'Makes a version of the price that holds from `effective_from` until the next one, and answers it. What was ' +
-        'priced before keeps the version it was priced with. A price that holds then already is answered as it is. What ' +
-        'the model can do holds at once and has no versions; what is left out of it stays as it was. ' +
+        'Creates and returns a version of the price, in force from `effective_from` until the next version. Earlier runs ' +
+        'keep the version they were priced with. If the same price is already in force at that time, it is returned. ' +
+        'Capabilities apply at once and have no versions; those that are left out stay unchanged. ' +
         'Slashes in the name are percent-encoded.',
       access: operator,
       body: PutModelPrice,
@@ -97,8 +97,8 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
     read({
       id: 'models.prices.read',
       path: '/v1/admin/models/{model}',
-      summary: "Read a model's price, and what it can do",
-      description: 'The version in force or, while none is, the next one.',
+      summary: 'Read the price and the capabilities of a model',
+      description: 'Returns the version in force, or the next version if none is in force.',
       access: operator,
       response: ModelPriceView,
       async handler({ params, now }) {
@@ -111,7 +111,7 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
       id: 'models.prices.list',
       path: '/v1/admin/models',
       summary: "List models' prices",
-      description: 'Of each model the version in force or, while none is, the next one.',
+      description: 'Returns for each model the version in force, or the next version if none is in force.',
       access: operator,
       query: ModelPriceFilters,
       response: page(PricedModel),
@@ -136,10 +136,10 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       id: 'models.org_prices.put',
       method: 'PUT',
       path: '/v1/admin/orgs/{org_id}/prices/{model}',
-      summary: 'Put what a model costs for one organization',
+      summary: 'Set the price of a model for an organization',
       description:
-        "Rates of its own, or `discount_percent` off the model's price, whatever that is then. Versions work as for " +
-        "the model's own price.",
+        'Either custom rates, or `discount_percent` off the list price in force at the time. Versions work as for ' +
+        'list prices.',
       access: operator,
       body: PutOrgPrice,
       success: 200,
@@ -163,7 +163,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
     read({
       id: 'models.org_prices.read',
       path: '/v1/admin/orgs/{org_id}/prices/{model}',
-      summary: 'Read what a model costs for one organization, if it has a price of its own',
+      summary: 'Read the custom price of a model for an organization',
       access: operator,
       response: OrgPriceView,
       async handler({ params, now }) {
@@ -175,8 +175,8 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       id: 'models.org_prices.remove',
       method: 'DELETE',
       path: '/v1/admin/orgs/{org_id}/prices/{model}',
-      summary: 'Remove what a model costs for one organization',
-      description: 'From now on it pays what everyone pays. Versions that have not begun are withdrawn.',
+      summary: 'Remove the custom price of a model for an organization',
+      description: 'The list price applies from now on. Versions that have not begun are withdrawn.',
       access: operator,
       success: 204,
       response: closed({}),
@@ -196,7 +196,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
     read({
       id: 'models.org_prices.list',
       path: '/v1/admin/orgs/{org_id}/prices',
-      summary: 'List the prices that one organization has of its own',
+      summary: 'List the custom prices of an organization',
       access: operator,
       query: OrgPriceFilters,
       response: page(OrgPriceVersion),
@@ -211,7 +211,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
   ];
 }
 
-/** What is shown of a price that has versions. Not found where none of them holds or will. */
+/** Builds the view of a price with its versions. Throws `not_found` if none is in force or scheduled. */
 function withVersions<Row extends Version, View extends object>(
   versions: readonly Row[],
   now: Date,

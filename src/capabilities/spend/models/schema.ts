@@ -10,12 +10,12 @@ const provider = (otherwise: string) =>
     minLength: 1,
     maxLength: 100,
     pattern: '\\S',
-    description: `Who serves the model, such as \`openai\`: up to 100 characters, not all blank. ${otherwise}`,
+    description: `Provider of the model, such as \`openai\`: up to 100 characters, not blank. ${otherwise}`,
   });
 
 const described = (description: string) => Type.Optional(nullable(Type.String({ ...usd, description })));
 const perMillion = (tokens: string, otherwise: string) =>
-  described(`US dollars per million ${tokens}, a decimal string. Left out: ${otherwise}.`);
+  described(`US dollars per million ${tokens}, a decimal string. If left out: ${otherwise}.`);
 
 const inputUsd = Type.String({
   ...usd,
@@ -27,18 +27,18 @@ const otherRates = {
   output_usd_per_million: perMillion('output tokens', 'the model has none'),
   audio_input_usd_per_million: perMillion('audio input tokens', 'charged as input'),
   audio_output_usd_per_million: perMillion('audio output tokens', 'charged as output'),
-  image_usd: described('US dollars per image made. Left out: nothing.'),
-  request_usd: described('US dollars per run, on top of its tokens. Left out: nothing.'),
+  image_usd: described('US dollars per generated image. If left out: 0.'),
+  request_usd: described('US dollars per run, in addition to tokens. If left out: 0.'),
 };
 const effectiveFrom = Type.Optional(
   Type.String({
     ...timestamp,
     description:
-      'From when on this price holds, RFC 3339 with offset; in the past or the future. Default: now.',
+      'When this price takes effect, RFC 3339 with offset; in the past or the future. Default: now.',
   }),
 );
 
-/** A region or a capability: short and lower-case, so that it is written in one way only. */
+/** A region or a capability: short and lower-case, so that there is only one spelling. */
 export const word = (examples: string[]) =>
   Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$', maxLength: 64, examples });
 export const capabilityWords = ['json', 'tools', 'vision'];
@@ -46,40 +46,40 @@ export const regionWords = ['eu', 'us'];
 const wordsMax = 50;
 const tokenCount = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 });
 
-const factFields = {
+const capabilityFields = {
   context_tokens: nullable(
-    Type.Integer({ ...tokenCount, description: 'How many tokens the model takes, in and out together.' }),
+    Type.Integer({ ...tokenCount, description: 'Context size in tokens, input and output together.' }),
   ),
   max_output_tokens: nullable(
-    Type.Integer({ ...tokenCount, description: 'How many tokens the model gives out at most.' }),
+    Type.Integer({ ...tokenCount, description: 'Maximum number of output tokens.' }),
   ),
   regions: nullable(
     Type.Array(word(regionWords), {
       maxItems: wordsMax,
-      description: 'Where the model is served, in the names that orgs have for their home regions.',
+      description: 'Regions where the model is served, named like the home regions of organizations.',
     }),
   ),
   capabilities: nullable(
     Type.Array(word(capabilityWords), {
       maxItems: wordsMax,
       description:
-        'What the model is able to: `audio`, `embeddings`, `images`, `json`, `reasoning`, `tools`, `vision`, or words of your own.',
+        'Capabilities: `audio`, `embeddings`, `images`, `json`, `reasoning`, `tools`, `vision`, or your own words.',
     }),
   ),
 };
-export const ModelFactsView = closed(factFields);
-export type ModelFactsView = Static<typeof ModelFactsView>;
+export const ModelCapabilitiesView = closed(capabilityFields);
+export type ModelCapabilitiesView = Static<typeof ModelCapabilitiesView>;
 
 export const PutModelPrice = closed({
-  provider: Type.Optional(nullable(provider('Left out: as in the version before.'))),
+  provider: Type.Optional(nullable(provider('If left out: as in the previous version.'))),
   input_usd_per_million: inputUsd,
   ...otherRates,
   effective_from: effectiveFrom,
-  // Left out: as they were. Null: not known any more.
-  context_tokens: Type.Optional(factFields.context_tokens),
-  max_output_tokens: Type.Optional(factFields.max_output_tokens),
-  regions: Type.Optional(factFields.regions),
-  capabilities: Type.Optional(factFields.capabilities),
+  // Left out: unchanged. Null: unknown.
+  context_tokens: Type.Optional(capabilityFields.context_tokens),
+  max_output_tokens: Type.Optional(capabilityFields.max_output_tokens),
+  regions: Type.Optional(capabilityFields.regions),
+  capabilities: Type.Optional(capabilityFields.capabilities),
 });
 export type PutModelPrice = Static<typeof PutModelPrice>;
 
@@ -90,8 +90,8 @@ export const PutOrgPrice = closed({
         format: 'percent',
         pattern: '^\\d{1,3}(\\.\\d{1,2})?$',
         description:
-          "What is taken off each rate of the model's price: 0 to 100, a decimal string of at most 2 decimals. " +
-          'Instead of rates.',
+          'Discount on each rate of the list price: 0 to 100, a decimal string with at most 2 decimals. ' +
+          'Replaces rates.',
       }),
     ),
   ),
@@ -114,7 +114,7 @@ const shownRates = {
 };
 const status = choice(
   versionStatuses,
-  'Whether this version holds now, will, did, or never does because another one took its place.',
+  '`withdrawn`: never in force, because another version replaced it or it was removed.',
 );
 const shownProvider = nullable(Type.String());
 
@@ -134,7 +134,7 @@ export const OrgPriceVersion = closed({
   org_id: id,
   model: Type.String(),
   status,
-  discount_percent: nullable(Type.String({ description: 'Null where the org has rates of its own.' })),
+  discount_percent: nullable(Type.String({ description: 'Null if the organization has custom rates.' })),
   ...shownRates,
   effective_from: timestamp,
   ended_at: nullable(timestamp),
@@ -142,10 +142,10 @@ export const OrgPriceVersion = closed({
 });
 export type OrgPriceVersion = Static<typeof OrgPriceVersion>;
 
-/** A price and what is known of its model. */
-export const PricedModel = closed({ ...ModelPriceVersion.properties, ...factFields });
+/** A price with the capabilities of its model. */
+export const PricedModel = closed({ ...ModelPriceVersion.properties, ...capabilityFields });
 
-/** Both are the version in force, or the next one while none is, with its siblings. */
+/** The version in force, or the next version if none is in force, with all versions. */
 export const ModelPriceView = closed({
   ...PricedModel.properties,
   versions: Type.Array(ModelPriceVersion, { description: 'The latest 100, latest start first.' }),
@@ -158,7 +158,7 @@ export const OrgPriceView = closed({
 const observed = (share: string) =>
   nullable(
     Type.Integer({
-      description: `What ${share} of the caller's latest successful runs took at most. Null: no run has said how long it took.`,
+      description: `Latency that ${share} of your latest successful runs did not exceed. Null: no run reported its latency.`,
     }),
   );
 
@@ -167,15 +167,15 @@ export const ModelView = closed({
   provider: shownProvider,
   price_version: Type.String({
     description:
-      'What runs priced now will name: with a discount the version of the price, `+`, and its own.',
+      'The price version of runs priced now; with a discount, the list price version, `+`, and the discount version.',
   }),
   source: choice(
     ['model', 'org', 'discount'],
-    "Whether the price is everyone's, the org's own, or reduced for it.",
+    '`model`: the list price. `org`: custom rates of the organization. `discount`: a discount on the list price.',
   ),
   discount_percent: nullable(Type.String()),
   ...shownRates,
-  ...factFields,
+  ...capabilityFields,
   latency_p50_ms: observed('half'),
   latency_p95_ms: observed('95 of 100'),
 });

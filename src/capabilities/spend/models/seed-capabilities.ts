@@ -1,11 +1,11 @@
 /**
- * What well-known models can do, as their makers publish it, written at the start for every model of which nothing is known;
- * what an operator has put is never touched. Where a model is served is left open: that depends on the contract with whoever
- * serves it, and an org that must not leave its region has to be able to rely on it.
+ * Published capabilities of well-known models, inserted at startup for models without capabilities; values set by an
+ * operator are never changed. Regions are left unknown: they depend on the operator's contract with the provider, and orgs
+ * that must not leave their region rely on them.
  */
 import type { Database } from '../../../platform/db/database.ts';
-import { announceModelPriceChange } from './change-notifications.ts';
-import { insertFirstFacts } from './queries.ts';
+import { notifyModelPriceChange } from './change-notifications.ts';
+import { insertFirstCapabilities } from './queries.ts';
 
 interface CapabilitiesSeed {
   readonly model: string;
@@ -14,7 +14,7 @@ interface CapabilitiesSeed {
   readonly capabilities: readonly string[];
 }
 
-/** Tokens in and out together, tokens out at most, and what it is able to, in one line of words. */
+/** `context` is input and output tokens together; `able` is a list of capabilities separated by blanks. */
 function seed(model: string, context: number | null, output: number | null, able: string): CapabilitiesSeed {
   return { model, context_tokens: context, max_output_tokens: output, capabilities: able.split(' ') };
 }
@@ -83,12 +83,12 @@ export const capabilitySeeds: readonly CapabilitiesSeed[] = [
   seed('embed-v4.0', 128_000, null, 'embeddings vision'),
 ];
 
-/** Any number of processes may start at once. Returns of how many models it is known now. */
+/** Safe for concurrent starts of several processes. Returns the number of models inserted. */
 export async function seedModelCapabilities(db: Database, now: Date): Promise<number> {
   return db.transaction(async (tx) => {
-    const written = await insertFirstFacts(tx, capabilitySeeds, now);
+    const written = await insertFirstCapabilities(tx, capabilitySeeds, now);
     if (written > 0) {
-      await announceModelPriceChange(tx);
+      await notifyModelPriceChange(tx);
     }
     return written;
   });

@@ -13,7 +13,7 @@ afterAll(() => world.close());
 const admin = (method: string, path: string, body?: unknown) =>
   world.request(method, `/v1/admin${path}`, { key: world.operatorKey, ...(body !== undefined && { body }) });
 
-test('every seed is a price that could have been put, of a model of its own', async () => {
+test('every seed is a valid price, and models are unique', async () => {
   expect(new Set(seeds.map(({ model }) => model)).size).toBe(seeds.length);
   for (const { provider, model, rates } of seeds) {
     const answer = await admin('PUT', `/models/${encodeURIComponent(`try ${model}`)}`, {
@@ -25,8 +25,8 @@ test('every seed is a price that could have been put, of a model of its own', as
   }
 });
 
-test('seeds are written once, and never over what an operator has put', async () => {
-  // A world starts as the service does, with the seeds in it.
+test('seeds are inserted once, and never overwrite the price of an operator', async () => {
+  // A test world starts like the service, with the seeds.
   await world.db.query('DELETE FROM model_prices', []);
   const own = await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7' });
   const prices = createPrices(world.db);
@@ -60,7 +60,7 @@ test('seeds are written once, and never over what an operator has put', async ()
   });
 });
 
-test('what models can do is known of every seed, could have been put, and is written once', async () => {
+test('every seeded model has valid capabilities, which are inserted once', async () => {
   expect(capabilitySeeds.map(({ model }) => model).sort()).toEqual(seeds.map(({ model }) => model).sort());
   for (const { model, ...facts } of capabilitySeeds) {
     const { status, json } = await admin('PUT', `/models/${encodeURIComponent(`can ${model}`)}`, {

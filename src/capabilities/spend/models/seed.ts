@@ -1,18 +1,18 @@
 /**
- * Prices to begin with, written at the start for every model that has no price at all; an operator's are never touched.
+ * Initial prices, inserted at startup for every model without a price; prices set by an operator are never changed.
  *
- * List prices in US dollars per million tokens, taken from `@pydantic/genai-prices` 0.1.8 except where noted. What a
- * flat price cannot say is left out: surcharges for long prompts, hour-long caches, searches, and audio that models
- * made for text also take, since a rate for it would raise what is held for every text.
+ * List prices in US dollars per million tokens, taken from `@pydantic/genai-prices` 0.1.8 except where noted. Left out is
+ * everything that a flat price cannot express: surcharges for long prompts, one-hour caches, searches, and audio input of
+ * text models, because a rate for it would increase the hold of every text run.
  */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { announceModelPriceChange } from './change-notifications.ts';
+import { notifyModelPriceChange } from './change-notifications.ts';
 import { insertFirstModelPrice, type ModelPriceRow, pricedModels } from './queries.ts';
 import { columnsOf, type RateRequest } from './rates.ts';
 
-/** Before any run that someone may want to record, and before any price that an operator may put. */
+/** Earlier than any run that may be backfilled, and than any price that an operator may set. */
 const effectiveFrom = new Date('2020-01-01T00:00:00.000Z');
 
 interface Seed {
@@ -107,7 +107,7 @@ export const seeds: readonly Seed[] = [
   text('cohere', 'embed-v4.0', '0.12'),
 ];
 
-/** Any number of processes may start at once. Returns how many models got a price. */
+/** Safe for concurrent starts of several processes. Returns the number of models inserted. */
 export async function seedModels(db: Database): Promise<number> {
   const there = await pricedModels(
     db,
@@ -119,11 +119,11 @@ export async function seedModels(db: Database): Promise<number> {
   }
   return db.transaction(async (tx) => {
     let written = 0;
-    // In the order of the table in every process: nobody waits for someone who waits for them.
+    // Same order in every process, which prevents deadlocks.
     for (const seed of missing) {
       written += (await insertFirstModelPrice(tx, rowOf(seed))) ? 1 : 0;
     }
-    await announceModelPriceChange(tx);
+    await notifyModelPriceChange(tx);
     return written;
   });
 }
@@ -140,7 +140,7 @@ function rowOf({ provider, model, rates }: Seed): ModelPriceRow {
   };
 }
 
-/** The same in every installation. */
+/** Deterministic: the same id in every installation. */
 function idOf(model: string): string {
   const digest = createHash('sha256').update(model).digest();
   return createIds({ now: () => effectiveFrom }, (size) => digest.subarray(0, size)).next('prc');

@@ -228,7 +228,7 @@ describe('validation', () => {
     expect((await send('GET', '')).json).toEqual(none);
   });
 
-  test.each(badAmounts)('the amount %j', async (limit, code) => {
+  test.each(badAmounts)('rejects the amount %j', async (limit, code) => {
     expect(refusalOf(await put({ policies: [{ ...usd, limit }] }))).toEqual(
       invalid(`policies[0].limit ${code}`),
     );
@@ -246,7 +246,7 @@ describe('validation', () => {
     );
   });
 
-  test('returns 404 for an unknown org, and 403 or 404 to callers that are not operators', async () => {
+  test('returns 404 for an unknown org, and 403 to callers that are not operators', async () => {
     const path = '/v1/admin/orgs/org_none/rate-limits';
     const key = world.operatorKey;
     expect(refusalOf(await world.request('GET', path, { key }))).toEqual([404, 'not_found']);
