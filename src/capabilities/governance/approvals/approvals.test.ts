@@ -1,4 +1,4 @@
-/** Asking, deciding and using, over HTTP. */
+/** Requesting, deciding and using approvals, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { recordedOf } from '../../../../test/support/limits.ts';
@@ -21,7 +21,7 @@ const read = async (id: string) => (await here.call('GET', `/approvals/${id}`)).
 const listed = async (query = '') => (await here.call('GET', `/approvals${query}`)).json.data;
 const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
 const expire = () => world.runJob('expire-approvals');
-/** What was audited, in order; and the events, whose order within a moment is open. */
+/** Audit entries in order, and events sorted, because the order of events of the same instant is undefined. */
 const moves = async () => {
   const { entries, events } = await recordedOf(world, here.org.id);
   return {
@@ -30,8 +30,8 @@ const moves = async () => {
   };
 };
 
-describe('asking', () => {
-  test('is refused with all details, and asks once for the same key, action, model and rule', async () => {
+describe('a run that needs an approval', () => {
+  test('is denied with all details, and requests one approval per key, action, model and rule', async () => {
     const first = await here.run();
     const { approval_id } = first.json.error.details;
     expect(errorOf(first)).toEqual([
@@ -74,13 +74,13 @@ describe('asking', () => {
     });
   });
 
-  test('by many at once asks for one', async () => {
+  test('requests one approval even if sent many times concurrently', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => here.ask()));
     expect(new Set(ids).size).toBe(1);
     expect(await listed()).toHaveLength(1);
   });
 
-  test('of a bulk request says which run it was', async () => {
+  test('returns its index in a bulk request', async () => {
     const { json } = await world.request('POST', '/v1/runs/bulk', {
       key: here.runner.secret,
       body: { runs: ['small', 'gpt-4o'].map((model) => ({ model, cost_usd: '0.1' })) },
@@ -90,7 +90,7 @@ describe('asking', () => {
 });
 
 describe('an approval', () => {
-  test('for one use lets one run pass, and the second is refused', async () => {
+  test('for one use admits one run, and the second is denied', async () => {
     const id = await here.ask();
     const approved = await here.approve(id, { reason: 'For the release.' });
     expect([approved.status, approved.json]).toMatchObject([
@@ -112,7 +112,7 @@ describe('an approval', () => {
     });
   });
 
-  test('is for the key, model and action that asked', async () => {
+  test('is only valid for the key, model and action that requested it', async () => {
     await here.approve(await here.ask(), { uses: 100 });
     expect((await here.run()).status).toBe(201);
     await here.ask({ model: 'gpt-5' });
@@ -120,7 +120,7 @@ describe('an approval', () => {
     expect((await here.run({}, here.org.ownerKey)).status).toBe(403);
   });
 
-  test('for one use lets exactly one of fifty parallel runs pass', async () => {
+  test('for one use admits exactly one of fifty concurrent runs', async () => {
     await here.approve(await here.ask());
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
@@ -132,11 +132,11 @@ describe('an approval', () => {
     expect(codes.filter((code) => code === 'policy_approval_required')).toHaveLength(49);
     const { json } = await world.request('GET', '/v1/runs', { key: here.org.ownerKey });
     expect(json.data).toHaveLength(1);
-    // All that were too late ask for the same.
+    // The denied runs share one new request.
     expect(await listed('?state=pending')).toHaveLength(1);
   });
 
-  test('for a count lets exactly so many pass, in one request and in many', async () => {
+  test('for a number of uses admits exactly that many runs, in one request or in many', async () => {
     const id = await here.ask();
     await here.approve(id, { uses: 5 });
     const bulk = (count: number) =>
@@ -158,7 +158,7 @@ describe('an approval', () => {
     expect(await read(id)).toMatchObject({ state: 'used', uses_left: 0, uses_made: 5 });
   });
 
-  test('is not used up by a run that a later gate refuses', async () => {
+  test('is not used by a run that a later check denies', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '1' });
     const id = await here.ask();
     await here.approve(id);
@@ -171,7 +171,7 @@ describe('an approval', () => {
     expect(await read(id)).toMatchObject({ state: 'used', uses_made: 1 });
   });
 
-  test('is used once by a run that is sent again', async () => {
+  test('is used once by a run that is sent twice', async () => {
     const id = await here.ask();
     await here.approve(id);
     const first = await here.run({ external_id: 'mine' });
@@ -182,7 +182,7 @@ describe('an approval', () => {
     expect(await listed()).toHaveLength(1);
   });
 
-  test('until a time lets any number pass, and none from then on', async () => {
+  test('until a time admits any number of runs before it and none after it', async () => {
     const id = await here.ask();
     await here.approve(id, { until: inSeconds(60) });
     expect(await read(id)).toMatchObject({ uses: null, uses_left: null, expires_at: inSeconds(60) });
@@ -196,7 +196,7 @@ describe('an approval', () => {
     expect(await read(id)).toMatchObject({ state: 'expired', ended_because: 'time', uses_made: 4 });
   });
 
-  test('that expires while it is used: what was admitted goes on, what comes later is refused', async () => {
+  test('that expires does not affect admitted runs; later runs are denied', async () => {
     const id = await here.ask();
     await here.approve(id, { uses: 2, until: inSeconds(60) });
     const running = await here.run({ status: 'running', estimated_cost_usd: '0.1', cost_usd: undefined });
@@ -218,10 +218,10 @@ describe('an approval', () => {
     ]);
   });
 
-  test('that its time overtakes between the gate and the books lets nothing pass', async () => {
+  test('that expires between the policy check and the posting admits nothing', async () => {
     const id = await here.ask();
     await here.approve(id, { until: inSeconds(60) });
-    // The gate goes by the instant of the request and finds it good; when the books look at it, it is over.
+    // It is valid at the time of the request, which the policy check uses, but has expired when the ledger checks it.
     world.fault = (_, routeId) => {
       if (routeId === 'runs.create') {
         world.fault = undefined;
@@ -235,7 +235,7 @@ describe('an approval', () => {
 });
 
 describe('deciding', () => {
-  test('is for another key than the one that asked, whatever its role, and for no successor of it', async () => {
+  test('is not possible with the requesting key, whatever its role, nor with its successors', async () => {
     const admin = await world.mintKey(here.org, 'admin', scopes);
     const { approval_id } = (await here.run({}, admin.secret)).json.error.details;
     for (const verb of ['approve', 'deny']) {
@@ -257,7 +257,7 @@ describe('deciding', () => {
     expect((await here.approve(approval_id)).status).toBe(200);
   });
 
-  test('denying refuses, with a reason, and the next attempt asks anew', async () => {
+  test('stores the reason of a denial, and the next attempt requests a new approval', async () => {
     const id = await here.ask();
     const denied = await here.call('POST', `/approvals/${id}/deny`, { reason: 'No.' });
     expect([denied.status, denied.json]).toMatchObject([200, { state: 'denied', decision_reason: 'No.' }]);
@@ -265,7 +265,7 @@ describe('deciding', () => {
     expect((await moves()).told).toEqual(['approval.denied', 'approval.requested', 'approval.requested']);
   });
 
-  test('two at once: one decides, the other hears of a conflict', async () => {
+  test('two concurrent decisions: one succeeds, the other is a conflict', async () => {
     const admin = await world.mintKey(here.org, 'admin', scopes);
     for (let round = 0; round < 5; round += 1) {
       const id = await here.ask({ action: `round ${round}` });
@@ -279,7 +279,7 @@ describe('deciding', () => {
     }
   });
 
-  test('no state but pending can be decided about', async () => {
+  test('is only possible while the approval is pending', async () => {
     const decided = async (id: string) => [
       errorOf(await here.approve(id)).slice(0, 2),
       errorOf(await here.call('POST', `/approvals/${id}/deny`)).slice(0, 2),
@@ -299,13 +299,13 @@ describe('deciding', () => {
     expect(await decided(denied)).toEqual(conflicts);
     const expired = await here.ask();
     world.clock.advanceSeconds(7 * 86_400);
-    // Also before anyone has noticed.
+    // Also before the expiry job has run.
     expect(await decided(expired)).toEqual(conflicts);
     await expire();
     expect(await decided(expired)).toEqual(conflicts);
   });
 
-  test('wants a time that lies ahead, by a year at most, and at least one use', async () => {
+  test('requires a time in the future, at most a year ahead, and at least one use', async () => {
     const id = await here.ask();
     for (const body of [{ until: inSeconds(0) }, { until: inSeconds(367 * 86_400) }, { uses: 0 }]) {
       expect((await here.approve(id, body)).status).toBe(422);
@@ -317,7 +317,7 @@ describe('deciding', () => {
 describe('a rule that is changed', () => {
   const change = (body: object) => here.call('PATCH', `/policies/${ruleId}`, body);
 
-  test('between request and approval: the request is over, and the next attempt asks about the new rule', async () => {
+  test('between request and decision ends the request, and the next attempt requests a new approval', async () => {
     const id = await here.ask();
     await change({ reason: 'Ask twice.' });
     expect(await read(id)).toMatchObject({ state: 'expired', ended_because: 'rule_changed' });
@@ -327,7 +327,7 @@ describe('a rule that is changed', () => {
     expect((await moves()).told).toEqual(['approval.expired', 'approval.requested', 'approval.requested']);
   });
 
-  test('between approval and use: what was approved was the rule before', async () => {
+  test('between approval and use ends the approval', async () => {
     const id = await here.ask();
     await here.approve(id, { uses: 10 });
     expect((await here.run()).status).toBe(201);
@@ -336,7 +336,7 @@ describe('a rule that is changed', () => {
     expect(await read(id)).toMatchObject({ state: 'expired', uses_left: 9 });
   });
 
-  test('or turned off, or deleted, ends them too', async () => {
+  test('or disabled, or deleted, also ends its approvals', async () => {
     const one = await here.ask();
     await change({ enabled: false });
     expect(await read(one)).toMatchObject({ state: 'expired' });
@@ -347,7 +347,7 @@ describe('a rule that is changed', () => {
     expect((await here.run()).status).toBe(201);
   });
 
-  test('while many use what was approved: each run passes or is refused, and the count is right', async () => {
+  test('during concurrent use: every run is admitted or denied, and the count is exact', async () => {
     const id = await here.ask();
     await here.approve(id, { uses: 30 });
     const [answers] = await Promise.all([
@@ -372,7 +372,7 @@ describe('reading', () => {
     expect((await here.call('GET', '/approvals?state=lost')).status).toBe(422);
   });
 
-  test('another org sees and decides nothing', async () => {
+  test('another org can neither read nor decide', async () => {
     const id = await here.ask();
     const other = await policyWorld(world);
     for (const [method, path] of [

@@ -1,4 +1,4 @@
-/** The life of an approval: asked for by whoever was refused, decided by somebody else, then used up or over. */
+/** Approvals: requested by a denied run, decided by another key, then used up or expired. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
@@ -8,9 +8,9 @@ import { type ApprovalRow, findApproval, updateDecision } from './queries.ts';
 import type { ApprovalView, Approve } from './schema.ts';
 
 const dayMs = 86_400_000;
-/** Whoever should decide may be away for a weekend, not for good. */
+/** Lifetime of a pending approval; long enough for an approver to be away for a weekend. */
 export const pendingMs = 7 * dayMs;
-/** An approval that nobody uses does not stay forever. */
+/** Lifetime of an approved approval without `until`. */
 const unusedMs = 30 * dayMs;
 const untilMaxMs = 366 * dayMs;
 
@@ -38,7 +38,7 @@ export function viewApproval(row: ApprovalRow): ApprovalView {
   };
 }
 
-/** A move from one state to another, as the audit log and those who listen hear of it. */
+/** The change of an approval for the audit log and for events. */
 export function approvalChange(
   after: ApprovalRow,
   { before, event }: { readonly before?: ApprovalRow; readonly event?: Change['event'] },
@@ -107,28 +107,28 @@ function validUntil(until: string | undefined, now: Date): Date {
   }
   const at = new Date(until);
   if (at <= now) {
-    throw invalidField('until', 'out_of_range', 'This has to be in the future.');
+    throw invalidField('until', 'out_of_range', 'Must be in the future.');
   }
   if (at.getTime() > now.getTime() + untilMaxMs) {
-    throw invalidField('until', 'out_of_range', 'This is more than a year ahead.');
+    throw invalidField('until', 'out_of_range', 'Must be at most one year ahead.');
   }
   return at;
 }
 
-/** Whoever comes second finds what the first has decided. */
+/** Locks the approval, so that the second of two concurrent decisions sees the first. */
 async function lockPending(tx: Transaction, { caller, now, approvalId }: Decision): Promise<ApprovalRow> {
   const row = await findApproval(tx, caller.tenantId, approvalId, 'lock');
   if (row === undefined) {
     throw apiError('not_found');
   }
   if (await isSameHolder(tx, caller.tenantId, row.key_id, caller.keyId)) {
-    throw apiError('forbidden', 'Nobody decides about a request of its own: this needs another key.');
+    throw apiError('forbidden', 'You cannot decide on your own request. Use a different key.');
   }
   if (row.state !== 'pending') {
-    throw apiError('conflict', `The approval is not pending: it is ${row.state}.`);
+    throw apiError('conflict', `The approval is not pending: its state is \`${row.state}\`.`);
   }
   if (row.expires_at <= now) {
-    throw apiError('conflict', 'The approval is not pending: its time is over.');
+    throw apiError('conflict', 'The approval is not pending: it has expired.');
   }
   return row;
 }

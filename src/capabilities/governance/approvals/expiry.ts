@@ -1,4 +1,4 @@
-/** How approvals end by themselves: their time is over, or their rule is another one now. */
+/** Ends approvals that have expired or whose rule was changed. */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -33,7 +33,7 @@ export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): J
   };
 }
 
-/** In the transaction that changes the rule: what was asked for, or approved, was the rule as it stood. */
+/** Runs in the transaction that changes the rule, because approvals are only valid for the version they were requested for. */
 export async function endApprovalsOfRule(
   tx: Transaction,
   orgId: string,

@@ -2,13 +2,13 @@ import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ApprovalFilters, type ApprovalState, approvalSorts } from './schema.ts';
 
-/** What an approval is about: one rule, and who wants to do what. */
+/** The subject of an approval: a rule, a key, a model and an action. */
 export interface Asked {
   readonly orgId: string;
   readonly ruleId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Empty: none was named. */
+  /** Empty for runs without an action. */
   readonly action: string;
 }
 
@@ -41,11 +41,11 @@ const columns =
 
 const live = `state IN ('pending', 'approved')`;
 
-/** The one that is waiting or may be used. There is at most one, and `lock` keeps others from changing it. */
+/** Returns the pending or approved approval, of which there is at most one. `lock` prevents concurrent changes. */
 export async function findLive(
   db: Queryable,
   { orgId, ruleId, keyId, model, action }: Asked,
-  lock: 'lock' | 'look' = 'look',
+  lock: 'lock' | 'read' = 'read',
 ): Promise<ApprovalRow | undefined> {
   const [row] = await db.query<ApprovalRow>(
     `SELECT ${columns} FROM approvals
@@ -56,7 +56,7 @@ export async function findLive(
   return row;
 }
 
-/** Those that may be used, of the rules, keys and models that are asked about. */
+/** Returns the approved approvals of the given rules, keys and models. */
 export async function selectApproved(
   db: Queryable,
   orgId: string,
@@ -74,7 +74,7 @@ export async function selectApproved(
   );
 }
 
-/** Undefined: somebody else has asked for the same at the same time. */
+/** Returns undefined if a concurrent request has created the same approval. */
 export async function insertPending(tx: Transaction, row: ApprovalRow): Promise<ApprovalRow | undefined> {
   const [inserted] = await tx.query<ApprovalRow>(
     `INSERT INTO approvals (org_id, id, state, rule_id, rule_version, rule_reason, key_id, model, action, attempted,
@@ -102,7 +102,7 @@ export async function findApproval(
   db: Queryable,
   orgId: string,
   approvalId: string,
-  lock: 'lock' | 'look' = 'look',
+  lock: 'lock' | 'read' = 'read',
 ): Promise<ApprovalRow | undefined> {
   const [row] = await db.query<ApprovalRow>(
     `SELECT ${columns} FROM approvals WHERE org_id = $1 AND id = $2 ${lock === 'lock' ? 'FOR UPDATE' : ''}`,
@@ -164,7 +164,7 @@ export async function endOne(
   return endLive(tx, [row], at, because);
 }
 
-/** Those of a rule, whatever their version. */
+/** Ends all approvals of a rule, of any version. */
 export async function endOfRule(tx: Transaction, orgId: string, ruleId: string, at: Date): Promise<Ended[]> {
   const found = await tx.query<ApprovalRow>(
     `SELECT ${columns} FROM approvals WHERE org_id = $1 AND rule_id = $2 AND ${live} ORDER BY id FOR UPDATE`,
@@ -173,7 +173,7 @@ export async function endOfRule(tx: Transaction, orgId: string, ruleId: string, 
   return endLive(tx, found, at, 'rule_changed');
 }
 
-/** Those whose time is over. What others are just deciding about is left for the next time. */
+/** Ends expired approvals. Rows locked by a concurrent decision are skipped until the next run. */
 export async function endOverdue(tx: Transaction, at: Date, limit: number): Promise<Ended[]> {
   const found = await tx.query<ApprovalRow>(
     `SELECT ${columns} FROM approvals WHERE ${live} AND expires_at <= $1 ORDER BY expires_at LIMIT $2
@@ -209,7 +209,7 @@ export interface Usable {
   readonly uses_left: bigint | null;
 }
 
-/** Locked, so that whoever counts on them is the only one who does. */
+/** Locks the rows, so that uses are counted by one transaction at a time. */
 export async function lockUsable(
   tx: Transaction,
   orgId: string,

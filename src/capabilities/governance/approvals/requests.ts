@@ -1,4 +1,4 @@
-/** Asking for an approval: whoever asks for the same gets the same one, until it is decided, used up or over. */
+/** Requests approvals. The same request returns the same approval until it is denied, used up or expired. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
@@ -13,39 +13,43 @@ export interface ApprovalRequest extends Asked {
 
 export interface LiveApproval {
   readonly id: string;
-  /** It may be used; whether it still may when it is, the posting finds out. */
+  /** True if it was usable when it was read. The posting checks again. */
   readonly approved: boolean;
 }
 
 export interface Approvals {
-  /** Finds the one that is waiting or approved, or asks for one. */
+  /** Returns the pending or approved approval, or creates a pending one. */
   request(request: ApprovalRequest, now: Date): Promise<LiveApproval>;
-  /** Whether each could be used now. Asks for none. All of them are of one org. */
+  /** Returns for each request whether a usable approval exists. Creates none. */
   findApproved(orgId: string, requests: readonly ApprovalRequest[], now: Date): Promise<boolean[]>;
 }
 
 export function createApprovals({ db, ids, heads }: Appending & { readonly db: Database }): Approvals {
   const appending = { ids, heads };
 
-  async function ask(tx: Transaction, request: ApprovalRequest, now: Date): Promise<ApprovalRow | undefined> {
-    const there = await findLive(tx, request, 'lock');
-    if (there !== undefined && isGood(there, request, now)) {
-      return there;
+  async function findOrCreate(
+    tx: Transaction,
+    request: ApprovalRequest,
+    now: Date,
+  ): Promise<ApprovalRow | undefined> {
+    const existing = await findLive(tx, request, 'lock');
+    if (existing !== undefined && isValid(existing, request, now)) {
+      return existing;
     }
     const actor = { kind: 'key', id: request.keyId, at: now } as const;
-    if (there !== undefined) {
-      const because = there.expires_at <= now ? 'time' : 'rule_changed';
-      for (const { before, after } of await endOne(tx, there, now, because)) {
+    if (existing !== undefined) {
+      const because = existing.expires_at <= now ? 'time' : 'rule_changed';
+      for (const { before, after } of await endOne(tx, existing, now, because)) {
         const change = approvalChange(after, { before, event: 'approval.expired' });
         await recordChange(tx, appending, actor, 'approvals.expire', change);
       }
     }
-    const made = await insertPending(tx, pendingRow(ids, request, now));
-    if (made !== undefined) {
-      const change = approvalChange(made, { event: 'approval.requested' });
+    const created = await insertPending(tx, pendingRow(ids, request, now));
+    if (created !== undefined) {
+      const change = approvalChange(created, { event: 'approval.requested' });
       await recordChange(tx, appending, actor, 'approvals.request', change);
     }
-    return made;
+    return created;
   }
 
   return {
@@ -58,18 +62,18 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
             row.key_id === request.keyId &&
             row.model === request.model &&
             row.action === request.action &&
-            isGood(row, request, now),
+            isValid(row, request, now),
         ),
       );
     },
     async request(request, now) {
       for (;;) {
-        const there = await findLive(db, request);
+        const existing = await findLive(db, request);
         const live =
-          there !== undefined && isGood(there, request, now)
-            ? there
-            : await db.transaction((tx) => ask(tx, request, now));
-        // Where somebody else was faster, theirs is found the next time round.
+          existing !== undefined && isValid(existing, request, now)
+            ? existing
+            : await db.transaction((tx) => findOrCreate(tx, request, now));
+        // Undefined if a concurrent request was faster: its approval is found in the next iteration.
         if (live !== undefined) {
           return { id: live.id, approved: live.state === 'approved' };
         }
@@ -78,8 +82,8 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
   };
 }
 
-/** One of an older rule is over. One of a newer rule is good: then it is the asking process that has not heard of it yet. */
-function isGood(row: ApprovalRow, { ruleVersion }: ApprovalRequest, now: Date): boolean {
+/** An approval of an older rule version has ended. One of a newer version is valid: this process has not loaded it yet. */
+function isValid(row: ApprovalRow, { ruleVersion }: ApprovalRequest, now: Date): boolean {
   return row.expires_at > now && row.rule_version >= ruleVersion;
 }
 

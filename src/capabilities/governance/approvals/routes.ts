@@ -41,10 +41,10 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       id: 'approvals.approve',
       method: 'POST',
       path: '/v1/orgs/{id}/approvals/{approval_id}/approve',
-      summary: 'Approve what was asked for',
+      summary: 'Approve a request',
       description:
-        'For one run, for a number of them, or until a time. The key that asked cannot approve, nor can one that it was ' +
-        'rotated into. An approval that is not pending any more is `conflict`.',
+        'For one run, for a number of runs, or until a time. The requesting key cannot approve, nor can a key that it was ' +
+        'rotated into. An approval that is no longer pending is `conflict`.',
       access: approver,
       body: Approve,
       bodyOptional: true,
@@ -61,8 +61,8 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       id: 'approvals.deny',
       method: 'POST',
       path: '/v1/orgs/{id}/approvals/{approval_id}/deny',
-      summary: 'Deny what was asked for',
-      description: 'The next attempt asks anew.',
+      summary: 'Deny a request',
+      description: 'The next attempt requests a new approval.',
       access: approver,
       body: Deny,
       bodyOptional: true,

@@ -10,33 +10,35 @@ export const ApprovalView = closed({
   id,
   state: choice(approvalStates),
   rule_id: id,
-  rule_version: Type.Integer({ description: 'A changed rule has another version, and asks anew.' }),
-  reason: Type.String({ description: 'Why the rule asks.' }),
-  attempted: Type.String({ description: 'The model or action as asked for.' }),
-  key_id: Type.String({ description: 'The key that asked; nobody decides about requests of its own.' }),
+  rule_version: Type.Integer({ description: 'A changed rule has a new version and needs a new approval.' }),
+  reason: Type.String({ description: 'The reason given by the rule.' }),
+  attempted: Type.String({ description: 'The requested model or action.' }),
+  key_id: Type.String({ description: 'The requesting key. It cannot decide on its own request.' }),
   model: Type.String(),
   action: nullable(Type.String()),
   requested_at: timestamp,
   expires_at: Type.String({
     format: 'date-time',
-    description: 'Until when someone may decide; once approved, until when it may be used.',
+    description: 'Deadline for the decision; once approved, deadline for its use.',
   }),
   decided_at: nullable(timestamp),
   decided_by: nullable(Type.String({ description: 'The key that approved or denied.' })),
   decision_reason: nullable(Type.String()),
-  uses: nullable(Type.Integer({ description: 'How often it may be used. Null: as often as one likes.' })),
+  uses: nullable(Type.Integer({ description: 'Number of allowed uses. Null: unlimited.' })),
   uses_left: nullable(Type.Integer()),
   uses_made: Type.Integer(),
   ended_at: nullable(timestamp),
   ended_because: nullable(
-    Type.String({ description: '`time`: it was over. `rule_changed`: the rule is another one now.' }),
+    Type.String({
+      description: '`time`: it expired. `rule_changed`: the rule was changed, disabled or deleted.',
+    }),
   ),
 });
 export type ApprovalView = Static<typeof ApprovalView>;
 
 export const ApprovalDetail = closed({
   ...ApprovalView.properties,
-  run_ids: Type.Array(Type.String(), { description: 'Runs that it has let pass, the latest 100.' }),
+  run_ids: Type.Array(Type.String(), { description: 'The latest 100 runs that used it.' }),
 });
 export type ApprovalDetail = Static<typeof ApprovalDetail>;
 
@@ -45,13 +47,13 @@ export const Approve = closed({
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'How many runs it lets pass. Default: 1, or with `until` as many as there are.',
+      description: 'Number of runs allowed. Default: 1, or unlimited with `until`.',
     }),
   ),
   until: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'When it ends, used up or not: at most a year ahead. Default: in 30 days.',
+      description: 'When it expires, at most one year ahead. Default: in 30 days.',
     }),
   ),
   reason: Type.Optional(reason),

@@ -1,6 +1,6 @@
 /**
- * Tells, by an event, that a rule has blocked something: at most once a minute for each rule and key, by each process.
- * On the way of a refusal it is a look into memory; the event is written in the background.
+ * Emits `policy.blocked` events: at most one a minute per rule and key in each process. Enqueuing only touches memory; the
+ * event is written in the background.
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -20,14 +20,15 @@ export interface Block {
 }
 
 export interface BlockedEvents {
-  tell(block: Block): void;
+  enqueue(block: Block): void;
   readonly job: Job;
 }
 
 const eventType: EventType = 'policy.blocked';
-const pauseMs = 60_000;
-const rememberedMax = 50_000;
-const waitingMax = 10_000;
+/** Minimum interval between two events of the same rule and key. */
+const intervalMs = 60_000;
+const cachedMax = 50_000;
+const queuedMax = 10_000;
 const perBatch = 200;
 
 export interface BlockedEventDependencies {
@@ -37,29 +38,29 @@ export interface BlockedEventDependencies {
 }
 
 export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies): BlockedEvents {
-  /** When each rule and key was last told of. */
-  const told = new Map<string, number>();
-  let waiting: (Block & { readonly at: Date })[] = [];
+  /** Time of the last event of each rule and key. */
+  const lastEventMs = new Map<string, number>();
+  let queue: (Block & { readonly at: Date })[] = [];
 
   return {
-    tell(block) {
+    enqueue(block) {
       const at = clock.now();
-      const name = `${block.orgId} ${block.ruleId} ${block.keyId}`;
-      const last = told.get(name);
-      if (waiting.length >= waitingMax || (last !== undefined && at.getTime() - last < pauseMs)) {
+      const key = `${block.orgId} ${block.ruleId} ${block.keyId}`;
+      const last = lastEventMs.get(key);
+      if (queue.length >= queuedMax || (last !== undefined && at.getTime() - last < intervalMs)) {
         return;
       }
-      if (told.size >= rememberedMax) {
-        told.clear();
+      if (lastEventMs.size >= cachedMax) {
+        lastEventMs.clear();
       }
-      told.set(name, at.getTime());
-      waiting.push({ ...block, at });
+      lastEventMs.set(key, at.getTime());
+      queue.push({ ...block, at });
     },
     job: {
       id: 'emit-policy-blocked-events',
       everyMs: 500,
       async runOnce() {
-        const batch = waiting.slice(0, perBatch);
+        const batch = queue.slice(0, perBatch);
         if (batch.length === 0) {
           return false;
         }
@@ -80,8 +81,8 @@ export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies
             },
           })),
         );
-        waiting = waiting.slice(batch.length);
-        return waiting.length > 0;
+        queue = queue.slice(batch.length);
+        return queue.length > 0;
       },
     },
   };

@@ -1,13 +1,13 @@
-/** How every process learns that the rules of an org changed. */
+/** Change notifications for the rules of an org, across processes. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'policies';
 
-export async function announcePolicies(tx: Transaction, orgId: string): Promise<void> {
+export async function notifyPolicyChange(tx: Transaction, orgId: string): Promise<void> {
   await tx.notify(channel, orgId);
 }
 
-/** `null`: notices may have been missed, so any org's may have changed. */
+/** Calls `listener` with null if notifications may have been missed: the rules of any org may have changed. */
 export function onPoliciesChange(db: Database, listener: (orgId: string | null) => void): void {
   db.listen(channel, listener);
 }

@@ -1,4 +1,4 @@
-/** A dry run: which rules are looked at for a request, and why one of them decides. Nothing is asked for or told. */
+/** Explains which rules are evaluated for a request and which of them decides. Requests no approvals, sends no events. */
 import { attemptedOf, evaluateRule, type RuleOutcome } from '../../../kernel/policy.ts';
 import { type Attempt, expressionInputOf } from './expression-input.ts';
 import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';
@@ -13,9 +13,9 @@ export function explain(sources: readonly SwitchedRule[], attempt: Attempt, time
   for (const rule of compileRules(sources)) {
     const about = { rule_id: rule.id, priority: Number(rule.priority), effect: rule.effect };
     if (disabled.has(rule.id)) {
-      considered.push({ ...about, outcome: 'disabled', explanation: 'The rule is turned off.' });
+      considered.push({ ...about, outcome: 'disabled', explanation: 'The rule is disabled.' });
     } else if (ending !== undefined) {
-      const explanation = `Not looked at: ${ending.rule.id} came first.`;
+      const explanation = `Not evaluated: ${ending.rule.id} decided first.`;
       considered.push({ ...about, outcome: 'not_reached', explanation });
     } else {
       const outcome = evaluateRule(rule, subject, () => input);
@@ -50,7 +50,7 @@ function explanationOf(
     case 'decided':
       return {
         outcome: 'decided',
-        explanation: `Everything it names matches, so it decides: ${rule.effect}.`,
+        explanation: `The rule matches and decides: ${rule.effect}.`,
       };
     case 'model':
       return { outcome: 'passed_over', explanation: `None of its models matches ${quoted(model)}.` };

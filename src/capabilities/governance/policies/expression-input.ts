@@ -1,9 +1,9 @@
-/** What an expression can see of a request. Every field is always there; what was not said is empty, zero or `{}`. */
+/** The input of expressions. Every field always exists; values that were not sent are empty, zero or `{}`. */
 import { performance } from 'node:perf_hooks';
 import { localTime } from '../../../kernel/local-time.ts';
 import { nanosPerUsd } from '../../../kernel/money.ts';
 
-/** A request as the rules look at it. */
+/** A request as the rules evaluate it. */
 export interface Attempt {
   readonly model: string;
   readonly provider: string | null;
@@ -28,13 +28,13 @@ type Labels = Pick<
   'provider' | 'action' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id'
 >;
 
-/** An attempt of what carries these labels, and may carry others that rules do not see. */
+/** Builds an attempt from an object that has these labels; other labels are ignored. */
 export function attemptFrom(labels: Labels, rest: Omit<Attempt, keyof Labels>): Attempt {
   const { provider, action, workflow, deployment, department, team, customer_id } = labels;
   return { provider, action, workflow, deployment, department, team, customer_id, ...rest };
 }
 
-/** The variables of expressions and their types in CEL. */
+/** The variables of expressions with their CEL types. */
 export const variables = {
   model: 'string',
   provider: 'string',
@@ -60,9 +60,9 @@ export type Context = Readonly<Record<keyof typeof variables, unknown>>;
 
 export interface ExpressionInput {
   readonly context: Context;
-  /** Metadata is the caller's own and may be of any size. Beyond this no expression looks at it. */
+  /** False if the metadata is too large to be evaluated. */
   readonly metadataFits: boolean;
-  /** Time since the rules were first looked at, by the clock that only goes forward. */
+  /** Time since the evaluation of the rules began, by a monotonic clock. */
   readonly elapsedMs: () => number;
 }
 
@@ -88,7 +88,7 @@ export function expressionInputOf(attempt: Attempt, timezone: string): Expressio
       customer_id: attempt.customer_id ?? '',
       key_id: attempt.key_id,
       role: attempt.role,
-      // To compare with a threshold, where a double is exact enough; nothing is ever added up from it.
+      // A double is exact enough to compare with a threshold; it is never used to sum amounts.
       cost_usd: Number(attempt.costNanos) / Number(nanosPerUsd),
       input_tokens: attempt.inputTokens,
       output_tokens: attempt.outputTokens,

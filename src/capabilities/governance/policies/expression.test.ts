@@ -1,4 +1,4 @@
-/** What is accepted as a condition, and that nothing accepted can keep the process busy. */
+/** Which expressions are accepted, and that no accepted expression can block the process. */
 import { describe, expect, test } from 'vitest';
 import { verdictOf } from '../../../kernel/policy.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
@@ -39,7 +39,7 @@ const compile = (source: string) => {
 const evaluate = (source: string, more: Partial<Attempt> = {}) =>
   compile(source).evaluate(expressionInputOf({ ...attempt, ...more }, 'UTC'));
 
-describe('what is true', () => {
+describe('evaluates', () => {
   test.each([
     ['cost_usd > 1 && cost_usd < 2.0', true],
     ['model.startsWith("gpt-") && !model.endsWith("mini")', true],
@@ -63,7 +63,7 @@ describe('what is true', () => {
   });
 });
 
-describe('what is refused when it is saved, and where', () => {
+describe('rejects on saving, with the position', () => {
   test.each([
     ['model ==', 8, /Unexpected token/],
     ['model == "a" && foo == 1', 16, /Unknown variable: foo/],
@@ -85,7 +85,7 @@ describe('what is refused when it is saved, and where', () => {
   });
 });
 
-describe('hostile expressions are refused when they are saved', () => {
+describe('rejects hostile expressions on saving', () => {
   const list = (length: number) => `[${Array(length).fill('1').join()}]`;
   test.each([
     ['deep nesting', `${'('.repeat(30)}true${')'.repeat(30)}`, /maxDepth/],
@@ -94,13 +94,17 @@ describe('hostile expressions are refused when they are saved', () => {
     ['many nodes', Array(200).fill('true').join(' || '), /maxAstNodes/],
     ['a huge list', `1 in ${list(101)}`, /maxListElements/],
     [
-      'three comprehensions in each other',
+      'three nested comprehensions',
       `${list(3)}.all(x, ${list(3)}.all(y, ${list(3)}.all(z, x + y + z > 0)))`,
       /2 deep/,
     ],
-    ['two that are large', 'metadata.a.all(x, metadata.a.all(y, x == y && x != "1" && y != "2"))', /steps/],
-    ['a list that is put together', 'metadata.a.map(x, metadata.a).all(y, y.size() > 0)', /goes over/],
-    ['lists that are added', '[metadata.a + metadata.a].all(x, x.all(y, y > 0))', /goes over/],
+    [
+      'two large nested comprehensions',
+      'metadata.a.all(x, metadata.a.all(y, x == y && x != "1" && y != "2"))',
+      /steps/,
+    ],
+    ['a computed list', 'metadata.a.map(x, metadata.a).all(y, y.size() > 0)', /must be a list literal/],
+    ['concatenated lists', '[metadata.a + metadata.a].all(x, x.all(y, y > 0))', /must be a list literal/],
     ['a pattern that repeats too much', 'model.matches("(.{30}){30}")', /too large/],
     ['a pattern in a large comprehension', 'metadata.a.all(x, x.matches("[a-c]{100}"))', /steps/],
     ['many patterns', Array(30).fill('model.matches("[a-c]{100}")').join(' || '), /steps/],
@@ -109,10 +113,10 @@ describe('hostile expressions are refused when they are saved', () => {
   });
 });
 
-describe('what is accepted is bounded when it is evaluated', () => {
+describe('the evaluation of accepted expressions is bounded', () => {
   const many = Array.from({ length: 95 }, () => 'a'.repeat(60));
 
-  /** Evaluates with `many` as `metadata.a`, and counts how often one of its items is read. */
+  /** Evaluates with `many` as `metadata.a`, and counts how often an item is read. */
   function itemsRead(source: string): number {
     let reads = 0;
     const counted = new Proxy(many, {
@@ -135,47 +139,47 @@ describe('what is accepted is bounded when it is evaluated', () => {
       `${Array(18).fill('metadata.a.all(x, x == "a" || x != "b")').join(' && ')}`,
       18 * 95,
     ],
-  ])('%s: by the steps that were counted when it was saved', (_, source, reads) => {
+  ])('%s: takes at most the steps counted on saving', (_, source, reads) => {
     expect(itemsRead(source)).toBe(reads);
     expect(compile(source).cost).toBeGreaterThanOrEqual(reads);
     expect(compile(source).cost).toBeLessThanOrEqual(expressionCostMax);
   });
 
-  test('an exponential pattern, which an engine that backtracks would not finish', () => {
+  test('a pattern that takes exponential time on a backtracking engine', () => {
     expect(evaluate('model.matches("(a+)+$")', { model: `${'a'.repeat(199)}!` })).toBe(false);
   });
 
   test.each([
-    ['a key that is not there', 'tags.region == "eu"', /No such key: region/],
+    ['a missing key', 'tags.region == "eu"', /No such key: region/],
     ['a division by zero', 'input_tokens / (output_tokens - 20) > 1', /division by zero/],
     ['an overflow', 'input_tokens * 9223372036854775807 > 1', /overflow/],
-    ['text that is too long to be searched', 'metadata.text.matches("x")', /500 characters/],
-    ['a type that does not fit', 'metadata.list > 3', /overload/],
+    ['text that is too long to be matched', 'metadata.text.matches("x")', /500 characters/],
+    ['a type mismatch', 'metadata.list > 3', /overload/],
     ['a prototype', 'metadata.constructor == 1', /No such key/],
-  ])('%s fails as a value', (_, source, fault) => {
+  ])('%s is returned as a failure', (_, source, fault) => {
     expect(evaluate(source)).toEqual({ fault: expect.stringMatching(fault) });
   });
 });
 
-describe('the time that rules may take together', () => {
-  const dear = `[${Array.from({ length: 100 }, (_, n) => n).join()}].all(a, [${Array.from({ length: 20 }, (_, n) => n).join()}].exists(b, b == 0))`;
+describe('the time limit of all rules together', () => {
+  const expensive = `[${Array.from({ length: 100 }, (_, n) => n).join()}].all(a, [${Array.from({ length: 20 }, (_, n) => n).join()}].exists(b, b == 0))`;
   const evaluateAfter = (source: string, ms: number) =>
     compile(source).evaluate({ ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => ms });
 
-  test('is over after 250 ms: what is left fails, and so refuses', () => {
-    expect(evaluateAfter(dear, 250)).toBe(true);
-    expect(evaluateAfter(dear, 251)).toEqual({ fault: 'the rules before this one took too long' });
+  test('is 250 ms: the remaining rules fail', () => {
+    expect(evaluateAfter(expensive, 250)).toBe(true);
+    expect(evaluateAfter(expensive, 251)).toEqual({ fault: 'the rules before this one took too long' });
   });
 
-  test('is not watched for what takes no time', () => {
+  test('is not checked for cheap expressions', () => {
     expect(evaluateAfter('true', 251)).toBe(true);
   });
 
-  test('counts from the first rule that looks at the request, through all that follow', () => {
+  test('starts with the first rule that is evaluated, and covers all rules', () => {
     let elapsedMs = 249;
     const facts = { ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => elapsedMs };
     const slow = () => {
-      // Something makes a step take far longer than it should.
+      // A step takes far longer than expected.
       elapsedMs += 11;
       return false;
     };
@@ -186,7 +190,7 @@ describe('the time that rules may take together', () => {
         effect: 'allow',
         models: null,
         actions: null,
-        expression: dear,
+        expression: expensive,
         priority: 2n,
         reason: '',
       },

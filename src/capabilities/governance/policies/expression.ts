@@ -1,7 +1,7 @@
 /**
- * The conditions of rules, in CEL: parsed and type-checked when a rule is saved, compiled once, and then evaluated by the
- * hundred for every run. What a caller can make fail at run time (a key that is not there, a division by zero) is told as
- * a value, and the request does not pass.
+ * CEL expressions of rules: parsed and type-checked when a rule is saved, compiled once, and then evaluated for every run.
+ * Failures that a caller can cause at run time (a missing key, a division by zero) are returned as a value, and the run is
+ * not admitted.
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import type { ConditionResult } from '../../../kernel/policy.ts';
@@ -17,18 +17,18 @@ const limits = {
   maxCallArguments: 4,
 };
 
-/** Not a bound of work but of its time, where something makes a step take far longer than it should. */
+/** Time limit of all rules of a request, in case steps take far longer than expected. */
 const evaluationMsMax = 250;
-/** Below this, looking at the clock would cost more than it could save. */
+/** Expressions up to this cost do not read the clock, because that would cost more than it could save. */
 const unwatchedCostMax = 1_000;
 
 export interface Compiled {
-  /** Steps at worst. */
+  /** Number of steps in the worst case. */
   readonly cost: number;
   evaluate(input: ExpressionInput): ConditionResult;
 }
 
-/** Of the expression that is being evaluated, which never pauses: its patterns by their source. */
+/** Patterns of the expression being evaluated, by source. Evaluation is synchronous, so there is only one at a time. */
 let patternsInUse: ReadonlyMap<string, LinearPattern> = new Map();
 
 const environment = (() => {
@@ -41,7 +41,7 @@ const environment = (() => {
 
 function isMatch(text: string, source: string): boolean {
   if (text.length > matchedTextMax) {
-    throw new RangeError(`text of more than ${matchedTextMax} characters is not searched`);
+    throw new RangeError(`text of more than ${matchedTextMax} characters cannot be matched`);
   }
   return patternsInUse.get(source)?.isIn(text) === true;
 }
@@ -61,10 +61,10 @@ export function compileExpression(source: string): Compiled | SyntaxFault {
   }
   const { valid, type, error } = parsed.check();
   if (!valid) {
-    return { position: error?.range?.start ?? 0, message: error?.summary ?? 'the types do not fit' };
+    return { position: error?.range?.start ?? 0, message: error?.summary ?? 'type error' };
   }
   if (type !== 'bool') {
-    return { position: 0, message: `a condition is true or false, and this is of type ${type}` };
+    return { position: 0, message: `the expression must be of type bool, not ${type}` };
   }
   const { cost, patterns } = examined;
   const readsMetadata = examined.names.has('metadata');
@@ -72,7 +72,7 @@ export function compileExpression(source: string): Compiled | SyntaxFault {
     cost,
     evaluate({ context, metadataFits, elapsedMs }) {
       if (readsMetadata && !metadataFits) {
-        return { fault: 'the metadata of the request is too large to be looked at' };
+        return { fault: 'the metadata of the request is too large' };
       }
       if (cost > unwatchedCostMax && elapsedMs() > evaluationMsMax) {
         return { fault: 'the rules before this one took too long' };
@@ -80,7 +80,7 @@ export function compileExpression(source: string): Compiled | SyntaxFault {
       patternsInUse = patterns;
       try {
         const result: unknown = parsed(context);
-        return typeof result === 'boolean' ? result : { fault: 'the expression yielded no bool' };
+        return typeof result === 'boolean' ? result : { fault: 'the expression did not return a bool' };
       } catch (thrown) {
         return { fault: summaryOf(thrown) };
       }

@@ -1,11 +1,11 @@
 /**
- * Regular expressions of users, on an engine whose time grows with the text and never explodes. What it needs per
- * character grows with the pattern's program, so that is bounded too.
+ * Regular expressions of users, on an engine whose time is linear in the length of the text. The time per character grows
+ * with the size of the compiled pattern, so that is bounded too.
  */
 import { RE2JS } from 're2js';
 
 export const programSizeMax = 200;
-/** Longer text is refused rather than searched. */
+/** Longer text is not matched but an error. */
 export const matchedTextMax = 500;
 
 export interface LinearPattern {
@@ -13,17 +13,17 @@ export interface LinearPattern {
   isIn(text: string): boolean;
 }
 
-/** Text: why it is none. */
+/** Returns an error message if the pattern is invalid. */
 export function linearPattern(source: string): LinearPattern | string {
   let compiled: RE2JS;
   try {
     compiled = RE2JS.compile(source);
   } catch (error) {
-    return error instanceof Error ? error.message : 'not a pattern';
+    return error instanceof Error ? error.message : 'invalid pattern';
   }
   const programSize = compiled.programSize();
   if (programSize > programSizeMax) {
-    return `the pattern is too large: ${programSize} steps, where ${programSizeMax} are allowed`;
+    return `the pattern is too large: ${programSize} steps, the maximum is ${programSizeMax}`;
   }
   return {
     programSize,

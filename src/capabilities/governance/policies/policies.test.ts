@@ -1,4 +1,4 @@
-/** The life of a rule, and trying rules before they count, over HTTP. */
+/** Creating, changing and deleting rules, dry runs and simulations, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { recordedOf, refusalOf } from '../../../../test/support/limits.ts';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 const minimal = { effect: 'block', priority: 10, reason: 'because' };
 
 describe('a rule', () => {
-  test('is made, changed and deleted; each version is kept, and each change audited with its difference', async () => {
+  test('can be created, changed and deleted; every version is kept, and every change is audited with its difference', async () => {
     const created = await here.call('POST', '/policies', { ...minimal, models: ['gpt-*'] });
     expect([created.status, created.json]).toEqual([
       201,
@@ -80,7 +80,7 @@ describe('a rule', () => {
     ]);
   });
 
-  test('is listed by priority, and by effect and whether it is on', async () => {
+  test('is listed by priority, and filtered by effect and by enabled', async () => {
     const [late, early] = [
       await here.rule({ effect: 'block', priority: 20 }),
       await here.rule({ effect: 'allow', priority: -3, enabled: false }),
@@ -96,7 +96,7 @@ describe('a rule', () => {
     expect([first.data[0].id, second.data[0].id]).toEqual([early, late]);
   });
 
-  test('whose expression is wrong is refused with the position, when it is made and when it is changed', async () => {
+  test('with an invalid expression is rejected with the position, on creation and on change', async () => {
     const wrong = await here.call('POST', '/policies', {
       ...minimal,
       expression: 'model == "a" && foo == 1',
@@ -115,7 +115,7 @@ describe('a rule', () => {
     ['another effect', { effect: 'warn' }, 'effect invalid_value'],
     ['no models', { models: [] }, 'models empty'],
     ['a long expression', { expression: 'x'.repeat(2_001) }, 'expression out_of_range'],
-  ])('with %s is refused', async (_, more, field) => {
+  ])('with %s is rejected', async (_, more, field) => {
     expect(refusalOf(await here.call('POST', '/policies', { ...minimal, ...more }))).toEqual([
       422,
       'validation_failed',
@@ -123,7 +123,7 @@ describe('a rule', () => {
     ]);
   });
 
-  test('is one of a bounded number, which together cost no more than they may', async () => {
+  test('is rejected if the number or the total cost of the rules would exceed the maximum', async () => {
     const dear = 'metadata.a.all(x, metadata.a.all(y, x == y))';
     let answer = await here.call('POST', '/policies', { ...minimal, expression: dear });
     let made = 0;
@@ -142,7 +142,7 @@ describe('a rule', () => {
     expect(errorOf(await here.call('POST', '/policies', minimal)).slice(0, 2)).toEqual([409, 'conflict']);
   });
 
-  test('of another org does not exist', async () => {
+  test('of another org is not found', async () => {
     const id = await here.rule({ effect: 'block' });
     const other = await policyWorld(world);
     for (const [method, path, body] of [
@@ -160,7 +160,7 @@ describe('a rule', () => {
 describe('a dry run', () => {
   const evaluate = async (body: object) => (await here.call('POST', '/policies/evaluate', body)).json;
 
-  test('says which rules were looked at, and why one decided; it asks for nothing', async () => {
+  test('returns which rules were evaluated and which one decided, and requests no approval', async () => {
     const off = await here.rule({ effect: 'block', priority: 1, enabled: false });
     const model = await here.rule({ effect: 'block', priority: 2, models: ['claude-*'] });
     const action = await here.rule({ effect: 'block', priority: 3, actions: ['train'] });
@@ -193,7 +193,7 @@ describe('a dry run', () => {
     expect((await evaluate({ model: 'gpt-4o', cost_usd: '0.5' })).rule_id).toBe(cheap);
   });
 
-  test('without a matching rule allows; with one that fails says so', async () => {
+  test('returns `allow` if no rule matches, and `error` if one fails', async () => {
     expect(await evaluate({ model: 'm' })).toEqual({
       verdict: 'allow',
       rule_id: null,
@@ -210,7 +210,7 @@ describe('a dry run', () => {
     });
   });
 
-  test('takes a draft, a time, a key and a role', async () => {
+  test('accepts a draft, a time, a key and a role', async () => {
     await here.rule({ effect: 'block' });
     const rules = [
       { ...minimal, expression: 'hour == 3 && role == "viewer" && key_id == "key_x"', reason: 'night' },
@@ -240,7 +240,7 @@ describe('a dry run', () => {
     expect(refusalOf(wrong)).toEqual([422, 'validation_failed', 'rules[1].expression invalid_value']);
   });
 
-  test('with an Idempotency-Key is answered the same again', async () => {
+  test('with an Idempotency-Key is replayed', async () => {
     const ask = () =>
       world.request('POST', `/v1/orgs/${here.org.id}/policies/evaluate`, {
         key: here.org.ownerKey,
@@ -256,7 +256,7 @@ describe('a dry run', () => {
 describe('a simulation', () => {
   const simulate = (body: object) => here.call('POST', '/policies/simulate', body);
 
-  test('replays the last runs against a draft, and says what would change', async () => {
+  test('replays the latest runs against a draft, and returns the differences', async () => {
     await here.rule({ effect: 'block', models: ['never'] });
     const ids: string[] = [];
     for (const [model, cost_usd] of [
@@ -302,7 +302,7 @@ describe('a simulation', () => {
     expect((await here.call('GET', '/approvals')).json.data).toEqual([]);
   });
 
-  test('takes of a run that goes on what it was admitted for, also once its hold has expired', async () => {
+  test('uses the held estimate of a running run, even after its hold has expired', async () => {
     const running = { status: 'running', cost_usd: undefined, model: 'gpt-4o' };
     await here.run({ ...running, estimated_cost_usd: '5', expires_in_seconds: 60 });
     await here.run({ ...running, estimated_cost_usd: '0.5', input_tokens: 10, max_output_tokens: 90 });
@@ -315,7 +315,7 @@ describe('a simulation', () => {
     expect(await blocked('cost_usd > 1.0')).toBe(1);
   });
 
-  test('tells of rules that would fail, and is bounded', async () => {
+  test('reports rules that would fail, and is bounded', async () => {
     await here.run();
     const rules = [{ ...minimal, expression: 'tags.a == "b"' }];
     expect((await simulate({ rules })).json).toMatchObject({ changed: 1, draft: { error: 1 } });
@@ -323,7 +323,7 @@ describe('a simulation', () => {
     expect((await simulate({ rules: Array(501).fill(minimal) })).status).toBe(422);
   });
 
-  test('sees no runs of another org', async () => {
+  test('does not see runs of another org', async () => {
     await here.run();
     const other = await policyWorld(world);
     expect((await other.call('POST', '/policies/simulate', { rules: [minimal] })).json).toMatchObject({

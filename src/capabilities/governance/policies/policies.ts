@@ -1,4 +1,4 @@
-/** The life of a rule: made, changed, deleted. Each change is a version of its own, and ends what was approved before. */
+/** Creates, changes and deletes rules. Each change creates a version and ends the approvals of the rule. */
 
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -8,13 +8,13 @@ import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { endApprovalsOfRule } from '../approvals/index.ts';
-import { announcePolicies } from './change-notifications.ts';
+import { notifyPolicyChange } from './change-notifications.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
 import { insertPolicy, insertVersion, type PolicyRow, selectPolicies, updatePolicy } from './queries.ts';
 import { ruleOf } from './rules.ts';
 import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';
 
-/** Steps that all rules of an org may take together, at worst, for one request. */
+/** Maximum number of worst-case steps of all rules of an org together, for one request. */
 const costPerOrgMax = 200_000;
 
 export function viewPolicy(row: PolicyRow): PolicyView {
@@ -51,10 +51,7 @@ export async function createPolicy(
 ): Promise<PolicyOutcome> {
   const others = await lockRules(tx, caller.tenantId);
   if (others.length >= rulesPerOrgMax) {
-    throw apiError(
-      'conflict',
-      `The organization has ${rulesPerOrgMax} rules, which is as many as it may have.`,
-    );
+    throw apiError('conflict', `The organization already has the maximum of ${rulesPerOrgMax} rules.`);
   }
   const row: PolicyRow = {
     org_id: caller.tenantId,
@@ -115,10 +112,10 @@ async function replace(
 
 async function keepVersion(tx: Transaction, row: PolicyRow, caller: Caller): Promise<void> {
   await insertVersion(tx, row, caller.keyId, { ...viewPolicy(row), deleted: row.deleted_at !== null });
-  await announcePolicies(tx, row.org_id);
+  await notifyPolicyChange(tx, row.org_id);
 }
 
-/** Their number and what they cost together are bounded, so those who change them take turns. */
+/** Serializes changes, because the number and the total cost of the rules are bounded. */
 async function lockRules(tx: Transaction, orgId: string): Promise<PolicyRow[]> {
   await lockOrg(tx, orgId);
   return selectPolicies(tx, orgId);
@@ -136,11 +133,11 @@ function changeOf({ org_id, id }: PolicyRow, parts: Partial<Change>): Change {
   return { tenantId: org_id, target: { kind: 'policy', id }, ...parts };
 }
 
-/** Refuses the first so many rules where an expression is wrong, or all together where they would cost too much. */
+/** Throws if one of the first `reportedRules` expressions is invalid, or if all rules together would cost too much. */
 export function checkExpressions(
   rules: readonly { readonly expression: string | null }[],
   fieldOf: (index: number) => string,
-  told = rules.length,
+  reportedRules = rules.length,
 ): void {
   const fieldErrors: FieldError[] = [];
   let cost = 0;
@@ -148,13 +145,13 @@ export function checkExpressions(
     const compiled = expression === null ? undefined : compileExpression(expression);
     if (compiled !== undefined && !isSyntaxFault(compiled)) {
       cost += compiled.cost;
-    } else if (compiled !== undefined && index < told) {
+    } else if (compiled !== undefined && index < reportedRules) {
       const message = `At character ${compiled.position + 1}: ${compiled.message}.`;
       fieldErrors.push({ field: fieldOf(index), code: 'invalid_value', message });
     }
   }
   if (fieldErrors.length === 0 && cost > costPerOrgMax) {
-    const message = `All rules together may take ${Math.ceil(cost)} steps, where ${costPerOrgMax} are allowed.`;
+    const message = `All rules together may take ${Math.ceil(cost)} steps, the maximum is ${costPerOrgMax}.`;
     fieldErrors.push({ field: fieldOf(0), code: 'out_of_range', message });
   }
   if (fieldErrors.length > 0) {

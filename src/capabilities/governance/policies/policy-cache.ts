@@ -7,14 +7,14 @@ import { type CompiledRule, compileRules } from './rules.ts';
 
 const cachedOrgsMax = 10_000;
 
-export interface PolicyMemory {
-  /** In the order in which they are looked at. A promise only where they have to be read first. */
+export interface PolicyCache {
+  /** Returns the rules in the order of evaluation; a promise only if they must be loaded first. */
   rulesOf(orgId: string): readonly CompiledRule[] | Promise<readonly CompiledRule[]>;
-  /** Whether a rule could have a say in requests of the org. */
+  /** Returns true if the org has enabled rules. */
   isGoverned(orgId: string): boolean | Promise<boolean>;
 }
 
-export function createPolicyMemory(db: Database): PolicyMemory {
+export function createPolicyMemory(db: Database): PolicyCache {
   const load = async (orgId: string) =>
     compileRules((await selectPolicies(db, orgId)).filter(({ enabled }) => enabled));
   const cache = new NotifiedCache<readonly CompiledRule[]>(db, {

@@ -1,4 +1,4 @@
-/** What the rules of an org do to its runs, over HTTP. */
+/** The effect of the rules of an org on its runs, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
@@ -18,18 +18,18 @@ const runs = async () =>
 const held = async () => (await here.call('GET', '/holds')).json.data as object[];
 
 describe('a rule that blocks', () => {
-  test('refuses with its reason, what was attempted and its id, and takes nothing', async () => {
+  test('denies with its reason, the attempted model and its id, and nothing is counted', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '1' });
     const rule_id = await here.rule({ effect: 'block', models: ['gpt-4*'], reason: 'Too dear.' });
     const blocked = [403, 'policy_blocked', { reason: 'Too dear.', attempted: 'gpt-4o', rule_id }];
     expect(errorOf(await here.run())).toEqual(blocked);
     expect(errorOf(await here.run({ status: 'running', estimated_cost_usd: '0.5' }))).toEqual(blocked);
     expect([await runs(), await held()]).toEqual([[], []]);
-    // All of the cap is still there.
+    // The whole cap is still available.
     expect((await here.run({ model: 'small', cost_usd: '1' })).status).toBe(201);
   });
 
-  test('about actions alone names the action', async () => {
+  test('that only matches actions returns the action as attempted', async () => {
     const rule_id = await here.rule({ effect: 'block', actions: ['delete_*'] });
     expect(errorOf(await here.run({ action: 'delete_all' }))[2]).toEqual({
       reason: 'because',
@@ -40,7 +40,7 @@ describe('a rule that blocks', () => {
     expect((await here.run()).status).toBe(201);
   });
 
-  test('is obeyed by the next run, and forgotten by the next one after it is gone', async () => {
+  test('applies to the next run, and no longer applies once it is deleted', async () => {
     expect((await here.run()).status).toBe(201);
     const id = await here.rule({ effect: 'block' });
     expect((await here.run()).status).toBe(403);
@@ -52,7 +52,7 @@ describe('a rule that blocks', () => {
     expect((await here.run()).status).toBe(201);
   });
 
-  test('says which run of a bulk request it was, and nothing of the batch is stored', async () => {
+  test('returns the index of the run in a bulk request, and nothing of the batch is stored', async () => {
     const rule_id = await here.rule({ effect: 'block', models: ['bad'] });
     const post = (models: string[]) =>
       world.request('POST', '/v1/runs/bulk', {
@@ -68,7 +68,7 @@ describe('a rule that blocks', () => {
     expect((await post(['good', 'good'])).status).toBe(201);
   });
 
-  test('has no say in what happened already: a settled decision, a completion, history, a known run', async () => {
+  test('is not checked for settled decisions, completions, backfilled runs and existing runs', async () => {
     const { json: decision } = await world.request('POST', '/v1/edge/decision', {
       key: here.runner.secret,
       body: { model: 'gpt-4o', estimated_cost_usd: '0.5' },
@@ -91,7 +91,7 @@ describe('a rule that blocks', () => {
     expect((await here.run()).status).toBe(403);
   });
 
-  test('comes after rates that look into the body and before every limit', async () => {
+  test('is checked after rate limits and before every other limit', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '0' });
     await here.rule({ effect: 'block', models: ['bad'] });
     expect((await here.run({ model: 'bad' })).json.error.code).toBe('policy_blocked');
@@ -111,12 +111,12 @@ describe('a rule that blocks', () => {
         ],
       },
     });
-    // What a policy refuses gives its share of the rate back.
+    // A run that a policy denies is given back to the rate limit.
     expect((await here.run({ model: 'bad' })).json.error.code).toBe('policy_blocked');
     expect((await here.run({ model: 'bad' })).json.error.code).toBe('policy_blocked');
   });
 
-  test('is told of once a minute for each key', async () => {
+  test('sends one event a minute for each key', async () => {
     const told = async () => {
       await world.job('emit-policy-blocked-events').runOnce();
       return world.db.query<{ data: object }>(
@@ -173,7 +173,7 @@ describe('an expression', () => {
     return status === 403;
   };
 
-  test('sees every field of a run', async () => {
+  test('can read every field of a run', async () => {
     await blocksIf(
       [
         'model == "m"',
@@ -216,7 +216,7 @@ describe('an expression', () => {
     expect(await isBlocked(run, here.org.ownerKey)).toBe(false);
   });
 
-  test('sees what is left out as empty, and the most that a running run may take', async () => {
+  test('reads fields that are left out as empty, and the maximum of a running run', async () => {
     await blocksIf('team == "" && size(tags) == 0 && size(metadata) == 0 && output_tokens == 400');
     expect(
       await isBlocked({
@@ -230,7 +230,7 @@ describe('an expression', () => {
     expect(await isBlocked({ output_tokens: 400, team: 't' })).toBe(false);
   });
 
-  test("sees the time of the org's zone, also after that was changed", async () => {
+  test("reads the time in the org's time zone, also after a change of the zone", async () => {
     // 12:00 on a Sunday in UTC.
     await blocksIf('hour == 12 && weekday == 7 && date == "2026-11-15"');
     world.clock.advanceSeconds(
@@ -244,7 +244,7 @@ describe('an expression', () => {
     expect(await isBlocked({})).toBe(true);
   });
 
-  test('that fails at run time is 500 with the id of its rule, lets nothing pass and takes no hold', async () => {
+  test('that fails at run time is 500 with the id of its rule, and nothing is admitted or held', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '1' });
     const rule_id = await here.rule({ effect: 'allow', expression: 'tags.team == "x"' });
     const failed = [500, 'policy_expression_error', { rule_id }];
@@ -265,21 +265,21 @@ describe('an expression', () => {
     expect(world.logLines.join('')).toContain('No such key: team');
   });
 
-  test('does not look at metadata beyond its bounds', async () => {
+  test('fails on metadata that exceeds the bounds', async () => {
     const rule_id = await blocksIf('has(metadata.a) && metadata.a == "x"');
     const large = { metadata: { list: Array.from({ length: 101 }, (_, n) => n) } };
     expect(errorOf(await here.run(large))).toEqual([500, 'policy_expression_error', { rule_id }]);
     const long = { metadata: { text: 'x'.repeat(8_001) } };
     expect(errorOf(await here.run(long))).toEqual([500, 'policy_expression_error', { rule_id }]);
     expect((await here.run({ metadata: { list: [1, 2, { b: 'c' }] } })).status).toBe(201);
-    // Others are not held up by it.
+    // Rules that do not read metadata still work.
     await here.call('PATCH', `/policies/${rule_id}`, { expression: 'cost_usd > 100.0' });
     expect((await here.run(large)).status).toBe(201);
   });
 });
 
 describe('tenants', () => {
-  test('rules of one org say nothing about runs of another', async () => {
+  test('rules of one org do not affect runs of another', async () => {
     await here.rule({ effect: 'block' });
     const other = await policyWorld(world);
     expect((await other.run()).status).toBe(201);
@@ -298,11 +298,11 @@ describe('the edge', () => {
     return json.not_checked;
   };
 
-  test('asks no policies, and says so exactly while there are some', async () => {
+  test('does not check policies, and lists them in `not_checked` exactly while there are some', async () => {
     expect(await decide()).toEqual([]);
     const id = await here.rule({ effect: 'block' });
     expect(await decide()).toEqual(['policies']);
-    // The same meeting of limits, remembered with its texts; and a request that goes the common way.
+    // Once with cached limits and response texts, and once through the full pipeline.
     expect(await decide()).toEqual(['policies']);
     expect(await decide({ headers: { 'idempotency-key': 'one' } })).toEqual(['policies']);
     await here.call('PUT', '/chain-budget', { max_cost_usd: '5' });

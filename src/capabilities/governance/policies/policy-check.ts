@@ -1,6 +1,6 @@
 /**
- * The gate that every run passes before anything is counted: the org's rules on models and actions. Without rules it is a
- * look into memory. Whoever is refused here has taken nothing.
+ * Checks runs against the org's rules on models and actions, before anything is counted: a run that is blocked here has used
+ * nothing. For orgs without rules it only reads the cache.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
@@ -10,59 +10,59 @@ import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
 import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
-import type { PolicyMemory } from './policy-cache.ts';
+import type { PolicyCache } from './policy-cache.ts';
 import type { CompiledRule } from './rules.ts';
 
-export interface GateDependencies {
-  readonly memory: PolicyMemory;
+export interface PolicyCheckDependencies {
+  readonly memory: PolicyCache;
   readonly approvals: Approvals;
   readonly blocked: BlockedEvents;
   readonly log: Log;
   timezoneOf(orgId: string): string | Promise<string>;
 }
 
-export interface GateRequest {
+export interface PolicyCheckRequest {
   readonly orgId: string;
   readonly now: Date;
-  /** Undefined: not asked, since it is no new admission. */
+  /** Undefined entries are not checked, because they are not new admissions. */
   readonly attempts: readonly (Attempt | undefined)[];
-  /** A refusal says which of them it was. */
+  /** If true, errors contain the index of the attempt. */
   readonly bulk: boolean;
-  /** Asked only where one would be refused: whether it is nothing new, so that no gate is there for it. */
+  /** Returns true if the run already exists and so needs no admission. Called only for attempts that would be denied. */
   isKnown(index: number): Promise<boolean>;
 }
 
-/** What the attempts that need one may use to pass, by their index. */
+/** Ids of the approvals that attempts may use, by the index of the attempt. */
 export type PermitIds = ReadonlyMap<number, string>;
 
-/** What a rule has against an attempt that is only considered. */
-export interface Objection {
+/** The result of a preview: the rule that would deny an attempt. */
+export interface PolicyDenial {
   readonly code: 'policy_blocked' | 'policy_approval_required' | 'policy_expression_error';
   readonly ruleId: string;
-  /** A run could use an approval that is there. */
+  /** True if an existing approval allows the attempt. */
   readonly isApproved: boolean;
 }
 
-const objectionCodes = {
+const denialCodes = {
   block: 'policy_blocked',
   require_approval: 'policy_approval_required',
   error: 'policy_expression_error',
 } as const;
 
 export interface PolicyCheck {
-  /** Whether there is anything to ask. */
+  /** Returns true if the org has enabled rules. */
   isGoverned(orgId: string): boolean | Promise<boolean>;
-  /** Throws what refuses the first that may not pass. */
-  check(request: GateRequest): Promise<PermitIds>;
-  /** What the rules have against each, undefined for nothing. Asks for no approval and tells nobody. */
-  look(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(Objection | undefined)[]>;
-  /** What was approved was used up, or withdrawn, before this attempt could use it. */
-  permitSpentError(request: GateRequest, index: number): Promise<ApiError>;
+  /** Throws the error of the first attempt that is not allowed. */
+  check(request: PolicyCheckRequest): Promise<PermitIds>;
+  /** Returns the denial of each attempt, or undefined if it is allowed. Requests no approvals and sends no events. */
+  preview(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(PolicyDenial | undefined)[]>;
+  /** Returns the error of an attempt whose approval was used up or withdrawn before the attempt could use it. */
+  permitSpentError(request: PolicyCheckRequest, index: number): Promise<ApiError>;
 }
 
 const none: PermitIds = new Map();
 
-export function createPolicyGate(deps: GateDependencies): PolicyCheck {
+export function createPolicyGate(deps: PolicyCheckDependencies): PolicyCheck {
   const { memory, approvals, blocked, log, timezoneOf } = deps;
 
   function judge(rules: readonly CompiledRule[], attempt: Attempt, timezone: string): Verdict<CompiledRule> {
@@ -73,15 +73,18 @@ export function createPolicyGate(deps: GateDependencies): PolicyCheck {
     );
   }
 
-  function refuseError(orgId: string, rule: CompiledRule, fault: string): ApiError {
-    log.warn({ tenant: orgId, rule: rule.id, version: Number(rule.version), fault }, 'a policy rule failed');
+  function expressionError(orgId: string, rule: CompiledRule, fault: string): ApiError {
+    log.warn(
+      { tenant: orgId, rule: rule.id, version: Number(rule.version), fault },
+      'policy rule evaluation failed',
+    );
     return apiErrorWithDetails('policy_expression_error', { rule_id: rule.id });
   }
 
-  function refuseBlock(orgId: string, rule: CompiledRule, attempt: Attempt): ApiError {
+  function blockedError(orgId: string, rule: CompiledRule, attempt: Attempt): ApiError {
     const attempted = attemptedOf(rule, subjectOf(attempt));
     const { reason } = rule;
-    blocked.tell({
+    blocked.enqueue({
       orgId,
       ruleId: rule.id,
       reason,
@@ -93,17 +96,17 @@ export function createPolicyGate(deps: GateDependencies): PolicyCheck {
     return apiErrorWithDetails('policy_blocked', { reason, attempted, rule_id: rule.id });
   }
 
-  /** The id of what may be used, or the refusal that says what to wait for. */
-  async function ask(
-    { orgId, now }: GateRequest,
+  /** Returns the id of an approval that may be used, or the error with the id of the approval to wait for. */
+  async function requestApproval(
+    { orgId, now }: PolicyCheckRequest,
     rule: CompiledRule,
     attempt: Attempt,
     isSpent: boolean,
   ): Promise<string | ApiError> {
     const { reason } = rule;
-    const asked = askedOf(orgId, rule, attempt);
-    const { attempted } = asked;
-    const { id, approved } = await approvals.request(asked, now);
+    const approvalRequest = approvalRequestOf(orgId, rule, attempt);
+    const { attempted } = approvalRequest;
+    const { id, approved } = await approvals.request(approvalRequest, now);
     return approved && !isSpent
       ? id
       : apiErrorWithDetails('policy_approval_required', {
@@ -114,19 +117,20 @@ export function createPolicyGate(deps: GateDependencies): PolicyCheck {
         });
   }
 
-  function answer(
-    request: GateRequest,
+  /** Returns the id of an approval that allows the attempt, or the error. */
+  function resolveVerdict(
+    request: PolicyCheckRequest,
     verdict: Exclude<Verdict<CompiledRule>, { kind: 'allow' }>,
     attempt: Attempt,
     isSpent = false,
   ): ApiError | Promise<string | ApiError> {
     switch (verdict.kind) {
       case 'block':
-        return refuseBlock(request.orgId, verdict.rule, attempt);
+        return blockedError(request.orgId, verdict.rule, attempt);
       case 'require_approval':
-        return ask(request, verdict.rule, attempt, isSpent);
+        return requestApproval(request, verdict.rule, attempt, isSpent);
       case 'error':
-        return refuseError(request.orgId, verdict.rule, verdict.fault);
+        return expressionError(request.orgId, verdict.rule, verdict.fault);
     }
   }
 
@@ -149,17 +153,17 @@ export function createPolicyGate(deps: GateDependencies): PolicyCheck {
         }
         const verdict = judge(rules, attempt, timezone);
         if (verdict.kind !== 'allow' && !(await request.isKnown(index))) {
-          const said = await answer(request, verdict, attempt);
-          if (said instanceof ApiError) {
-            throw request.bulk ? withRunIndex(said, index) : said;
+          const permit = await resolveVerdict(request, verdict, attempt);
+          if (permit instanceof ApiError) {
+            throw request.bulk ? withRunIndex(permit, index) : permit;
           }
-          permits.set(index, said);
+          permits.set(index, permit);
         }
         await yielder.yieldIfDue();
       }
       return permits;
     },
-    async look(orgId, attempts, now) {
+    async preview(orgId, attempts, now) {
       const [rules, timezone] = await rulesAndZone(orgId);
       const verdicts: Verdict<CompiledRule>[] = [];
       const yielder = createYielder();
@@ -167,20 +171,20 @@ export function createPolicyGate(deps: GateDependencies): PolicyCheck {
         verdicts.push(judge(rules, attempt, timezone));
         await yielder.yieldIfDue();
       }
-      const wanting = verdicts.flatMap((verdict, index) =>
+      const needApproval = verdicts.flatMap((verdict, index) =>
         verdict.kind === 'require_approval' ? [{ index, rule: verdict.rule }] : [],
       );
       const found = await approvals.findApproved(
         orgId,
-        wanting.map(({ index, rule }) => askedOf(orgId, rule, attempts[index] as Attempt)),
+        needApproval.map(({ index, rule }) => approvalRequestOf(orgId, rule, attempts[index] as Attempt)),
         now,
       );
-      const approved = new Set(wanting.filter((_, place) => found[place]).map(({ index }) => index));
-      return verdicts.map((verdict, index): Objection | undefined =>
+      const approved = new Set(needApproval.filter((_, place) => found[place]).map(({ index }) => index));
+      return verdicts.map((verdict, index): PolicyDenial | undefined =>
         verdict.kind === 'allow'
           ? undefined
           : {
-              code: objectionCodes[verdict.kind],
+              code: denialCodes[verdict.kind],
               ruleId: verdict.rule.id,
               isApproved: approved.has(index),
             },
@@ -190,15 +194,16 @@ export function createPolicyGate(deps: GateDependencies): PolicyCheck {
       const [rules, timezone] = await rulesAndZone(request.orgId);
       const attempt = request.attempts[index] as Attempt;
       const verdict = judge(rules, attempt, timezone);
-      const said = verdict.kind === 'allow' ? undefined : await answer(request, verdict, attempt, true);
-      // Where the rules were changed just now, the next attempt meets the new ones.
-      const error = said instanceof ApiError ? said : apiError('service_unavailable');
+      const resolved =
+        verdict.kind === 'allow' ? undefined : await resolveVerdict(request, verdict, attempt, true);
+      // If the rules have just changed, a retry is checked against the new rules.
+      const error = resolved instanceof ApiError ? resolved : apiError('service_unavailable');
       return request.bulk ? withRunIndex(error, index) : error;
     },
   };
 }
 
-function askedOf(orgId: string, rule: CompiledRule, attempt: Attempt): ApprovalRequest {
+function approvalRequestOf(orgId: string, rule: CompiledRule, attempt: Attempt): ApprovalRequest {
   const subject = subjectOf(attempt);
   return {
     orgId,

@@ -10,7 +10,7 @@ export interface PolicyRow extends SwitchedRule {
   readonly deleted_at: Date | null;
 }
 
-/** Those that never change come first. */
+/** The columns that never change come first. */
 const columnNames = [
   'org_id',
   'id',
@@ -56,7 +56,7 @@ export async function findPolicy(
   return row;
 }
 
-/** Every rule that is there, the oldest first. */
+/** Returns all rules that are not deleted, the oldest first. */
 export async function selectPolicies(db: Queryable, orgId: string): Promise<PolicyRow[]> {
   return db.query<PolicyRow>(
     `SELECT ${columns} FROM policies WHERE org_id = $1 AND deleted_at IS NULL ORDER BY created_at, id`,
@@ -104,7 +104,7 @@ export async function insertVersion(
   );
 }
 
-/** Also of a rule that was deleted: what once decided can still be read. */
+/** Includes the versions of deleted rules. */
 export async function listVersions(
   db: Queryable,
   orgId: string,

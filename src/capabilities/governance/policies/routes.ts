@@ -36,7 +36,7 @@ export interface PolicyDependencies {
   readonly db: Database;
   readonly ids: Ids;
   timezoneOf(orgId: string): string | Promise<string>;
-  /** The last runs of an org, the latest first. */
+  /** Returns the latest runs of an org, the newest first. */
   lastRuns(orgId: string, limit: number): Promise<PastRun[]>;
 }
 
@@ -52,8 +52,8 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       path: '/v1/orgs/{id}/policies',
       summary: 'Create a policy rule',
       description:
-        'Every run is held against the rules, the lowest `priority` first; the first that matches decides, and where none ' +
-        'does the run is allowed. A wrong expression is refused with the position of what is wrong.',
+        'Rules are evaluated for every run, the lowest `priority` first. The first rule that matches decides; if none ' +
+        'matches, the run is allowed. An invalid expression is rejected with the position of the error.',
       access: admin,
       body: CreatePolicy,
       bodyLimitBytes: bodyLimits.lists,
@@ -95,7 +95,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       id: 'policies.versions',
       path: '/v1/orgs/{id}/policies/{policy_id}/versions',
       summary: 'List the versions of a policy rule',
-      description: 'The latest first unless sorted otherwise, and also those of a rule that was deleted.',
+      description: 'The newest first by default. Includes the versions of deleted rules.',
       access: reader,
       query: VersionFilters,
       response: page(PolicyVersionView),
@@ -112,8 +112,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       method: 'PATCH',
       path: '/v1/orgs/{id}/policies/{policy_id}',
       summary: 'Change a policy rule',
-      description:
-        'Makes a new version. What was asked for or approved under the version before is over: `approval.expired`.',
+      description: 'Creates a new version. Approvals of the previous version end with `approval.expired`.',
       access: admin,
       body: PatchPolicy,
       bodyLimitBytes: bodyLimits.lists,
@@ -141,8 +140,9 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       id: 'policies.evaluate',
       method: 'POST',
       path: '/v1/orgs/{id}/policies/evaluate',
-      summary: 'Try the rules on a request',
-      description: 'A dry run: says which rules are looked at and why one decides. Asks for no approval.',
+      summary: 'Evaluate the rules for a request',
+      description:
+        'A dry run: explains which rules are evaluated and which one decides. Requests no approval.',
       access: reader,
       body: EvaluatePolicies,
       bodyLimitBytes: bodyLimits.drafts,
@@ -158,9 +158,9 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       id: 'policies.simulate',
       method: 'POST',
       path: '/v1/orgs/{id}/policies/simulate',
-      summary: 'Replay the last runs against a draft of rules',
+      summary: 'Replay the latest runs against draft rules',
       description:
-        'Says which runs the draft would treat differently than the rules in force. Changes nothing.',
+        'Returns the runs that the draft would treat differently from the rules in force. Changes nothing.',
       access: reader,
       body: SimulatePolicies,
       bodyLimitBytes: bodyLimits.drafts,
@@ -182,7 +182,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
   ];
 }
 
-/** A dry run commits nothing but, where it was asked for with an `Idempotency-Key`, its answer. */
+/** A dry run commits nothing except, for requests with an `Idempotency-Key`, its response. */
 async function sealed<View>(db: Database, seal: StoreResponse | undefined, view: View): Promise<View> {
   if (seal !== undefined) {
     await db.transaction((tx) => seal(tx, view));

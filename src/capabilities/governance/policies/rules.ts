@@ -1,4 +1,4 @@
-/** Rules as the kernel wants them: patterns split, conditions compiled. */
+/** Compiles rules for the kernel: split patterns and compiled expressions. */
 import { type Effect, inOrder, patternOf, type Rule } from '../../../kernel/policy.ts';
 import { type Compiled, compileExpression, isSyntaxFault } from './expression.ts';
 import type { ExpressionInput } from './expression-input.ts';
@@ -9,7 +9,7 @@ export interface CompiledRule extends Rule<ExpressionInput> {
   readonly expression: string | null;
 }
 
-/** As much of a rule as decides. */
+/** The fields of a rule that affect the verdict. */
 export interface RuleSource {
   readonly id: string;
   readonly version: bigint;
@@ -25,7 +25,7 @@ export interface SwitchedRule extends RuleSource {
   readonly enabled: boolean;
 }
 
-/** What a body says of a rule; what it leaves out has its default. */
+/** Returns the rule of a request body, with defaults for fields that are left out. */
 export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'> {
   return {
     effect: body.effect,
@@ -38,7 +38,7 @@ export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'>
   };
 }
 
-/** Given the oldest first; returned in the order in which they are looked at. */
+/** Expects the oldest rule first, and returns the rules in the order of evaluation. */
 export function compileRules(sources: readonly RuleSource[]): CompiledRule[] {
   return inOrder<ExpressionInput, CompiledRule>(sources.map(compileRule));
 }
@@ -57,7 +57,7 @@ function compileRule(source: RuleSource): CompiledRule {
   };
 }
 
-/** What was accepted when it was saved may not be any more, after an update: then it fails, and nobody passes by mistake. */
+/** A saved expression may have become invalid after an update. It then fails at evaluation, so that no run is admitted. */
 function conditionOf(expression: string): Compiled['evaluate'] {
   const compiled = compileExpression(expression);
   return isSyntaxFault(compiled) ? () => ({ fault: compiled.message }) : compiled.evaluate;

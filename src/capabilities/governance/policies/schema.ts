@@ -26,28 +26,29 @@ const patternList = {
 const pattern = Type.String({ minLength: 1, maxLength: 200 });
 const models = Type.Array(pattern, {
   ...patternList,
-  description: 'Models that the rule is about; `*` stands for any characters. Left out: all of them.',
+  description: 'Models that the rule matches; `*` stands for any characters. If left out: all models.',
 });
 const actions = Type.Array(pattern, {
   ...patternList,
-  description: 'Actions that the rule is about; `*` stands for any characters. Left out: all, also none.',
+  description:
+    'Actions that the rule matches; `*` stands for any characters. If left out: all actions, and runs without an action.',
 });
 const expression = Type.String({
   minLength: 1,
   maxLength: expressionLengthMax,
-  description: 'A condition in CEL, such as `cost_usd > 5.0 && team == "research"`.',
+  description: 'A CEL expression, such as `cost_usd > 5.0 && team == "research"`.',
 });
 const effect = choice(effects);
 const priority = Type.Integer({
   minimum: -priorityMax,
   maximum: priorityMax,
-  description: 'The lowest number is looked at first; among equals the older rule.',
+  description: 'The lowest number is evaluated first; among equal numbers, the oldest rule.',
 });
 const enabled = Type.Boolean({ description: 'Default: true.' });
 
 export const PolicyView = closed({
   id,
-  version: Type.Integer({ description: 'Moves with every change.' }),
+  version: Type.Integer({ description: 'Increases with every change.' }),
   effect,
   models: Type.Unsafe<string[] | null>({ ...models, type: ['array', 'null'] }),
   actions: Type.Unsafe<string[] | null>({ ...actions, type: ['array', 'null'] }),
@@ -63,8 +64,8 @@ export type PolicyView = Static<typeof PolicyView>;
 export const PolicyVersionView = closed({
   version: Type.Integer(),
   changed_at: timestamp,
-  changed_by: Type.String({ description: 'The key that made it.' }),
-  deleted: Type.Boolean({ description: 'True for the last version of a rule that is gone.' }),
+  changed_by: Type.String({ description: 'The key that made the change.' }),
+  deleted: Type.Boolean({ description: 'True for the last version of a deleted rule.' }),
   policy: PolicyView,
 });
 export type PolicyVersionView = Static<typeof PolicyVersionView>;
@@ -109,30 +110,27 @@ export const EvaluatePolicies = closed({
   output_tokens: Type.Optional(tokens),
   tags: Type.Optional(tags),
   metadata: Type.Optional(metadata),
-  key_id: Type.Optional(Type.String({ maxLength: 100, description: 'Default: the key that asks.' })),
-  role: Type.Optional(choice(orgRoles, 'Default: that of the key that asks.')),
+  key_id: Type.Optional(Type.String({ maxLength: 100, description: 'Default: the key of the request.' })),
+  role: Type.Optional(choice(orgRoles, 'Default: the role of the key of the request.')),
   at: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
   rules: Type.Optional(
     Type.Array(CreatePolicy, {
       maxItems: rulesPerOrgMax,
       description:
-        'A draft to look at instead of the rules in force. Its rules are named `rules[0]` and so on.',
+        'Draft rules to evaluate instead of the rules in force. They are identified as `rules[0]` and so on.',
     }),
   ),
 });
 export type EvaluatePolicies = Static<typeof EvaluatePolicies>;
 
 export const verdicts = [...effects, 'error'] as const;
-const verdict = choice(
-  verdicts,
-  '`error`: a rule failed, which refuses the request with `policy_expression_error`.',
-);
-const ruleName = Type.String({ description: 'The id of the rule, or its place in a draft.' });
+const verdict = choice(verdicts, '`error`: a rule failed; the request would be `policy_expression_error`.');
+const ruleName = Type.String({ description: 'The id of the rule, or its position in the draft.' });
 
 export const Evaluation = closed({
   verdict,
   rule_id: nullable(ruleName),
-  reason: nullable(Type.String({ description: 'As the deciding rule gives it. Null: no rule matched.' })),
+  reason: nullable(Type.String({ description: 'The reason of the deciding rule. Null: no rule matched.' })),
   attempted: nullable(Type.String()),
   considered: Type.Array(
     closed({
@@ -142,7 +140,7 @@ export const Evaluation = closed({
       outcome: choice(['decided', 'passed_over', 'failed', 'not_reached', 'disabled']),
       explanation: Type.String(),
     }),
-    { description: 'Every rule, in the order in which they are looked at.' },
+    { description: 'All rules, in the order of evaluation.' },
   ),
 });
 export type Evaluation = Static<typeof Evaluation>;
@@ -152,13 +150,13 @@ export const simulatedRunsMax = 1_000;
 export const SimulatePolicies = closed({
   rules: Type.Array(CreatePolicy, {
     maxItems: rulesPerOrgMax,
-    description: 'The whole draft: what is not in it would be gone.',
+    description: 'The complete draft: it replaces all rules in force.',
   }),
   runs: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: simulatedRunsMax,
-      description: 'How many of the last runs to replay. Default: 200.',
+      description: 'Number of latest runs to replay. Default: 200.',
     }),
   ),
 });
@@ -166,7 +164,7 @@ export type SimulatePolicies = Static<typeof SimulatePolicies>;
 
 const said = closed({ verdict, rule_id: nullable(ruleName), reason: nullable(Type.String()) });
 export const Simulation = closed({
-  runs: Type.Integer({ description: 'How many runs there were to replay.' }),
+  runs: Type.Integer({ description: 'Number of runs replayed.' }),
   unchanged: Type.Integer(),
   changed: Type.Integer(),
   draft: closed({
@@ -184,7 +182,9 @@ export const Simulation = closed({
       now: said,
       draft: said,
     }),
-    { description: 'Runs that the draft says something else about than the rules in force; the latest 100.' },
+    {
+      description: 'Runs for which the draft and the rules in force have different verdicts; the latest 100.',
+    },
   ),
 });
 export type Simulation = Static<typeof Simulation>;

@@ -1,4 +1,4 @@
-/** Replays past runs against a draft of rules, and says what would be different. */
+/** Replays past runs against draft rules and returns the differences. */
 import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';

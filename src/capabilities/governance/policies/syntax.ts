@@ -1,20 +1,20 @@
 /**
- * Examines an expression's syntax tree before it is accepted: only functions that are known to be cheap, comprehensions
- * only so deep, regular expressions only on the linear engine, and a bound for what it can cost at worst.
+ * Checks the syntax tree of an expression before it is accepted: only functions known to be cheap, a bounded nesting of
+ * comprehensions, regular expressions only on the linear engine, and a bound on the worst-case cost.
  *
- * The language has no loop but comprehensions, so the worst case can be told from the tree: each node is a step, and what
- * stands in a comprehension is done for each item. A list is no longer than its literal or than metadata may be.
+ * The only loops of the language are comprehensions, so the worst case follows from the tree: each node is a step, and the
+ * body of a comprehension runs once per item. A list is at most as long as its literal, or as metadata may be.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { metadataValuesMax } from './expression-input.ts';
 import { type LinearPattern, linearPattern } from './linear-matching.ts';
 
 export const comprehensionDepthMax = 2;
-/** A step is some ten nanoseconds. */
+/** A step takes about ten nanoseconds. */
 export const expressionCostMax = 50_000;
 const costOfPatternStep = 20;
 
-/** Takes the place of `matches`, which the library has on an engine that can be made to run for hours. */
+/** Replaces `matches`, which the library implements with a backtracking engine that can be made to run for hours. */
 export const linearMatches = 'linear_matches';
 
 const functions = new Set(['size', 'has', 'int', 'double', 'string', 'bool', 'dyn']);
@@ -34,40 +34,40 @@ const methods = new Set([
 const comprehensions = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
 export interface SyntaxFault {
-  /** Of the first character that is wrong, counted from 0. */
+  /** Position of the first invalid character, counted from 0. */
   readonly position: number;
   readonly message: string;
 }
 
 export interface Examined {
-  /** Names that stand for variables, or for items of a comprehension. */
+  /** Names of variables and of comprehension items. */
   readonly names: ReadonlySet<string>;
-  /** By their source; each is compiled once. */
+  /** Compiled patterns by source. */
   readonly patterns: ReadonlyMap<string, LinearPattern>;
-  /** Steps at worst. */
+  /** Number of steps in the worst case. */
   readonly cost: number;
 }
 
-/** Also turns each `matches` of the tree into its linear counterpart. */
+/** Also replaces each `matches` in the tree by its linear counterpart. */
 export function examine(tree: ASTNode): Examined | SyntaxFault {
   const examination = new Examination();
   try {
     const cost = examination.costOf(tree, 0);
     if (cost > expressionCostMax) {
-      const message = `this may take ${Math.ceil(cost)} steps, where ${expressionCostMax} are allowed`;
+      const message = `the expression may take ${Math.ceil(cost)} steps, the maximum is ${expressionCostMax}`;
       return { position: 0, message };
     }
     return { names: examination.names, patterns: examination.patterns, cost };
   } catch (error) {
-    if (error instanceof Found) {
+    if (error instanceof FoundSyntaxFault) {
       return error.fault;
     }
     throw error;
   }
 }
 
-/** Ends the walk at the first fault. */
-class Found extends Error {
+/** Thrown to stop at the first error. */
+class FoundSyntaxFault extends Error {
   readonly fault: SyntaxFault;
 
   constructor(node: ASTNode, message: string) {
@@ -84,7 +84,7 @@ class Examination {
     if (node.op === 'id') {
       this.names.add(node.args);
     } else if (node.op === 'call' && !functions.has(node.args[0])) {
-      throw new Found(node, `there is no function \`${node.args[0]}\` here`);
+      throw new FoundSyntaxFault(node, `there is no function \`${node.args[0]}\``);
     } else if (node.op === 'rcall') {
       return this.#costOfMethod(node, node.args, depth);
     }
@@ -101,7 +101,7 @@ class Examination {
       return this.#costOfComprehension(node, receiver, args, depth);
     }
     if (!methods.has(name)) {
-      throw new Found(node, `there is no method \`${name}\` here`);
+      throw new FoundSyntaxFault(node, `there is no method \`${name}\``);
     }
     const cost = 1 + this.costOf(receiver, depth) + this.#costOfAll(args, depth);
     if (name !== 'matches') {
@@ -114,11 +114,11 @@ class Examination {
 
   #patternIn(node: ASTNode, [given]: readonly ASTNode[]): LinearPattern {
     if (given?.op !== 'value' || typeof given.args !== 'string') {
-      throw new Found(given ?? node, 'a pattern has to be written out as text');
+      throw new FoundSyntaxFault(given ?? node, 'a pattern must be a string literal');
     }
     const pattern = this.patterns.get(given.args) ?? linearPattern(given.args);
     if (typeof pattern === 'string') {
-      throw new Found(given, pattern);
+      throw new FoundSyntaxFault(given, pattern);
     }
     this.patterns.set(given.args, pattern);
     return pattern;
@@ -131,18 +131,18 @@ class Examination {
     depth: number,
   ): number {
     if (depth === comprehensionDepthMax) {
-      throw new Found(node, `comprehensions may be nested ${comprehensionDepthMax} deep at most`);
+      throw new FoundSyntaxFault(node, `comprehensions can be nested at most ${comprehensionDepthMax} deep`);
     }
     const items = this.#itemsIn(range);
     return 1 + this.costOf(range, depth) + items * (1 + this.#costOfAll(body, depth + 1));
   }
 
-  /** How many items at most. What is put together from lists could be any length, so it is no range. */
+  /** Returns the maximum number of items. A computed list could have any length, so it is not allowed as a range. */
   #itemsIn(range: ASTNode): number {
     if (isField(range) || (range.op === 'list' && !hasAddition(range))) {
       return range.op === 'list' ? range.args.length : metadataValuesMax;
     }
-    throw new Found(range, 'a comprehension goes over a list that is written out, or over a field');
+    throw new FoundSyntaxFault(range, 'the range of a comprehension must be a list literal or a field');
   }
 }
 

@@ -9,7 +9,7 @@ import { scopeOf } from '../../../ledger/scope.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Latency, ListedPrice, ModelCapabilitiesCache, Prices } from '../../spend/models/index.ts';
 import { noCapabilities } from '../../spend/models/index.ts';
-import { type Attempt, attemptFrom, type Objection, type PolicyCheck } from '../policies/index.ts';
+import { type Attempt, attemptFrom, type PolicyCheck, type PolicyDenial } from '../policies/index.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import type { AskRoute } from './schema.ts';
 
@@ -36,7 +36,7 @@ export interface Option {
   readonly preview: AdmissionPreview;
   readonly attempt: Attempt;
   /** What policies have against it. */
-  readonly objection: Objection | undefined;
+  readonly objection: PolicyDenial | undefined;
 }
 
 /** By the names of their models. */
@@ -85,7 +85,7 @@ export async function optionsOf(
   };
   const names = namedBy(policy.candidates, [...priced.keys()]);
   const drawn = [...names, ...policy.fallbacks].map(draw);
-  const objections = await policies.look(
+  const objections = await policies.preview(
     orgId,
     drawn.map(({ attempt }) => attempt),
     now,
@@ -114,7 +114,7 @@ function namedBy(candidates: readonly string[], models: readonly string[]): stri
 }
 
 /** What was approved may be used by a run; a hold, which lets its run pass without asking again, does not use it up. */
-function objectedTo(option: Option, objection: Objection | undefined, forHold: boolean): Option {
+function objectedTo(option: Option, objection: PolicyDenial | undefined, forHold: boolean): Option {
   if (objection === undefined || (objection.isApproved && !forHold)) {
     return option;
   }
