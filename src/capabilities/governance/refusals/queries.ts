@@ -1,11 +1,11 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { type NotedCode, type RefusalFilters, refusalSorts } from './schema.ts';
+import { type RecordedCode, type RefusalFilters, refusalSorts } from './schema.ts';
 
 export interface RefusalRow {
   readonly org_id: string;
   readonly id: string;
-  readonly code: NotedCode;
+  readonly code: RecordedCode;
   readonly message: string;
   readonly operation: string;
   readonly key_id: string;
@@ -47,7 +47,7 @@ export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[])
   );
 }
 
-/** Of those that the orgs have beyond so many. */
+/** Deletes all but the latest entries of each org. */
 export async function deleteBeyond(db: Queryable, orgIds: readonly string[], kept: number): Promise<void> {
   await db.query(
     `DELETE FROM refusals USING unnest($1::text[]) AS org (id)

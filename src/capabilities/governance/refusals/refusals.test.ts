@@ -21,8 +21,8 @@ const write = () => world.runJob('record-refusals');
 const run = (body: object) => world.request('POST', '/v1/runs', { key: org.ownerKey, body });
 const listed = async (query = '') => (await send('GET', `/refusals${query}`)).json.data;
 
-describe('what the gates refuse', () => {
-  test('is listed with its cause, the latest first, and counted where it is the same', async () => {
+describe('a denied request', () => {
+  test('is listed with its cause, the latest first, and counted with equal denials', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '1' });
     const body = { model: 'large', cost_usd: '2', workflow: 'triage', customer_id: 'acme', action: 'chat' };
     for (let i = 0; i < 3; i += 1) {
@@ -42,7 +42,7 @@ describe('what the gates refuse', () => {
     });
   });
 
-  test('on the edge is listed too, and of a batch the run that was refused', async () => {
+  test('is also listed for the edge, and for bulk requests with the denied run', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '1' });
     const key = org.ownerKey;
     const decision = { model: 'm', estimated_cost_usd: '2' };
@@ -59,7 +59,7 @@ describe('what the gates refuse', () => {
     ]);
   });
 
-  test('keeps no content', async () => {
+  test('is stored without content', async () => {
     await send('PATCH', '/safety-detectors/email', { enabled: true, action: 'block' });
     expect((await run({ model: 'm', cost_usd: '0', content: 'ask jo@example.com' })).status).toBe(403);
     await write();
@@ -69,7 +69,7 @@ describe('what the gates refuse', () => {
     expect(JSON.stringify(await listed())).not.toContain('example.com');
   });
 
-  test('is found by what it was about', async () => {
+  test('can be filtered by its fields', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '0' });
     for (const model of ['a', 'b']) {
       await run({ model, cost_usd: '1' });
@@ -86,14 +86,14 @@ describe('what the gates refuse', () => {
   });
 });
 
-test('what a caller did wrong is not listed', async () => {
+test('invalid requests are not listed', async () => {
   expect((await run({ model: 'm', cost_usd: 'much' })).status).toBe(422);
   expect((await send('GET', '/budgets/none')).status).toBe(404);
   await write();
   expect(await listed()).toEqual([]);
 });
 
-test('what could not be written is written later, once', async () => {
+test('entries that could not be written are written later, once', async () => {
   await send('PUT', '/spend-cap', { cap_usd: '0' });
   await run({ model: 'm', cost_usd: '1' });
   await world.db.query('ALTER TABLE refusals RENAME TO refusals_away', []);
@@ -105,7 +105,7 @@ test('what could not be written is written later, once', async () => {
   expect(await listed()).toMatchObject([{ count: 2 }]);
 });
 
-test('the latest 1,000 are kept, and those of others are not touched', async () => {
+test('the latest 1,000 entries of an org are kept', async () => {
   const other = await world.createOrg();
   const insert = (orgId: string) =>
     world.db.query(

@@ -1,4 +1,4 @@
-/** Notes what the gates refuse: in memory while requests are answered, written by a job. */
+/** Records the denials of admission checks: in memory during requests, written by a job. */
 import type { ApiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
@@ -6,10 +6,10 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteBeyond, insertRefusals, type RefusalRow } from './queries.ts';
-import { type NotedCode, notedCodes } from './schema.ts';
+import { type RecordedCode, recordedCodes } from './schema.ts';
 
 export interface Refusals {
-  /** `body` is what was asked for, as far as it was read. */
+  /** `body` is the request body; undefined if it was not read. */
   note(refusal: ApiError, operation: string, caller: Caller, body: object | undefined): void;
   readonly job: Job;
 }
@@ -20,49 +20,49 @@ export interface RefusalDependencies {
   readonly clock: Clock;
 }
 
-type Kept = { -readonly [Name in keyof RefusalRow]: RefusalRow[Name] };
+type MutableRow = { -readonly [Name in keyof RefusalRow]: RefusalRow[Name] };
 
 const writeEveryMs = 1_000;
-const kindsPerOrgMax = 200;
-const kindsMax = 10_000;
+const entriesPerOrgMax = 200;
+const entriesMax = 10_000;
 const keptPerOrg = 1_000;
-const noted: ReadonlySet<string> = new Set(notedCodes);
+const recorded: ReadonlySet<string> = new Set(recordedCodes);
 
 export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusals {
-  /** By org, then by what makes them alike. */
-  let waiting = new Map<string, Map<string, Kept>>();
-  let kinds = 0;
+  /** Entries by org, then by their count key. */
+  let queued = new Map<string, Map<string, MutableRow>>();
+  let entries = 0;
 
-  function add(name: string, row: Kept): void {
-    let ofOrg = waiting.get(row.org_id);
+  function add(name: string, row: MutableRow): void {
+    let ofOrg = queued.get(row.org_id);
     if (ofOrg === undefined) {
       ofOrg = new Map();
-      waiting.set(row.org_id, ofOrg);
+      queued.set(row.org_id, ofOrg);
     }
-    const there = ofOrg.get(name);
-    if (there !== undefined) {
-      there.count += row.count;
-      there.last_at = row.last_at;
-    } else if (ofOrg.size < kindsPerOrgMax && kinds < kindsMax) {
+    const existing = ofOrg.get(name);
+    if (existing !== undefined) {
+      existing.count += row.count;
+      existing.last_at = row.last_at;
+    } else if (ofOrg.size < entriesPerOrgMax && entries < entriesMax) {
       ofOrg.set(name, row);
-      kinds += 1;
+      entries += 1;
     }
   }
 
   async function write(): Promise<void> {
-    if (kinds === 0) {
+    if (entries === 0) {
       return;
     }
-    const taken = waiting;
-    waiting = new Map();
-    kinds = 0;
+    const taken = queued;
+    queued = new Map();
+    entries = 0;
     try {
       await insertRefusals(
         db,
         [...taken.values()].flatMap((ofOrg) => [...ofOrg.values()]),
       );
     } catch (error) {
-      // Kept for the next time; if these were written after all, the same ids are not written twice.
+      // Queued again for the next run. If the rows were written after all, their ids prevent duplicates.
       for (const ofOrg of taken.values()) {
         for (const [name, row] of ofOrg) {
           add(name, row);
@@ -75,16 +75,16 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
 
   return {
     note(error, operation, { tenantId, keyId }, body) {
-      if (!noted.has(error.code)) {
+      if (!recorded.has(error.code)) {
         return;
       }
-      const details = withoutContent(error.details as Bag);
+      const details = withoutContent(error.details as Fields);
       const subject = subjectOf(body, details);
       const at = clock.now();
-      const row: Kept = {
+      const row: MutableRow = {
         org_id: tenantId,
         id: ids.next('rfl'),
-        code: error.code as NotedCode,
+        code: error.code as RecordedCode,
         message: error.message,
         operation,
         key_id: keyId,
@@ -111,24 +111,24 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
   };
 }
 
-type Bag = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-/** In a batch, the run that the refusal names. */
-function subjectOf(body: object | undefined, { run_index: index }: Bag): Bag {
-  const { runs } = (body ?? {}) as { runs?: readonly Bag[] };
-  return (typeof index === 'number' ? runs?.[index] : undefined) ?? ((body ?? {}) as Bag);
+/** Returns the body, or the denied run of a bulk request. */
+function subjectOf(body: object | undefined, { run_index: index }: Fields): Fields {
+  const { runs } = (body ?? {}) as { runs?: readonly Fields[] };
+  return (typeof index === 'number' ? runs?.[index] : undefined) ?? ((body ?? {}) as Fields);
 }
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function withoutContent({ sample: _content, ...details }: Bag): Record<string, unknown> {
+function withoutContent({ sample: _content, ...details }: Fields): Record<string, unknown> {
   return details;
 }
 
-/** What was asked, and what refused it. */
-function countKey(row: Kept): string {
+/** Identifies denials that are counted together: the same request and the same cause. */
+function countKey(row: MutableRow): string {
   const { budget_id, rule_id, detector, limit_kind, quota_kind, reason } = row.details;
   const cause = [budget_id, rule_id, detector, limit_kind, quota_kind, reason];
   return JSON.stringify([

@@ -9,10 +9,10 @@ export function refusalRoutes({ db }: { readonly db: Database }): Route[] {
     read({
       id: 'refusals.list',
       path: '/v1/orgs/{id}/refusals',
-      summary: 'List what was refused lately',
+      summary: 'List recently denied requests',
       description:
-        'What rates, policies, detectors and limits refused, and why, the latest first. Refusals that are alike within about a ' +
-        'second are one entry with a `count`. An entry appears within about a second or two; the latest 1,000 are kept.',
+        'Requests denied by rate limits, policies, safety detectors and limits, the latest first. Equal denials within about a ' +
+        'second are one entry with a `count`. Entries appear within one or two seconds; the latest 1,000 are kept.',
       access: { kind: 'org', scope: 'runs:read', role: 'viewer' },
       query: RefusalFilters,
       response: page(RefusalView),

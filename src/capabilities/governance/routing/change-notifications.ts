@@ -1,13 +1,13 @@
-/** How processes learn that an org routes otherwise: its policy changed, or a result came or went. */
+/** Change notifications for routing policies and eval results, across processes. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'routing_changed';
 
-export function announceRouting(tx: Transaction, orgId: string): Promise<void> {
+export function notifyRoutingChange(tx: Transaction, orgId: string): Promise<void> {
   return tx.notify(channel, orgId);
 }
 
-/** Hears the id of each org; null means that any may have changed. */
-export function onRoutingChange(db: Database, heard: (orgId: string | null) => void): void {
-  db.listen(channel, heard);
+/** Calls `listener` with the id of the org that changed; null means that any org may have changed. */
+export function onRoutingChange(db: Database, listener: (orgId: string | null) => void): void {
+  db.listen(channel, listener);
 }

@@ -1,7 +1,7 @@
 /**
- * Which model a request goes to, for one org at one moment. What the choice looks at is gathered first: prices, facts, results,
- * policies, and what the limits would say, of which nothing is taken. The kernel chooses. Where a hold is asked for it is taken
- * of the best; if a limit refuses it by then, the choice is made anew with that known, so the next best is tried.
+ * Chooses the model for a request. The input is collected first: prices, capabilities, results, policies, and a preview of the
+ * limits, which counts nothing. The kernel chooses. If a hold is requested, it is taken for the best model; if a limit denies
+ * it by then, the choice is repeated with that denial, so the next best model is tried.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -27,17 +27,17 @@ import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency
 import type { DecisionResponse } from '../../../platform/http/routes/route.ts';
 import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
 import type { ResidencyOf } from '../../compliance/residency/index.ts';
+import { type LimitDenial, noModelError } from './no-model-error.ts';
 import { type Option, type OptionDependencies, type Options, optionsOf, type RouteCall } from './options.ts';
 import type { RoutingPolicyRow } from './queries.ts';
-import { type MoneyRefusal, refusalOf } from './refusals.ts';
-import type { RoutingMemory } from './routing-cache.ts';
+import type { RoutingCache } from './routing-cache.ts';
 import type { RouteDecision, reasons } from './schema.ts';
 import { scoreOf } from './scores.ts';
 
 export interface DecisionDependencies extends OptionDependencies {
   readonly db: Database;
   readonly customerDigest: CustomerDigest;
-  readonly memory: RoutingMemory;
+  readonly memory: RoutingCache;
   readonly ledger: Ledger;
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
@@ -47,19 +47,19 @@ export interface DecisionDependencies extends OptionDependencies {
 
 const dayMs = 86_400_000;
 
-/** Answers with the text itself. An `Idempotency-Key` is kept with the hold; without one its response is stored by itself. */
+/** Returns the response text. An `Idempotency-Key` is stored with the hold; without a hold, the response is stored on its own. */
 export async function decideRoute(
   deps: DecisionDependencies,
   call: RouteCall,
   idempotencyKey: string | undefined,
 ): Promise<DecisionResponse> {
   const { body, caller, now } = call;
-  const asker = { orgId: caller.tenantId, keyId: caller.keyId };
+  const owner = { orgId: caller.tenantId, keyId: caller.keyId };
   const key =
     idempotencyKey === undefined
       ? undefined
-      : requestKeyOf({ route: 'routing', ...asker, idempotencyKey, body }, deps.customerDigest);
-  const earlier = key && (await deps.ledger.replay(asker.orgId, key));
+      : requestKeyOf({ route: 'routing', ...owner, idempotencyKey, body }, deps.customerDigest);
+  const earlier = key && (await deps.ledger.replay(owner.orgId, key));
   if (earlier !== undefined) {
     return replayedResponse(earlier);
   }
@@ -70,7 +70,7 @@ export async function decideRoute(
   const first =
     key === undefined || body.hold === true
       ? undefined
-      : await storeResponse(deps.db, asker.orgId, key, answer.text, now.getTime());
+      : await storeResponse(deps.db, owner.orgId, key, answer.text, now.getTime());
   decisionCounts.count('routing', 'allow', '');
   return first === undefined ? answer : replayedResponse(first);
 }
@@ -83,31 +83,31 @@ async function choose(
   const orgId = call.caller.tenantId;
   const { policy, evaluated } = await deps.memory(orgId);
   if (policy === undefined) {
-    throw apiError('conflict', 'The organization has no routing policy: put one first.');
+    throw apiError('conflict', 'The organization has no routing policy. Set one first.');
   }
   const request = await requestOf(deps, call);
-  const drawn = await optionsOf(deps, call, policy, evaluated);
-  const refusals = new Map<string, MoneyRefusal>();
-  await lookAtMoney(deps, orgId, request, drawn, refusals);
+  const options = await optionsOf(deps, call, policy, evaluated);
+  const limitDenials = new Map<string, LimitDenial>();
+  await previewLimits(deps, orgId, request, options, limitDenials);
   const notChecked = await notCheckedOf(deps, call);
   for (;;) {
     const candidateOf = ({ candidate }: Option): Candidate => ({
       ...candidate,
-      moneyRefusal: refusals.get(candidate.model)?.error.code ?? null,
+      moneyRefusal: limitDenials.get(candidate.model)?.error.code ?? null,
     });
     const routed = route({
-      candidates: drawn.candidates.map(candidateOf),
-      fallbacks: drawn.fallbacks.map(candidateOf),
+      candidates: options.candidates.map(candidateOf),
+      fallbacks: options.fallbacks.map(candidateOf),
       request,
-      ...wishesOf(policy),
+      ...criteriaOf(policy),
     });
-    const chosen = optionNamed(drawn, routed.ranking[0]?.model);
+    const chosen = optionNamed(options, routed.ranking[0]?.model);
     if (chosen === undefined) {
-      const error = await refusalOf(deps, call, drawn, routed, refusals);
+      const error = await noModelError(deps, call, options, routed, limitDenials);
       decisionCounts.count('routing', 'deny', error.code);
       throw error;
     }
-    const view = viewDecision(drawn, routed, chosen, notChecked);
+    const view = viewDecision(options, routed, chosen, notChecked);
     if (call.body.hold !== true) {
       return { text: JSON.stringify(view), replayed: false };
     }
@@ -115,50 +115,50 @@ async function choose(
     if ('text' in taken) {
       return taken;
     }
-    refusals.set(chosen.candidate.model, taken);
+    limitDenials.set(chosen.candidate.model, taken);
   }
 }
 
-/** One look at all limits, for every model that nothing else speaks against. */
-async function lookAtMoney(
+/** Previews all limits at once for the models that no other filter rejects. */
+async function previewLimits(
   { ledger, limitEvents }: DecisionDependencies,
   orgId: string,
   request: RoutedRequest,
   { candidates, fallbacks }: Options,
-  refusals: Map<string, MoneyRefusal>,
+  limitDenials: Map<string, LimitDenial>,
 ): Promise<void> {
-  const asked = [...candidates, ...fallbacks].filter(
+  const eligible = [...candidates, ...fallbacks].filter(
     ({ candidate }) => exclusionOf(candidate, request) === undefined,
   );
   const denials = await ledger.previewDenials(
     orgId,
-    asked.map(({ preview }) => preview),
+    eligible.map(({ preview }) => preview),
   );
-  for (const [index, { candidate, preview: look }] of asked.entries()) {
+  for (const [index, { candidate, preview }] of eligible.entries()) {
     const denial = denials[index];
     if (denial !== undefined) {
-      refusals.set(candidate.model, {
+      limitDenials.set(candidate.model, {
         error: denialError(denial, 'run'),
-        tell: () => limitEvents.limitDenied(orgId, look.scope, denial),
+        emitEvent: () => limitEvents.limitDenied(orgId, preview.scope, denial),
       });
     }
   }
 }
 
-/** The answer with the hold in it, or what refused it since it was looked at. */
+/** Returns the response with the hold, or the denial if a limit was reached after the preview. */
 async function takeHold(
   { ledger, orgLimits, rates, limitEvents }: DecisionDependencies,
   { caller, now, body }: RouteCall,
   { preview, price }: Option,
   view: RouteDecision,
   key: RequestKey | undefined,
-): Promise<DecisionResponse | MoneyRefusal> {
+): Promise<DecisionResponse | LimitDenial> {
   const orgId = caller.tenantId;
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const reservation = takeAdmissionRates(rates, limits, [preview], now.getTime());
   const refused = reservation && rateDenial(reservation, await reservation.verdict, 'run');
   if (refused !== undefined) {
-    return { error: refused.error, tell: () => refused.enqueueEvent(limitEvents, orgId, preview.scope) };
+    return { error: refused.error, emitEvent: () => refused.enqueueEvent(limitEvents, orgId, preview.scope) };
   }
   let isHeld = false;
   try {
@@ -183,7 +183,7 @@ async function takeHold(
       case 'denied':
         return {
           error: denialError(result.denial, 'run'),
-          tell: () => limitEvents.limitDenied(orgId, preview.scope, result.denial),
+          emitEvent: () => limitEvents.limitDenied(orgId, preview.scope, result.denial),
         };
       default:
         return replayedResponse(result);
@@ -195,7 +195,7 @@ async function takeHold(
   }
 }
 
-/** An org that must not leave its region takes no model that is not known to be served there. */
+/** Orgs with strict residency only use models that are known to be served in their home region. */
 async function requestOf(
   { residencyOf }: DecisionDependencies,
   { caller, now, body }: RouteCall,
@@ -213,7 +213,7 @@ async function requestOf(
   };
 }
 
-function wishesOf(policy: RoutingPolicyRow) {
+function criteriaOf(policy: RoutingPolicyRow) {
   return {
     bar: {
       minScoreMillionths: policy.min_score_millionths,
@@ -229,7 +229,7 @@ function weightsOf({ weights }: RoutingPolicyRow): Weights | null {
   return weights && { cost, latency, quality };
 }
 
-/** Content is not known here, and neither is how deep in its chain the run will be. */
+/** A decision knows neither the content of the run nor its depth in the chain. */
 async function notCheckedOf(
   { orgLimits }: DecisionDependencies,
   { caller, body }: RouteCall,
@@ -251,16 +251,16 @@ function optionNamed({ candidates, fallbacks }: Options, model: string | undefin
 }
 
 function viewDecision(
-  drawn: Options,
-  { ranking, passedOver, isFallback }: Routed,
+  options: Options,
+  { ranking, passedOver: rejected, isFallback }: Routed,
   { candidate, price }: Option,
   notChecked: RouteDecision['not_checked'],
 ): RouteDecision {
-  const { expected_cost_usd, ...known } = viewKnown(candidate);
+  const { expected_cost_usd, ...measures } = viewMeasures(candidate);
   return {
     model: candidate.model,
     provider: price?.provider ?? null,
-    ...known,
+    ...measures,
     expected_cost_usd: expected_cost_usd ?? '0',
     fallback: isFallback,
     considered: [
@@ -268,22 +268,22 @@ function viewDecision(
         model: other.model,
         reason: 'not_best' as const,
         rank: index + 2,
-        ...viewKnown(other),
+        ...viewMeasures(other),
         rule_id: null,
       })),
-      ...passedOver.map(({ candidate: other, reason }) => ({
+      ...rejected.map(({ candidate: other, reason }) => ({
         model: other.model,
         reason: reason as (typeof reasons)[number],
         rank: null,
-        ...viewKnown(other),
-        rule_id: optionNamed(drawn, other.model)?.objection?.ruleId ?? null,
+        ...viewMeasures(other),
+        rule_id: optionNamed(options, other.model)?.policyDenial?.ruleId ?? null,
       })),
     ],
     not_checked: notChecked,
   };
 }
 
-function viewKnown({ costNanos, evaluated, latencyMs }: Candidate) {
+function viewMeasures({ costNanos, evaluated, latencyMs }: Candidate) {
   return {
     expected_cost_usd: costNanos === null ? null : formatUsd(costNanos),
     score: evaluated === null ? null : scoreOf(evaluated.scoreMillionths),

@@ -1,15 +1,15 @@
-/** Results of evaluations: a suite's score of a model. The newest of each suite and model counts; the others are history. */
+/** Eval results: the score of a model in a suite. The newest of each suite and model counts; the others are history. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { announceRouting } from './change-notifications.ts';
+import { notifyRoutingChange } from './change-notifications.ts';
 import { countEvals, deleteEval, deleteOldEvals, type EvalRow, findEval, insertEval } from './queries.ts';
 import type { CreateEval, EvalView } from './schema.ts';
 import { millionthsOf, scoreOf } from './scores.ts';
 
 const resultsPerOrgMax = 50_000;
-/** Of each suite and model, the newest ones. */
+/** Number of results kept per suite and model. */
 const resultsKept = 100;
 const futureToleranceMs = 5 * 60_000;
 
@@ -33,14 +33,11 @@ export async function recordEval(
 ): Promise<EvalRow> {
   const ranAt = body.ran_at === undefined ? now : new Date(body.ran_at);
   if (ranAt.getTime() > now.getTime() + futureToleranceMs) {
-    throw invalidField('ran_at', 'out_of_range', 'This lies more than five minutes ahead.');
+    throw invalidField('ran_at', 'out_of_range', 'Must not be more than five minutes in the future.');
   }
   await lockOrg(tx, orgId);
   if ((await countEvals(tx, orgId)) >= resultsPerOrgMax) {
-    throw apiError(
-      'conflict',
-      `The organization has ${resultsPerOrgMax} results, which is as many as it may have.`,
-    );
+    throw apiError('conflict', `The organization already has the maximum of ${resultsPerOrgMax} results.`);
   }
   const row: EvalRow = {
     org_id: orgId,
@@ -55,14 +52,14 @@ export async function recordEval(
   };
   await insertEval(tx, row);
   await deleteOldEvals(tx, row, resultsKept);
-  await announceRouting(tx, orgId);
+  await notifyRoutingChange(tx, orgId);
   return row;
 }
 
-/** The one before it counts again. */
+/** After the deletion the previous result counts again. */
 export async function removeEval(tx: Transaction, orgId: string, evalId: string): Promise<EvalRow> {
   const row = found(await deleteEval(tx, orgId, evalId));
-  await announceRouting(tx, orgId);
+  await notifyRoutingChange(tx, orgId);
   return row;
 }
 

@@ -1,4 +1,4 @@
-/** The models that an org's routing policy names, each with everything that the choice looks at. */
+/** Collects the models selected by an org's routing policy, each with everything that the choice depends on. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
@@ -17,7 +17,7 @@ export interface OptionDependencies {
   readonly prices: Prices;
   readonly capabilities: ModelCapabilitiesCache;
   readonly policies: PolicyCheck;
-  /** How long the runs of an org took, by model. */
+  /** Returns the latency of the org's runs by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
 }
 
@@ -27,29 +27,29 @@ export interface RouteCall {
   readonly body: AskRoute;
 }
 
-/** A model that may be chosen. */
+/** A model that can be chosen. */
 export interface Option {
   readonly candidate: Candidate;
-  /** Undefined: it has none. */
+  /** Undefined if the model has no price. */
   readonly price: ListedPrice | undefined;
-  /** What it would take of the org's limits. */
+  /** The amounts it would use of the org's limits. */
   readonly preview: AdmissionPreview;
   readonly attempt: Attempt;
-  /** What policies have against it. */
-  readonly objection: PolicyDenial | undefined;
+  /** Undefined if policies allow the model. */
+  readonly policyDenial: PolicyDenial | undefined;
 }
 
-/** By the names of their models. */
+/** The options of a routing policy. */
 export interface Options {
   readonly candidates: readonly Option[];
   readonly fallbacks: readonly Option[];
 }
 
-/** More than anyone compares; a wildcard may match them all. */
+/** Bounds the work of a decision: a wildcard may match all models. */
 const candidatesMax = 500;
 
 export async function optionsOf(
-  { prices, capabilities: facts, policies, latenciesOf }: OptionDependencies,
+  { prices, capabilities: capabilitiesCache, policies, latenciesOf }: OptionDependencies,
   call: RouteCall,
   policy: RoutingPolicyRow,
   evaluated: ReadonlyMap<string, Evaluated>,
@@ -58,17 +58,18 @@ export async function optionsOf(
   const orgId = caller.tenantId;
   const listed = await prices.list(orgId, now.getTime());
   const priced = new Map(listed.map((price) => [price.model, price]));
-  const known = await facts.all();
+  const capabilitiesByModel = await capabilitiesCache.all();
   const latencies = await latenciesOf(orgId);
-  const draw = (model: string): Option => {
+  const optionFor = (model: string): Option => {
     const price = priced.get(model);
-    const { context_tokens, max_output_tokens, regions, capabilities } = known.get(model) ?? noCapabilities;
-    const { preview: look, attempt } = chargeOf(call, model, price);
+    const { context_tokens, max_output_tokens, regions, capabilities } =
+      capabilitiesByModel.get(model) ?? noCapabilities;
+    const { preview, attempt } = chargeOf(call, model, price);
     return {
       price,
-      preview: look,
+      preview,
       attempt,
-      objection: undefined,
+      policyDenial: undefined,
       candidate: {
         model,
         costNanos: price === undefined ? null : costOf(price.rates, countsOf(call.body)),
@@ -84,17 +85,17 @@ export async function optionsOf(
     };
   };
   const names = namedBy(policy.candidates, [...priced.keys()]);
-  const drawn = [...names, ...policy.fallbacks].map(draw);
-  const objections = await policies.preview(
+  const options = [...names, ...policy.fallbacks].map(optionFor);
+  const denials = await policies.preview(
     orgId,
-    drawn.map(({ attempt }) => attempt),
+    options.map(({ attempt }) => attempt),
     now,
   );
-  const judged = drawn.map((option, index) => objectedTo(option, objections[index], call.body.hold === true));
-  return { candidates: judged.slice(0, names.length), fallbacks: judged.slice(names.length) };
+  const checked = options.map((option, index) => withDenial(option, denials[index], call.body.hold === true));
+  return { candidates: checked.slice(0, names.length), fallbacks: checked.slice(names.length) };
 }
 
-/** Names stand for themselves, patterns for every model that they match, and each model once. */
+/** Expands patterns to the models that they match; each model occurs once. */
 function namedBy(candidates: readonly string[], models: readonly string[]): string[] {
   const names = new Set(candidates.filter((name) => !name.includes('*')));
   for (const pattern of candidates.filter((name) => name.includes('*')).map(patternOf)) {
@@ -107,21 +108,21 @@ function namedBy(candidates: readonly string[], models: readonly string[]): stri
   if (names.size > candidatesMax) {
     throw apiError(
       'conflict',
-      `The candidates of the routing policy stand for ${names.size} models, where ${candidatesMax} can be compared.`,
+      `The candidates of the routing policy match ${names.size} models; the maximum is ${candidatesMax}.`,
     );
   }
   return [...names];
 }
 
-/** What was approved may be used by a run; a hold, which lets its run pass without asking again, does not use it up. */
-function objectedTo(option: Option, objection: PolicyDenial | undefined, forHold: boolean): Option {
-  if (objection === undefined || (objection.isApproved && !forHold)) {
+/** An approval allows a run, but not a hold: the run of a hold is not checked again and so would not use the approval. */
+function withDenial(option: Option, policyDenial: PolicyDenial | undefined, forHold: boolean): Option {
+  if (policyDenial === undefined || (policyDenial.isApproved && !forHold)) {
     return option;
   }
-  return { ...option, objection, candidate: { ...option.candidate, policyRefusal: objection.code } };
+  return { ...option, policyDenial, candidate: { ...option.candidate, policyRefusal: policyDenial.code } };
 }
 
-/** The same request as a run of this model would be: the most that it may cost is what counts. */
+/** Returns the request as a run of this model, with its maximum cost. */
 function chargeOf(
   { caller, now, body }: RouteCall,
   model: string,

@@ -38,7 +38,7 @@ export async function countEvals(tx: Transaction, orgId: string): Promise<number
   return Number(row?.count ?? 0);
 }
 
-/** Of one suite and model all but the newest so many. */
+/** Deletes all but the newest results of a suite and model. */
 export async function deleteOldEvals(
   tx: Transaction,
   { org_id, suite, model }: Pick<EvalRow, 'org_id' | 'suite' | 'model'>,
@@ -60,7 +60,7 @@ export async function findEval(db: Queryable, orgId: string, evalId: string): Pr
   return row;
 }
 
-/** Undefined: there was none. */
+/** Returns undefined if there was none. */
 export async function deleteEval(
   tx: Transaction,
   orgId: string,
@@ -97,7 +97,7 @@ export async function listEvals(
   });
 }
 
-/** The one that counts, of each model. */
+/** Returns the newest result of each model in the suite. */
 export async function newestEvals(db: Queryable, orgId: string, suite: string): Promise<EvalRow[]> {
   return db.query<EvalRow>(
     `SELECT DISTINCT ON (model) ${evalColumns} FROM evals WHERE org_id = $1 AND suite = $2
@@ -115,7 +115,7 @@ export interface RoutingPolicyRow {
   readonly min_samples: bigint;
   readonly max_age_days: bigint;
   readonly objective: Objective;
-  /** Of cost, latency and quality. */
+  /** Weights of cost, latency and quality. */
   readonly weights: readonly bigint[] | null;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -138,13 +138,13 @@ const policyColumns = [
 export async function findRoutingPolicy(
   db: Queryable,
   orgId: string,
-  lock: 'lock' | 'look' = 'look',
+  lock: 'lock' | 'read' = 'read',
 ): Promise<RoutingPolicyRow | undefined> {
   const [row] = await db.query<RoutingPolicyRow & { readonly weights: readonly (bigint | string)[] | null }>(
     `SELECT ${policyColumns.join()} FROM routing_policies WHERE org_id = $1 ${lock === 'lock' ? 'FOR UPDATE' : ''}`,
     [orgId],
   );
-  // Drivers leave the numbers in an array as they come.
+  // Drivers do not convert numbers inside arrays.
   return row && { ...row, weights: row.weights?.map(BigInt) ?? null };
 }
 

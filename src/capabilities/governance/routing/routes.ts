@@ -46,9 +46,8 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
       id: 'evals.create',
       method: 'POST',
       path: '/v1/orgs/{id}/evals',
-      summary: "Record a model's result in a suite",
-      description:
-        'The newest result of each suite and model, by `ran_at`, is the one that counts. The newest 100 are kept.',
+      summary: 'Record an eval result',
+      description: 'The newest result of each suite and model, by `ran_at`, counts. The newest 100 are kept.',
       access: admin,
       body: CreateEval,
       success: 201,
@@ -65,7 +64,7 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
     read({
       id: 'evals.list',
       path: '/v1/orgs/{id}/evals',
-      summary: 'List results of evaluations',
+      summary: 'List eval results',
       access: reader,
       query: EvalFilters,
       response: page(EvalView),
@@ -77,7 +76,7 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
     read({
       id: 'evals.read',
       path: '/v1/orgs/{id}/evals/{eval_id}',
-      summary: 'Read a result of an evaluation',
+      summary: 'Read an eval result',
       access: reader,
       response: EvalView,
       handler: async ({ params }) => viewEval(await requireEval(db, params.id, params.eval_id)),
@@ -86,8 +85,8 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
       id: 'evals.delete',
       method: 'DELETE',
       path: '/v1/orgs/{id}/evals/{eval_id}',
-      summary: 'Delete a result of an evaluation',
-      description: 'Where it was the one that counted, the one before it counts again.',
+      summary: 'Delete an eval result',
+      description: 'If it was the newest, the previous result counts again.',
       access: admin,
       success: 204,
       response: closed({}),
@@ -109,8 +108,8 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       id: 'routing_policy.put',
       method: 'PUT',
       path: policyPath,
-      summary: 'Set how models are chosen',
-      description: 'Replaces the whole. Holds for the next decision.',
+      summary: 'Set the routing policy',
+      description: 'Replaces the routing policy. Applies to the next decision.',
       access: admin,
       body: PutRoutingPolicy,
       bodyLimitBytes: bodyLimits.lists,
@@ -130,7 +129,7 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
     read({
       id: 'routing_policy.read',
       path: policyPath,
-      summary: 'Read how models are chosen',
+      summary: 'Read the routing policy',
       access: reader,
       response: RoutingPolicyView,
       handler: async ({ params }) => viewRoutingPolicy(await requireRoutingPolicy(db, params.id)),
@@ -139,7 +138,7 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       id: 'routing_policy.delete',
       method: 'DELETE',
       path: policyPath,
-      summary: 'Remove how models are chosen',
+      summary: 'Delete the routing policy',
       access: admin,
       success: 204,
       response: closed({}),
@@ -160,11 +159,11 @@ function decisionRoute(deps: RoutingDependencies): Route {
     id: 'routing.decide',
     method: 'POST',
     path: '/v1/routing/decisions',
-    summary: 'Ask which model a request should go to',
+    summary: 'Choose a model for a request',
     description:
-      'Of the candidates of the routing policy those are left that policies allow, that are served where they have to be, that ' +
-      'take so many tokens, are able to what is needed, fit into every limit and meet the eval bar; the objective chooses among ' +
-      'them. With `hold` what it may cost is held too. An `Idempotency-Key` answers for 72 hours, also after that hold has ended.',
+      'Filters the candidates of the routing policy: policies must allow them, and they must be served in the required region, ' +
+      'support the number of tokens, have the required capabilities, fit into every limit and meet the minimum eval score. The ' +
+      'objective chooses among the rest. With `hold`, the maximum cost is held. An `Idempotency-Key` is replayed for 72 hours, even after the hold has ended.',
     access: member,
     body: AskRoute,
     bodyLimitBytes: bodyLimits.lists,

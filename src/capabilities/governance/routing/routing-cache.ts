@@ -8,15 +8,15 @@ import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries
 const cachedOrgsMax = 2_000;
 
 export interface OrgRouting {
-  /** Undefined: the org has none. */
+  /** Undefined if the org has none. */
   readonly policy: RoutingPolicyRow | undefined;
   /** By model. */
   readonly evaluated: ReadonlyMap<string, Evaluated>;
 }
 
-export type RoutingMemory = (orgId: string) => OrgRouting | Promise<OrgRouting>;
+export type RoutingCache = (orgId: string) => OrgRouting | Promise<OrgRouting>;
 
-export function createRoutingMemory(db: Database): RoutingMemory {
+export function createRoutingMemory(db: Database): RoutingCache {
   async function load(orgId: string): Promise<OrgRouting> {
     const policy = await findRoutingPolicy(db, orgId);
     const rows = policy === undefined ? [] : await newestEvals(db, orgId, policy.suite);

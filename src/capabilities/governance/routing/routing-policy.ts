@@ -1,8 +1,8 @@
-/** How an org chooses among models: it has one such policy or none. */
+/** The routing policy. An org has at most one. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { announceRouting } from './change-notifications.ts';
+import { notifyRoutingChange } from './change-notifications.ts';
 import {
   deleteRoutingPolicy,
   findRoutingPolicy,
@@ -37,7 +37,7 @@ export interface RoutingPolicyChange {
   readonly after: RoutingPolicyRow;
 }
 
-/** Replaces the whole: what is left out goes back to its default. */
+/** Replaces the policy: fields that are left out are reset to their defaults. */
 export async function putRoutingPolicy(
   tx: Transaction,
   orgId: string,
@@ -62,15 +62,15 @@ export async function putRoutingPolicy(
     updated_at: now,
   };
   await upsertRoutingPolicy(tx, after);
-  await announceRouting(tx, orgId);
+  await notifyRoutingChange(tx, orgId);
   return { before, after };
 }
 
-/** Returns what was removed. */
+/** Returns the removed policy. */
 export async function removeRoutingPolicy(tx: Transaction, orgId: string): Promise<RoutingPolicyRow> {
   const row = found(await findRoutingPolicy(tx, orgId, 'lock'));
   await deleteRoutingPolicy(tx, orgId);
-  await announceRouting(tx, orgId);
+  await notifyRoutingChange(tx, orgId);
   return row;
 }
 
@@ -87,16 +87,16 @@ function weightsOf({ weights }: PutRoutingPolicy): bigint[] | null {
   }
   const { cost = 0, latency = 0, quality = 0 } = weights;
   if (cost + latency + quality === 0) {
-    throw invalidField('weights', 'out_of_range', 'At least one of them has to count.');
+    throw invalidField('weights', 'out_of_range', 'At least one weight must be greater than 0.');
   }
   return [cost, latency, quality].map(BigInt);
 }
 
-/** Their order is the preference, and many names at once have none. */
+/** Rejects wildcards: fallbacks are used in order, and the matches of a pattern have no order. */
 function checkFallbacks(fallbacks: readonly string[]): void {
   const wild = fallbacks.findIndex((name) => name.includes('*'));
   if (wild !== -1) {
-    throw invalidField(`fallbacks[${wild}]`, 'invalid_value', 'A fallback is one model: no wildcards here.');
+    throw invalidField(`fallbacks[${wild}]`, 'invalid_value', 'Wildcards are not allowed in fallbacks.');
   }
 }
 

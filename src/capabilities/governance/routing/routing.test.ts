@@ -49,7 +49,7 @@ const chosen = async (body: object = {}) => {
 const reasonsIn = ({ json }: TestAnswer) =>
   Object.fromEntries(json.considered.map(({ model, reason }: Record<string, string>) => [model, reason]));
 
-/** Every model passes the bar. */
+/** Every model meets the minimum score. */
 async function allGood(body: object = {}): Promise<void> {
   await put(body);
   await evaluate('small', 0.8);
@@ -58,7 +58,7 @@ async function allGood(body: object = {}): Promise<void> {
 }
 
 describe('a decision', () => {
-  test('names the best, what it will cost, and why not the others', async () => {
+  test('returns the best model, its expected cost, and the rejection reasons of the others', async () => {
     await put({ candidates: ['small', 'medium', 'large', 'unknown'] });
     await evaluate('small', 0.7);
     await evaluate('medium', 0.9);
@@ -108,7 +108,7 @@ describe('a decision', () => {
     expect((await ask()).json).toEqual(json);
   });
 
-  test('follows the objective, and weights where there are some', async () => {
+  test('follows the objective, and the weights if there are any', async () => {
     await allGood();
     for (const [model, latency_ms] of [
       ['small', 900],
@@ -126,20 +126,20 @@ describe('a decision', () => {
     expect(await chosen()).toBe('medium');
   });
 
-  test('takes candidates by wildcard: every model that has a price then', async () => {
+  test('expands wildcards to all models that have a price', async () => {
     await allGood({ candidates: ['m*um', 'l*ge'] });
     const answer = await ask();
     expect(answer.json.model).toBe('medium');
     expect(reasonsIn(answer)).toEqual({ large: 'not_best' });
   });
 
-  test('without a policy, or with candidates that have no price, is a conflict', async () => {
+  test('is a conflict without a routing policy or if no candidate has a price', async () => {
     expect(errorOf(await ask())).toEqual([409, 'conflict', {}]);
     await put({ candidates: ['nowhere', 'nothing-*'] });
     expect(errorOf(await ask())).toEqual([409, 'conflict', {}]);
   });
 
-  test('goes by size and capability, and says which field asks for too much', async () => {
+  test('filters by size and capability, and reports the field that asks for too much', async () => {
     await allGood();
     expect(await chosen({ input_tokens: 7_500 })).toBe('medium');
     expect(await chosen({ input_tokens: 1, max_output_tokens: 2_001 })).toBe('medium');
@@ -166,14 +166,14 @@ describe('a decision', () => {
     }
   });
 
-  test('is for members with the scope', async () => {
+  test('requires the role member and the scope', async () => {
     await allGood();
     const { secret } = await world.mintKey(here.org, 'viewer', ['routing:write']);
     const body = { input_tokens: 1, max_output_tokens: 1 };
     expect((await world.request('POST', '/v1/routing/decisions', { key: secret, body })).status).toBe(403);
   });
 
-  test('knows nothing of other orgs', async () => {
+  test('does not use data of other orgs', async () => {
     await allGood();
     here = await policyWorld(world);
     expect(errorOf(await ask())).toEqual([409, 'conflict', {}]);
@@ -182,8 +182,8 @@ describe('a decision', () => {
   });
 });
 
-describe('the eval bar', () => {
-  test('that nobody meets is 503, with nothing in its details', async () => {
+describe('the minimum eval score', () => {
+  test('that no candidate meets is 503 with empty details', async () => {
     await put();
     await evaluate('small', 0.799999);
     const answer = await ask();
@@ -192,7 +192,7 @@ describe('the eval bar', () => {
     expect(answer.json.error.message).toContain('2 not_evaluated');
   });
 
-  test('asks for samples and for results that are not too old, of its suite alone', async () => {
+  test('requires enough samples and recent results of its suite', async () => {
     await put({ min_samples: 50, candidates: ['small'] });
     await evaluate('small', 0.9, { suite: 'other' });
     const why = async () => (await ask()).json.error.message.split(': ')[1];
@@ -205,7 +205,7 @@ describe('the eval bar', () => {
     expect(await chosen()).toBe('small');
   });
 
-  test('counts the newest result by when it ran, whenever it was recorded', async () => {
+  test('uses the newest result by `ran_at`, regardless of when it was recorded', async () => {
     await put({ candidates: ['small'] });
     await evaluate('small', 0.9, { ran_at: daysAgo(3) });
     await evaluate('small', 0.1, { ran_at: daysAgo(5) });
@@ -216,7 +216,7 @@ describe('the eval bar', () => {
     expect(await chosen()).toBe('small');
   });
 
-  test('is not asked of fallbacks, which are taken in their order where no candidate is left', async () => {
+  test('does not apply to fallbacks, which are used in order if no candidate remains', async () => {
     await put({ fallbacks: ['private', 'large'], candidates: ['small'] });
     const answer = await ask();
     expect(answer.json).toMatchObject({ model: 'private', fallback: true, score: null });
@@ -231,7 +231,7 @@ describe('the eval bar', () => {
 });
 
 describe('policies', () => {
-  test('pass over a model, and name the rule', async () => {
+  test('reject a candidate with the id of the rule', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', models: ['small'], actions: ['chat'] });
     expect(await chosen()).toBe('small');
@@ -244,7 +244,7 @@ describe('policies', () => {
     });
   });
 
-  test('that leave none give their own code, with everything that belongs to it', async () => {
+  test('that reject all candidates return their own error code with all details', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', expression: 'provider == "acme" && team == "a"' });
     const answer = await ask({ team: 'a' });
@@ -256,13 +256,13 @@ describe('policies', () => {
     expect(await chosen({ team: 'b' })).toBe('small');
   });
 
-  test('that fail refuse everything', async () => {
+  test('that fail deny the decision', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', expression: '1 / (input_tokens - 1000) == 0' });
     expect(errorOf(await ask())).toEqual([500, 'policy_expression_error', { rule_id: ruleId }]);
   });
 
-  test('ask for an approval only of what is refused, and let pass what was approved', async () => {
+  test('request an approval only if the decision is denied, and allow approved models', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'require_approval', models: ['small', 'medium'] });
     expect((await ask()).json.model).toBe('large');
@@ -280,7 +280,7 @@ describe('policies', () => {
 
     await here.approve(approval_id);
     expect((await ask()).json.model).toBe('small');
-    // A hold lets its run pass without asking again, so it would not use the approval up.
+    // The run of a hold is not checked again, so it would not use the approval.
     expect(errorOf(await ask({ hold: true }))).toEqual(errorOf(refused));
     expect((await here.run({ model: 'small' })).status).toBe(201);
     expect(await chosen()).toBe('policy_approval_required');
@@ -294,7 +294,7 @@ describe('residency', () => {
       body: { home_region: 'eu', mode },
     });
 
-  test('that is strict leaves only what is known to be served at home', async () => {
+  test('that is strict leaves only models known to be served in the home region', async () => {
     await allGood({ objective: 'quality' });
     expect((await reside('forward')).status).toBe(200);
     expect(await chosen()).toBe('large');
@@ -306,7 +306,7 @@ describe('residency', () => {
     expect(errorOf(await ask())).toEqual([403, 'residency_violation', {}]);
   });
 
-  test('of the request narrows further', async () => {
+  test('of the request filters further', async () => {
     await allGood({ objective: 'quality' });
     expect(await chosen({ region: 'eu' })).toBe('small');
     expect(await chosen({ region: 'mars' })).toBe('residency_violation');
@@ -315,11 +315,11 @@ describe('residency', () => {
   });
 });
 
-describe('money', () => {
+describe('limits', () => {
   const budget = (limit_usd: string) =>
     here.call('POST', '/budgets', { name: 'a', scope_kind: 'org', period: 'month', limit_usd });
 
-  test('passes over what does not fit any more, and takes nothing', async () => {
+  test('reject candidates that no longer fit, and count nothing', async () => {
     await allGood({ objective: 'quality' });
     const { json: made } = await budget('0.03');
     const answer = await ask();
@@ -329,7 +329,7 @@ describe('money', () => {
     expect((await here.call('GET', '/holds')).json.data).toEqual([]);
   });
 
-  test('that leaves none gives its own code, of the model that would have been chosen', async () => {
+  test('that reject all candidates return the error code for the preferred model', async () => {
     await allGood();
     const { json: made } = await budget('0.001');
     const { status, json } = await ask();
@@ -343,7 +343,7 @@ describe('money', () => {
     });
   });
 
-  test('before the eval bar: a model that nobody can pay is not what failed it', async () => {
+  test('are checked before the minimum eval score', async () => {
     await put();
     await evaluate('large', 0.99);
     await budget('0.03');
@@ -352,7 +352,7 @@ describe('money', () => {
     expect(await chosen()).toBe('budget_exceeded');
   });
 
-  test('looks at every gate that a run passes', async () => {
+  test('include every limit that applies to a run', async () => {
     await allGood();
     await here.call('POST', '/credit-packs', { customer_id: 'c', amount_usd: '0.001' });
     expect(await chosen({ customer_id: 'c' })).toBe('credits_exhausted');
@@ -388,7 +388,7 @@ describe('a hold', () => {
     expect(books.drift_usd).toBe('0');
   });
 
-  test('under an Idempotency-Key is taken once, and replayed whatever holds by then', async () => {
+  test('with an Idempotency-Key is taken once, and replayed even if the input has changed', async () => {
     await allGood();
     const headers = { 'idempotency-key': 'once' };
     const [first, second] = await Promise.all([ask({ hold: true }, headers), ask({ hold: true }, headers)]);
@@ -401,7 +401,7 @@ describe('a hold', () => {
       {},
     ]);
     expect((await here.call('GET', '/holds')).json.data).toHaveLength(1);
-    // On the edge the same key means something else.
+    // On the edge the same key is independent.
     const edge = await world.request('POST', '/v1/edge/decision', {
       key: here.runner.secret,
       body: { model: 'small', estimated_cost_usd: '0' },
@@ -410,7 +410,7 @@ describe('a hold', () => {
     expect([edge.status, edge.json.decision]).toEqual([200, 'allow']);
   });
 
-  test('by many at once never exceeds the limit; who is refused the best takes the next', async () => {
+  test('never exceeds the limit with concurrent requests; if the best model is denied, the next is used', async () => {
     await allGood({ objective: 'quality', candidates: ['medium', 'small'] });
     await here.call('PUT', '/spend-cap', { cap_usd: '0.05' });
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ hold: true })));
@@ -424,7 +424,7 @@ describe('a hold', () => {
     expect((await here.call('GET', '/holds')).json.data).toHaveLength(9);
   });
 
-  test('that a rate refuses takes the next; with none left it is 429', async () => {
+  test('that a rate limit denies falls back to the next model; if none remains it is 429', async () => {
     await allGood({ candidates: ['small', 'medium'] });
     await world.request('PUT', `/v1/admin/orgs/${here.org.id}/rate-limits`, {
       key: world.operatorKey,
@@ -452,8 +452,8 @@ describe('a hold', () => {
   });
 });
 
-describe('results', () => {
-  test('are recorded, read, listed and deleted, each told and audited', async () => {
+describe('eval results', () => {
+  test('can be recorded, read, listed and deleted, each with an event and an audit entry', async () => {
     const { status, json } = await evaluate('small', 0.1234567, { source: 'nightly', ran_at: daysAgo(2) });
     expect([status, json]).toEqual([
       201,
@@ -483,7 +483,7 @@ describe('results', () => {
     ]);
   });
 
-  test('are listed by filter, order and page', async () => {
+  test('are listed with filters, sorting and pages', async () => {
     for (const [model, score, days, suite] of [
       ['a', 0.5, 1, 'x'],
       ['a', 0.9, 2, 'x'],
@@ -505,7 +505,7 @@ describe('results', () => {
     expect((await here.call('GET', '/evals?sort=model')).status).toBe(422);
   });
 
-  test('are kept to the newest hundred of a suite and model', async () => {
+  test('are limited to the newest hundred per suite and model', async () => {
     for (let i = 0; i < 103; i += 1) {
       await evaluate('small', 0.5, { ran_at: daysAgo(200 - i) });
     }
@@ -514,7 +514,7 @@ describe('results', () => {
     expect(json.data.at(-1).ran_at).toBe(daysAgo(197));
   });
 
-  test('lie between 0 and 1, of something, and not ahead', async () => {
+  test('must be between 0 and 1, with samples, and not in the future', async () => {
     for (const body of [
       { score: 1.01 },
       { score: -0.1 },
@@ -533,7 +533,7 @@ describe('results', () => {
 });
 
 describe('the routing policy', () => {
-  test('is put, read and removed, each told and audited', async () => {
+  test('can be set, read and deleted, each with an event and an audit entry', async () => {
     expect((await here.call('GET', '/routing-policy')).status).toBe(404);
     const { status, json } = await put({ candidates: ['gpt-*', 'gpt-*', 'small'], weights: { cost: 2 } });
     const now = world.clock.now().toISOString();

@@ -1,4 +1,4 @@
-/** A score as it travels, from 0 to 1, and as it is kept and compared: whole millionths. */
+/** Converts scores between the API form (0 to 1) and the stored form (whole millionths). */
 export function millionthsOf(score: number): bigint {
   return BigInt(Math.round(score * 1_000_000));
 }

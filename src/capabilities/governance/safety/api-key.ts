@@ -1,6 +1,6 @@
 /**
- * Keys of well-known services, by the prefix and the alphabet that each gives them. What has the form but is no key (a
- * placeholder, the name of a style, an example from a manual) has no randomness in it, and is left alone.
+ * Finds keys of well-known services by their prefix and alphabet. Text of that form that is not a key (a placeholder, a CSS
+ * class, an example from a manual) is not random, and is ignored.
  */
 import { type Match, scan } from './scanning.ts';
 
@@ -45,7 +45,7 @@ const formats = [
   'dp\\.(?:pt|st|ct)\\.[A-Za-z0-9._-]{40,60}',
   'lin_api_[A-Za-z0-9]{32,48}',
   'sntrys_[\\w+/=-]{40,300}',
-  // Our own
+  // Keys of this service
   'svc_[a-z]{2,10}_[A-Za-z0-9]{22,60}',
 ];
 const pattern = new RegExp(`(?<![A-Za-z0-9_-])(?:${formats.join('|')})(?![A-Za-z0-9_])`, 'g');
@@ -54,14 +54,14 @@ export function findApiKeys(content: string): Generator<Match | null> {
   return scan(pattern, content, looksRandom);
 }
 
-/** Of a short secret, half of its characters. */
+/** Minimum number of different characters; half of the characters for a short secret. */
 const distinctMin = 10;
 
 function looksRandom(text: string): boolean {
   const secret = text.slice(Math.max(text.search(/[_.=:-](?!secret|access|key)/) + 1, 4));
   return (
     new Set(secret).size >= Math.min(distinctMin, secret.length / 2) &&
-    // Letters alone are words, unless the format has nothing else; a long run is a placeholder.
+    // Letters alone are words, unless the format has no digits; a long run of one character is a placeholder.
     (/\d/.test(secret) || text.startsWith('hf_') || text.startsWith('A')) &&
     !/(.)\1{4}|example|placeholder|your[-_]?|changeme|redacted|dummy|12345678|abcdefgh/i.test(text)
   );

@@ -21,12 +21,12 @@ describe.each(builtIns.map(({ id, find }) => [id, find] as const))('%s', (id, fi
     expect(recall).toBeGreaterThanOrEqual(0.9);
   });
 
-  test('finds the same wherever it stands in a long text, also across the ends of stretches', () => {
+  test('finds the same match at any position in a long text, also across chunk boundaries', () => {
     const [{ text } = { text: '' }] = cases.filter(
       (one) => one.positive && one.text.length < 400 && matchesIn(find, one.text).length === 1,
     );
     const [alone] = textsIn(find, text);
-    // So that it stands before, on and behind the end of the first stretch.
+    // Positions before, on and after the end of the first chunk.
     for (let padding = 16_384 - text.length - 40; padding < 16_384 + 40; padding += 1) {
       const long = `${'. '.repeat(padding / 2)}${padding % 2 === 0 ? '' : ' '}\n${text}\n`;
       expect([padding, textsIn(find, long)]).toEqual([padding, [alone]]);
@@ -46,8 +46,8 @@ describe.each(builtIns.map(({ id, find }) => [id, find] as const))('%s', (id, fi
     ['numbers', '+49 30 '],
     ['brackets', '(0'],
     ['everything', 'a1 @.+-(DE12 sk-ignore 0'],
-  ])('does linear work for a megabyte of %s', (_, part) => {
-    /** Of the processor: other processes that run at the same time do not count. */
+  ])('takes linear time for a megabyte of %s', (_, part) => {
+    /** CPU time, which excludes other processes. */
     const cpuMsOf = (characters: number) => {
       const text = part.repeat(characters / part.length);
       const before = process.cpuUsage();
@@ -55,7 +55,7 @@ describe.each(builtIns.map(({ id, find }) => [id, find] as const))('%s', (id, fi
       return process.cpuUsage(before).user / 1_000;
     };
     cpuMsOf(50_000);
-    // Ten times the text; quadratic would be a hundred times. Little work is too noisy to be compared.
+    // Ten times the text; quadratic time would be a hundred times. Short times are too noisy to compare.
     const [short, long] = [Math.max(cpuMsOf(100_000), 50), cpuMsOf(1_000_000)];
     expect(long / short).toBeLessThan(40);
   });

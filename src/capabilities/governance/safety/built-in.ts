@@ -1,4 +1,4 @@
-/** The detectors that every org has. Their ids are for good; what they find may become better. */
+/** The detectors that every org has. Their ids are permanent; their accuracy may improve. */
 import { findApiKeys } from './api-key.ts';
 import { findCreditCards } from './credit-card.ts';
 import { findEmails } from './email.ts';
@@ -14,7 +14,7 @@ export interface BuiltIn {
   readonly find: Finder;
 }
 
-/** In the order in which they are asked: what is never meant to be sent comes first. */
+/** In the order of evaluation: content that is never meant to be sent comes first. */
 export const builtIns: readonly BuiltIn[] = [
   {
     id: 'private_key',
@@ -28,10 +28,10 @@ export const builtIns: readonly BuiltIn[] = [
   },
   {
     id: 'credit_card',
-    description: 'Numbers of payment cards with a right check digit.',
+    description: 'Payment card numbers with a valid check digit.',
     find: findCreditCards,
   },
-  { id: 'iban', description: 'International bank account numbers with a right checksum.', find: findIbans },
+  { id: 'iban', description: 'International bank account numbers with a valid checksum.', find: findIbans },
   { id: 'email', description: 'E-mail addresses.', find: findEmails },
   {
     id: 'phone',
@@ -40,7 +40,7 @@ export const builtIns: readonly BuiltIn[] = [
   },
   {
     id: 'prompt_injection',
-    description: 'Well-known phrases that try to give a model other orders than its own.',
+    description: "Well-known phrases that try to override a model's instructions.",
     find: findPromptInjections,
   },
 ];

@@ -1,17 +1,17 @@
-/** How processes learn that the detectors of an org changed. */
+/** Change notifications for the detectors of an org, across processes. */
 
 import { notifyRunOnlyCheckChanged } from '../../../ledger/limits/change-notifications.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'safety';
 
-/** `applies` says whether any is enabled, which is all that the edge wants to know. */
-export async function announceDetectors(tx: Transaction, orgId: string, applies: boolean): Promise<void> {
+/** `applies` is true if a detector is enabled, which is all that the edge needs. */
+export async function notifyDetectorsChange(tx: Transaction, orgId: string, applies: boolean): Promise<void> {
   await notifyRunOnlyCheckChanged(tx, orgId, 'safety', applies);
   await tx.notify(channel, orgId);
 }
 
-/** Hears the id of each org whose detectors changed; null means that any of them may have. */
-export function onDetectorsChange(db: Database, heard: (orgId: string | null) => void): void {
-  db.listen(channel, heard);
+/** Calls `listener` with the id of the org whose detectors changed; null means that those of any org may have changed. */
+export function onDetectorsChange(db: Database, listener: (orgId: string | null) => void): void {
+  db.listen(channel, listener);
 }

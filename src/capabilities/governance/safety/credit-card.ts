@@ -1,7 +1,7 @@
-/** Numbers of payment cards: of a network's range and length, grouped as printed or not at all, with a right check digit. */
+/** Finds payment card numbers: in the range and length of a network, grouped as printed or not at all, with a valid check digit. */
 import { type Match, scan } from './scanning.ts';
 
-/** Four fours (and three more); four, six and five or four; or no groups. */
+/** Groups of 4-4-4-4 (optionally -3), 4-6-5 or 4-6-4, or no groups. */
 const shaped =
   /(?<![\p{L}\p{N}_.-])(?:\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ -])\d{6}\2\d{4,5}|\d{13,19})(?![\p{L}\p{N}_]|[.-]\d)/gu;
 

@@ -1,10 +1,10 @@
-/** The life of a detector: built in and adjusted, or an org's own, created, changed and deleted. */
+/** Creates, changes and deletes the custom detectors of an org, and changes the built-in ones. */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { builtIns, findBuiltIn } from './built-in.ts';
-import { announceDetectors } from './change-notifications.ts';
+import { notifyDetectorsChange } from './change-notifications.ts';
 import { checkPattern, compilePattern } from './own-pattern.ts';
 import { type DetectorRow, deleteDetector, selectDetectors, upsertDetector } from './queries.ts';
 import {
@@ -16,17 +16,17 @@ import {
 import { checkWords } from './word-list.ts';
 
 export const ownDetectorsMax = 50;
-/** A pattern costs far more than a list of words. */
+/** Lower than the maximum of detectors, because a pattern costs far more than a list of words. */
 export const ownPatternsMax = 20;
 
-/** A built-in detector that nobody has changed has no row. It is off: what is looked for is the org's to say. */
+/** A built-in detector that was never changed has no row and is disabled. */
 export interface UntouchedRow extends Omit<DetectorRow, 'created_at' | 'updated_at'> {
   readonly created_at: null;
   readonly updated_at: null;
 }
 export type AnyRow = DetectorRow | UntouchedRow;
 
-/** Every detector of the org: the built-in ones in their order, then its own in the order of their creation. */
+/** Returns all detectors of the org: the built-in ones in their order, then the custom ones in the order of creation. */
 export async function allDetectors(db: Queryable, orgId: string): Promise<AnyRow[]> {
   const rows = await selectDetectors(db, orgId);
   return [
@@ -62,7 +62,8 @@ export function viewDetector(row: AnyRow): DetectorView {
     threshold: row.threshold,
     pattern: row.pattern,
     words: row.words === null ? null : [...row.words],
-    looks_at_characters: row.pattern === null ? contentCharactersMax : compilePattern(row.pattern).looksAt,
+    looks_at_characters:
+      row.pattern === null ? contentCharactersMax : compilePattern(row.pattern).charactersMax,
     created_at: row.created_at?.toISOString() ?? null,
     updated_at: row.updated_at?.toISOString() ?? null,
   };
@@ -138,40 +139,43 @@ export async function removeDetector(tx: Transaction, name: DetectorName): Promi
   await lockOrg(tx, name.orgId);
   const row = await requireDetector(tx, name);
   if (row.kind === 'built_in') {
-    throw apiError('conflict', 'A built-in detector cannot be deleted: disable it.');
+    throw apiError('conflict', 'Built-in detectors cannot be deleted. Disable it instead.');
   }
   await deleteDetector(tx, name.orgId, name.id);
-  await announce(tx, name.orgId);
+  await notifyChange(tx, name.orgId);
   return row;
 }
 
-/** Under the org's lock: two that come at once must not both be the last that fits, or have the same name. */
+/** Requires the org's lock: concurrent requests must not exceed the maximum or use the same name. */
 async function save(tx: Transaction, row: DetectorRow): Promise<void> {
   const others = (await allDetectors(tx, row.org_id)).filter(({ id }) => id !== row.id);
   if (others.some(({ name }) => name === row.name)) {
-    throw apiError('conflict', 'Another detector has this name.');
+    throw apiError('conflict', 'A detector with this name already exists.');
   }
   const own = [row, ...others].filter(({ kind }) => kind !== 'built_in');
   if (own.length > ownDetectorsMax) {
-    throw apiError('conflict', `An organization has at most ${ownDetectorsMax} detectors of its own.`);
+    throw apiError('conflict', `An organization can have at most ${ownDetectorsMax} custom detectors.`);
   }
   if (own.filter(({ kind }) => kind === 'regex').length > ownPatternsMax) {
-    throw apiError('conflict', `An organization has at most ${ownPatternsMax} patterns of its own.`);
+    throw apiError(
+      'conflict',
+      `An organization can have at most ${ownPatternsMax} detectors of kind \`regex\`.`,
+    );
   }
   await upsertDetector(tx, row);
-  await announce(tx, row.org_id);
+  await notifyChange(tx, row.org_id);
 }
 
-async function announce(tx: Transaction, orgId: string): Promise<void> {
+async function notifyChange(tx: Transaction, orgId: string): Promise<void> {
   const rows = await selectDetectors(tx, orgId);
-  await announceDetectors(
+  await notifyDetectorsChange(
     tx,
     orgId,
     rows.some(({ enabled }) => enabled),
   );
 }
 
-/** Refuses what does not fit the kind, and a pattern or word that cannot be looked for. */
+/** Throws if a field does not fit the kind, or if a pattern or word is invalid. */
 function checkKind({ kind, pattern, words }: DetectorRow): void {
   if (kind === 'built_in') {
     return;
@@ -180,10 +184,10 @@ function checkKind({ kind, pattern, words }: DetectorRow): void {
     kind === 'regex' ? (['pattern', 'words'] as const) : (['words', 'pattern'] as const);
   const given = { pattern, words };
   if (given[wanted] === null) {
-    throw invalidField(wanted, 'required', `A detector of kind \`${kind}\` needs this.`);
+    throw invalidField(wanted, 'required', `Required for kind \`${kind}\`.`);
   }
   if (given[other] !== null) {
-    throw invalidField(other, 'invalid_value', `A detector of kind \`${kind}\` has none.`);
+    throw invalidField(other, 'invalid_value', `Not allowed for kind \`${kind}\`.`);
   }
   if (pattern !== null) {
     checkPattern(pattern);
@@ -200,7 +204,7 @@ function checkBuiltInPatch({ name, pattern, words }: PatchDetector): void {
       fixed.map(([field]) => ({
         field,
         code: 'invalid_value',
-        message: 'Of a built-in detector only `enabled`, `action` and `threshold` can be changed.',
+        message: 'Only `enabled`, `action` and `threshold` of a built-in detector can be changed.',
       })),
     );
   }

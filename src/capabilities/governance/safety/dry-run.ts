@@ -1,4 +1,4 @@
-/** What every detector of an org finds in a content, without a run. */
+/** Runs every detector of an org on a content, without a run. */
 import { invalidFields } from '../../../contract/api-error.ts';
 import { createYielder, type Yielder } from '../../../platform/jobs/yielder.ts';
 import { type Detector, matchesOf } from './inspection.ts';
@@ -6,7 +6,7 @@ import type { Safety } from './safety.ts';
 import { sampleOf } from './sample.ts';
 import type { TestContent, TestResult } from './schema.ts';
 
-/** Of each detector, unless it takes more to make it fire. */
+/** Maximum number of matches per detector, unless its threshold is higher. */
 const matchesShown = 20;
 
 type Finding = TestResult['findings'][number];
@@ -39,7 +39,7 @@ function chosen(all: readonly Detector[], ids: readonly string[] | undefined): r
       unknown.map((index) => ({
         field: `detectors[${index}]`,
         code: 'invalid_value',
-        message: 'There is no such detector.',
+        message: 'This detector does not exist.',
       })),
     );
   }

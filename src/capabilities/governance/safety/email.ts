@@ -1,11 +1,11 @@
-/** E-mail addresses. Found by their `@`, so that a text without one costs nothing. */
-import { type Match, placesOf } from './scanning.ts';
+/** Finds e-mail addresses by their `@`, so that text without one costs nothing. */
+import { type Match, positionsOf } from './scanning.ts';
 
 const localMax = 64;
 const localCharacter = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
 const domain =
   /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(\p{L}{2,24}|xn--[a-z0-9-]{2,59})(?![\p{L}\p{N}_]|-[\p{L}\p{N}])/uy;
-/** `logo@2x.png` and `Foo@Bar.class` are files and code; none of these is a top-level domain. */
+/** File extensions, as in `logo@2x.png` and `Foo@Bar.class`; none of them is a top-level domain. */
 const fileEndings = new Set(
   'png jpg jpeg gif webp svg ico bmp pdf js jsx ts tsx mjs cjs css scss html htm json yaml yml toml xml txt csv log class jar exe dll lock'.split(
     ' ',
@@ -13,7 +13,7 @@ const fileEndings = new Set(
 );
 
 export function* findEmails(content: string): Generator<Match | null> {
-  for (const at of placesOf('@', content)) {
+  for (const at of positionsOf('@', content)) {
     yield at === null ? null : (addressAround(content, at) ?? null);
   }
 }

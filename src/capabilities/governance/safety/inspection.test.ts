@@ -4,7 +4,7 @@ import { findCreditCards } from './credit-card.ts';
 import { matchesOf } from './inspection.ts';
 import type { Finder } from './scanning.ts';
 
-/** Counts the turns that the event loop gives others while a content is looked at, with so many milliseconds for a piece. */
+/** Counts the yields to the event loop during an inspection in which each step takes the given number of milliseconds. */
 async function turnsOfOthers(find: Finder, content: string, msPerPiece: number) {
   let nowMs = 0;
   let pieces = 0;
@@ -37,13 +37,13 @@ async function turnsOfOthers(find: Finder, content: string, msPerPiece: number) 
 describe('a long content', () => {
   const megabyte = '4 '.repeat(500_000);
 
-  test('is looked at in pieces, and others have a turn after each that took five milliseconds', async () => {
+  test('is inspected in steps, and yields to the event loop after each step of five milliseconds', async () => {
     const { pieces, turns } = await turnsOfOthers(findCreditCards, megabyte, 5);
     expect(pieces).toBeGreaterThanOrEqual(Math.floor(megabyte.length / 16_384));
     expect(turns).toBe(pieces);
   });
 
-  test('is not held up by others while its pieces take no time', async () => {
+  test('does not yield while its steps take no time', async () => {
     const { pieces, turns } = await turnsOfOthers(findCreditCards, megabyte, 0);
     expect(pieces).toBeGreaterThan(0);
     expect(turns).toBe(0);

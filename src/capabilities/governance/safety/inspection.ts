@@ -7,10 +7,10 @@ export interface Detector {
   readonly name: string;
   readonly action: 'block' | 'flag';
   readonly enabled: boolean;
-  /** So many matches make it fire. */
+  /** Number of matches at which the detector fires. */
   readonly threshold: number;
-  /** How many characters of a content it looks at, from the first on. */
-  readonly looksAt: number;
+  /** Number of characters that are checked, from the start of the content. */
+  readonly charactersMax: number;
   readonly find: Finder;
 }
 
@@ -37,7 +37,7 @@ export async function matchesOf(
   return matches;
 }
 
-/** The match that makes the detector fire; undefined where it does not. */
+/** Returns the first match if the detector fires, otherwise undefined. */
 export async function firingMatch(
   detector: Detector,
   content: string,

@@ -1,4 +1,4 @@
-/** Detectors are few and the built-in ones have no rows, so their pages are made in memory. */
+/** Lists detectors. Pages are built in memory, because there are few detectors and built-in ones may have no rows. */
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import { type AnyRow, viewDetector } from './detectors.ts';
 import { type DetectorFilters, type DetectorView, detectorSorts } from './schema.ts';
@@ -11,7 +11,7 @@ export function detectorPage(rows: readonly AnyRow[], query: DetectorFilters): P
     .filter(({ kind }) => query.kind === undefined || kind === query.kind)
     .filter(({ enabled }) => query.enabled === undefined || enabled === query.enabled)
     .filter(({ action }) => query.action === undefined || action === query.action)
-    // No two have the same name.
+    // Names are unique.
     .filter(({ name }) => after === undefined || compare(name, String(after)) * direction > 0)
     .sort((a, b) => compare(a.name, b.name) * direction);
   const shown = rest.slice(0, limit);

@@ -1,7 +1,7 @@
 /**
- * An org's own regular expressions. They run on an engine that takes linear time, but "linear" is the length of the
- * content times the size of the compiled pattern, so both are bounded, and so is their product: no pattern, however
- * hostile, holds the process up for longer than some tens of milliseconds.
+ * Custom regular expressions of an org. They run on a linear-time engine, but its time is the length of the content times
+ * the size of the compiled pattern, so both are bounded, and so is their product: no pattern, however hostile, blocks the
+ * process for longer than some tens of milliseconds.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { invalidField } from '../../../contract/api-error.ts';
@@ -9,18 +9,18 @@ import type { Finder, Match } from './scanning.ts';
 
 export const patternCharactersMax = 500;
 const instructionsMax = 400;
-/** Content beyond is not looked at. */
+/** Maximum number of characters checked by a pattern. */
 const looksAtMax = 65_536;
-/** Instructions times characters; the engine's worst is some 40 ns for each. */
+/** Maximum of instructions times characters; each takes the engine at most about 40 ns. */
 const stepsMax = 1_500_000;
 
 export interface OwnPattern {
   readonly find: Finder;
-  /** How many characters of a content it looks at, from the first on. */
-  readonly looksAt: number;
+  /** Number of characters that are checked, from the start of the content. */
+  readonly charactersMax: number;
 }
 
-/** Refuses what is no pattern, naming where; the engine knows neither look-around nor back-references. */
+/** Throws if the pattern is invalid, with the position. The engine supports neither look-around nor back-references. */
 export function checkPattern(pattern: string): void {
   let compiled: RE2JS;
   try {
@@ -29,37 +29,33 @@ export function checkPattern(pattern: string): void {
     if (!(error instanceof RE2JSSyntaxException)) {
       throw error;
     }
-    const position = faultPosition(pattern, error);
+    const position = errorPosition(pattern, error);
     throw invalidField(
       'pattern',
       'invalid_format',
-      `At position ${position}: ${error.getDescription()}. Patterns have the syntax of RE2.`,
+      `At position ${position}: ${error.getDescription()}. Patterns use the RE2 syntax.`,
     );
   }
   if (compiled.programSize() > instructionsMax) {
     throw invalidField(
       'pattern',
       'out_of_range',
-      'This compiles into too much: use fewer or smaller repetitions.',
+      'The pattern is too complex. Use fewer or smaller repetitions.',
     );
   }
   if (compiled.test('')) {
-    throw invalidField(
-      'pattern',
-      'invalid_value',
-      'This matches nothing at all, so it would match everywhere.',
-    );
+    throw invalidField('pattern', 'invalid_value', 'The pattern must not match empty text.');
   }
 }
 
 export function compilePattern(pattern: string): OwnPattern {
   const compiled = RE2JS.compile(pattern);
-  const looksAt = Math.min(looksAtMax, Math.floor(stepsMax / compiled.programSize()));
-  return { looksAt, find: (content) => findIn(compiled, content.slice(0, looksAt)) };
+  const charactersMax = Math.min(looksAtMax, Math.floor(stepsMax / compiled.programSize()));
+  return { charactersMax, find: (content) => findIn(compiled, content.slice(0, charactersMax)) };
 }
 
 function* findIn(compiled: RE2JS, content: string): Generator<Match | null> {
-  // Asking whether costs a fraction of asking where, and mostly the answer is no.
+  // Testing costs a fraction of finding the position, and most content does not match.
   if (compiled.test(content)) {
     yield null;
     const matcher = compiled.matcher(content);
@@ -70,15 +66,15 @@ function* findIn(compiled: RE2JS, content: string): Generator<Match | null> {
   yield null;
 }
 
-/** Counted from 1. The engine tells the part that it could not read; of parentheses, the whole pattern. */
-function faultPosition(pattern: string, error: RE2JSSyntaxException): number {
+/** Returns the position of the error, from 1. The engine reports the invalid part; for parentheses, the whole pattern. */
+function errorPosition(pattern: string, error: RE2JSSyntaxException): number {
   const part = error.getPattern() ?? '';
-  const at = part === pattern ? loneParenthesis(pattern) : pattern.lastIndexOf(part);
+  const at = part === pattern ? unmatchedParenthesis(pattern) : pattern.lastIndexOf(part);
   return Math.max(at, 0) + 1;
 }
 
-/** Where a parenthesis stands that has no partner; 0 where all have. */
-function loneParenthesis(pattern: string): number {
+/** Returns the index of an unmatched parenthesis, or 0 if there is none. */
+function unmatchedParenthesis(pattern: string): number {
   const open: number[] = [];
   let inClass = false;
   for (let i = 0; i < pattern.length; i += 1) {

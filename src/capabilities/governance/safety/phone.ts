@@ -1,6 +1,6 @@
 /**
- * Telephone numbers: international ones, North American ones as they are written, and national ones with their leading
- * zero. Seven to eleven bare digits are anything, so these count only behind a word that says so.
+ * Finds telephone numbers: international, North American as usually written, and national with a leading zero. Seven to
+ * eleven bare digits can be anything, so they only count after a word such as "phone".
  */
 import { type Match, scan } from './scanning.ts';
 
@@ -21,7 +21,7 @@ const announced = new RegExp(
 
 export function* findPhones(content: string): Generator<Match | null> {
   yield* scan(written, content, isPlausible);
-  // What was found already does not fire twice: a text that both patterns find is one number.
+  // A number that both patterns find is reported once.
   yield* scan(announced, content, (text) => !alreadyWritten(text) && digitsOf(text).length >= 7);
 }
 
@@ -49,7 +49,7 @@ function isPlausible(text: string): boolean {
     digits.length <= most + (text.startsWith('00') ? 2 : 0) &&
     new Set(digits).size > 2 &&
     !isDate(text) &&
-    // Three dots are an address of a computer, and these groups a social security number.
+    // Three dots are an IP address, and these groups a social security number.
     !/^\d{1,3}(?:\.\d{1,3}){3}$|^\d{3}-\d{2}-\d{4}$/.test(text)
   );
 }

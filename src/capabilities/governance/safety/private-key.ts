@@ -1,9 +1,9 @@
-/** Private keys in their well-known envelopes. The envelope alone, as in a manual, is none: some of the key has to follow. */
+/** Finds private keys in well-known envelopes. An envelope without key data, as in a manual, does not count. */
 import { type Match, scan } from './scanning.ts';
 
-/** In a string of some programming language, line ends are written as `\n`. */
+/** A line end, or `\n` as written in string literals. */
 const lineEnd = String.raw`(?:\\r|\\n|\s|["'+>|]){0,40}`;
-/** Encrypted ones name their cipher first. */
+/** Headers of encrypted keys, which name the cipher. */
 const headers = String.raw`(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash)[:=][^\n\\]{0,100}${lineEnd}){0,4}`;
 const armored = `-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED|PGP|ANY|SSH2 ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----${lineEnd}${headers}[A-Za-z0-9+/=_-]{32,80}`;
 const putty = String.raw`PuTTY-User-Key-File-[23]: \S{1,40}\s{1,4}Encryption: `;
@@ -15,7 +15,7 @@ export function findPrivateKeys(content: string): Generator<Match | null> {
   return scan(pattern, content, (text) => !isPlaceholder(text));
 }
 
-/** `xxxx…`, `AAAA…`, dots: what manuals write instead. */
+/** Placeholders of manuals: `xxxx…`, `AAAA…`, dots. */
 function isPlaceholder(text: string): boolean {
   if (text.startsWith('PuTTY')) {
     return false;

@@ -49,8 +49,8 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       path: '/v1/orgs/{id}/safety-detectors',
       summary: 'Create a safety detector',
       description:
-        'A regular expression or a list of words to look for in the `content` of runs. At most 50 in an organization, 20 of ' +
-        'them regular expressions.',
+        'Searches for a regular expression or a list of words in the `content` of runs. At most 50 per organization, of which ' +
+        '20 regular expressions.',
       access: admin,
       body: CreateDetector,
       bodyLimitBytes: bodyLimits.lists,
@@ -66,7 +66,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
     read({
       id: 'safety_detectors.list',
       path: '/v1/orgs/{id}/safety-detectors',
-      summary: 'List safety detectors, built-in ones too',
+      summary: 'List safety detectors',
       access: reader,
       query: DetectorFilters,
       response: page(DetectorView),
@@ -85,7 +85,8 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       method: 'PATCH',
       path: '/v1/orgs/{id}/safety-detectors/{detector_id}',
       summary: 'Change a safety detector',
-      description: 'Of a built-in one `enabled`, `action` and `threshold`. It holds for the next run.',
+      description:
+        'Only `enabled`, `action` and `threshold` of a built-in detector can be changed. Applies to the next run.',
       access: admin,
       body: PatchDetector,
       bodyLimitBytes: bodyLimits.lists,
@@ -102,7 +103,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       id: 'safety_detectors.delete',
       method: 'DELETE',
       path: '/v1/orgs/{id}/safety-detectors/{detector_id}',
-      summary: "Delete one of the organization's own safety detectors",
+      summary: 'Delete a custom safety detector',
       access: admin,
       success: 204,
       response: closed({}),
@@ -112,15 +113,15 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
         return { body: {}, changes: [detectorChange(row, { before: viewDetector(row) })] };
       },
     }),
-    // No effect and so no change to record: the response is stored for its key, and nothing else.
+    // Without effect, so there is no change to audit: only the response is stored for an idempotency key.
     posting({
       id: 'safety_detectors.test',
       method: 'POST',
       path: '/v1/orgs/{id}/safety-detectors/test',
-      summary: 'Try the detectors on a content',
+      summary: 'Test the safety detectors on a content',
       description:
-        'Which detectors find what, and where, and what would become of a run; those that are not enabled are asked too. ' +
-        'Nothing of it is kept, but for the response to an `Idempotency-Key`, encrypted under a key that is derived from that.',
+        'Returns the matches of all detectors, including disabled ones, and the verdict for a run with this content. ' +
+        'Nothing is stored except the response for an `Idempotency-Key`, encrypted under a key derived from it.',
       access: tester,
       body: TestContent,
       bodyLimitBytes: bodyLimits.content,

@@ -46,7 +46,7 @@ const words = { name: 'projects', kind: 'words', words: ['Project Heron'], actio
 const regex = { name: 'tickets', kind: 'regex', pattern: 'SEC-[0-9]{4}', action: 'flag' };
 
 describe('built-in detectors', () => {
-  test('are listed, off, and can be changed but not deleted or renamed', async () => {
+  test('are listed as disabled, and can be changed but not deleted or renamed', async () => {
     const { json } = await call('GET', '');
     expect(json.data.map(({ id }: { id: string }) => id)).toEqual(builtIns.map(({ id }) => id).sort());
     for (const one of json.data) {
@@ -62,14 +62,14 @@ describe('built-in detectors', () => {
     ]);
   });
 
-  test('do nothing while they are off', async () => {
+  test('do nothing while they are disabled', async () => {
     expect((await run(`pay with ${card}`)).json).toMatchObject({ marks: [], flagged_by: [] });
     expect((await decide()).json.not_checked).toEqual([]);
   });
 });
 
-describe("the org's own detectors", () => {
-  test('are created, read, listed, changed and deleted; each change is audited', async () => {
+describe('custom detectors', () => {
+  test('can be created, read, listed, changed and deleted; every change is audited', async () => {
     const made = await create({ ...words, threshold: 2 });
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({ ...words, threshold: 2, enabled: true, pattern: null });
@@ -91,7 +91,7 @@ describe("the org's own detectors", () => {
     ]);
   });
 
-  test('are paged by name', async () => {
+  test('are listed in pages by name', async () => {
     await create({ ...words, name: 'aaa' });
     await create({ ...words, name: 'zzz' });
     const names: string[] = [];
@@ -118,7 +118,7 @@ describe("the org's own detectors", () => {
     ],
     ['look-ahead', { ...regex, pattern: 'a(?=b)' }, 'pattern invalid_format'],
     ['a threshold of zero', { ...regex, threshold: 0 }, 'threshold out_of_range'],
-  ])('refuses %s', async (_, body, finding) => {
+  ])('rejects %s', async (_, body, finding) => {
     expect(fields(await create(body))).toEqual([finding]);
   });
 
@@ -129,18 +129,18 @@ describe("the org's own detectors", () => {
     ['foo**', 4],
     ['ok[z-a]', 4],
     ['a\\1', 2],
-  ])('the pattern %s is refused at position %i', async (pattern, position) => {
+  ])('rejects the pattern %s at position %i', async (pattern, position) => {
     const { json } = await create({ ...regex, pattern });
     expect(json.error.details.fields[0].message).toMatch(new RegExp(`^At position ${position}: `));
   });
 
-  test('a name is used once, and a built-in one never', async () => {
+  test('have unique names that differ from those of built-in detectors', async () => {
     expect((await create(words)).status).toBe(201);
     expect((await create(words)).json.error.code).toBe('conflict');
     expect((await create({ ...words, name: 'email' })).json.error.code).toBe('conflict');
   });
 
-  test('are bounded in number', async () => {
+  test('are limited in number', async () => {
     for (let i = 0; i < 20; i += 1) {
       expect((await create({ ...regex, name: `regex ${i}` })).status).toBe(201);
     }
@@ -148,7 +148,7 @@ describe("the org's own detectors", () => {
     expect((await create(words)).status).toBe(201);
   });
 
-  test('of another org do not exist, and do not look at its runs', async () => {
+  test('of another org are not found, and do not check its runs', async () => {
     const { json } = await create(words);
     const other = await world.createOrg();
     const path = `/v1/orgs/${other.id}/safety-detectors/${json.id}`;
@@ -166,7 +166,7 @@ describe("the org's own detectors", () => {
 });
 
 describe('a detector that blocks', () => {
-  test('refuses the run with its name and a sample, and nothing is taken', async () => {
+  test('denies the run with its name and a sample, and nothing is counted', async () => {
     await enable('credit_card', 'block');
     const answer = await run(`please charge ${card} today`);
     expect(answer.status).toBe(403);
@@ -182,7 +182,7 @@ describe('a detector that blocks', () => {
     expect(holds.json.data).toEqual([]);
   });
 
-  test('comes before the money, and gives the rates back', async () => {
+  test('is checked before the limits, and rate limits are given back', async () => {
     await enable('credit_card', 'block');
     await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: '0' } });
     expect((await run(card)).json.error.code).toBe('content_safety_blocked');
@@ -199,7 +199,7 @@ describe('a detector that blocks', () => {
     expect((await run('nothing')).json.error.code).toBe('rate_limited');
   });
 
-  test('in a bulk request names the run, and none is posted', async () => {
+  test('returns the index of the run in a bulk request, and none is posted', async () => {
     const { json } = await create(words);
     const answer = await bulk([
       { content: 'fine' },
@@ -217,7 +217,7 @@ describe('a detector that blocks', () => {
     expect(await posted()).toBe(0);
   });
 
-  test('only flags what has happened already: a settled decision, recorded history', async () => {
+  test('only flags runs that settle a decision and backfilled runs', async () => {
     await enable('credit_card', 'block');
     const { decision_id } = (await decide()).json;
     const settled = await run(card, { decision_id });
@@ -235,14 +235,14 @@ describe('a detector that blocks', () => {
     ]);
   });
 
-  test('holds from the next run on, and not after it is off', async () => {
+  test('applies from the next run on, and no longer after it is disabled', async () => {
     await enable('email', 'block');
     expect((await run('write to ann@example.com')).status).toBe(403);
     await call('PATCH', '/email', { enabled: false });
     expect((await run('write to ann@example.com')).status).toBe(201);
   });
 
-  test('is asked before those that flag', async () => {
+  test('runs before detectors that flag', async () => {
     await enable('api_key', 'flag');
     await enable('email', 'block');
     const key = ['ghp', 'q7Zt3LmXv9Rk2Wd8Fs6Hj4Np1Bc5Gy0TaUeKi'].join('_');
@@ -251,7 +251,7 @@ describe('a detector that blocks', () => {
 });
 
 describe('a detector that flags', () => {
-  test('marks the run and names itself, also when the run ends later', async () => {
+  test('marks the run with its name, also a run that is completed later', async () => {
     await enable('credit_card', 'flag');
     await create(regex);
     const started = await run(`SEC-1234: ${card}`, {
@@ -279,13 +279,13 @@ describe('a detector that flags', () => {
     expect(await list('flagged_by=email')).toEqual([]);
   });
 
-  test('fires at its threshold, not below', async () => {
+  test('fires at its threshold and not below', async () => {
     await enable('email', 'flag', { threshold: 3 });
     expect((await run('a@example.com b@example.com')).json.flagged_by).toEqual([]);
     expect((await run('a@example.com b@example.com c@example.com')).json.flagged_by).toEqual(['email']);
   });
 
-  test('marks single runs of a bulk request', async () => {
+  test('marks only the matching runs of a bulk request', async () => {
     await create(regex);
     await bulk([
       { content: 'SEC-0001', external_id: 'a' },
@@ -297,7 +297,7 @@ describe('a detector that flags', () => {
 });
 
 describe('the sample', () => {
-  test('is bounded, and ends between characters', async () => {
+  test('is limited in length, and never split inside a character', async () => {
     await create({ ...regex, name: 'long', pattern: 'x[^y]+', action: 'block' });
     const { sample } = (await run(`x${'🦩'.repeat(500)}`)).json.error.details;
     expect(sample.length).toBeLessThanOrEqual(sampleCharactersMax);
@@ -306,7 +306,7 @@ describe('the sample', () => {
 });
 
 describe('the content', () => {
-  test('is nowhere: not in any table or log line, with or without a key', async () => {
+  test('is in no table and no log line, with or without an idempotency key', async () => {
     const marker = 'unmistakable-quagga-7719';
     await create({ ...words, words: ['flamingo'], action: 'flag' });
     await enable('email', 'block');
@@ -350,7 +350,7 @@ describe('the content', () => {
 });
 
 describe('the edge', () => {
-  test('says that it did not ask the detectors, as soon as one is enabled', async () => {
+  test('lists safety in `not_checked` as soon as a detector is enabled', async () => {
     expect((await decide()).json.not_checked).toEqual([]);
     await enable('iban', 'flag');
     expect((await decide()).json.not_checked).toEqual(['safety']);
@@ -363,7 +363,7 @@ describe('the edge', () => {
 });
 
 describe('a dry run', () => {
-  test('says who finds what and where, also those that are off, and what would become of a run', async () => {
+  test('returns the matches of all detectors, including disabled ones, and the verdict', async () => {
     await create(regex);
     const content = `SEC-0001 and SEC-0002, ${card}`;
     const { json } = await call('POST', '/test', { content });
@@ -391,15 +391,15 @@ describe('hostile patterns and contents', () => {
     async (pattern) => {
       const { status, json } = await create({ ...regex, pattern, action: 'block' });
       expect(status).toBe(201);
-      // The engine is linear: its steps are the size of the program for each character.
+      // The engine is linear: its steps per character are the size of the program.
       expect(json.looks_at_characters).toBeGreaterThan(0);
       expect(json.looks_at_characters * RE2JS.compile(pattern).programSize()).toBeLessThanOrEqual(1_500_000);
-      // An engine that backtracks would not come back from this.
+      // A backtracking engine would not finish.
       expect((await run(`${'a'.repeat(json.looks_at_characters)}!`)).status).toBeLessThan(500);
     },
   );
 
-  test('unicode: capitals, wide letters, and scripts without blanks', async () => {
+  test('unicode: case, full-width letters, and scripts without blanks', async () => {
     await create({ ...words, words: ['Straße Nord', '机密', 'ΣΊΣΥΦΟΣ'] });
     for (const content of [
       'die STRASSE nord'.replace('SS', 'ß'),

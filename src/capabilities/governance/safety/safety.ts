@@ -18,22 +18,22 @@ export interface Blocked {
 }
 
 export interface Inspected {
-  /** The first detector that blocks, if one does. */
+  /** The first detector that blocks, if any. */
   readonly blocked: Blocked | undefined;
-  /** The names of all that fired; of those that follow a refusal none was asked. */
+  /** Names of the detectors that fired. Detectors after one that blocks are not run. */
   readonly flaggedBy: readonly string[];
 }
 
 export interface ContentToInspect {
   readonly content: string;
-  /** What has happened already can only be flagged, also by detectors that block. */
+  /** False for runs that have already happened: they are only flagged, also by detectors that block. */
   readonly mayBlock: boolean;
 }
 
 export interface Safety {
-  /** Every detector of the org, compiled, also those that are not enabled. */
+  /** Returns all detectors of the org, compiled, including disabled ones. */
   detectors(orgId: string): Promise<readonly Detector[]>;
-  /** In the order of the contents; undefined ones pass. Ends at the first that is refused. */
+  /** Returns the results in the order of the contents, up to the first that is blocked. Undefined contents pass. */
   inspect(orgId: string, contents: readonly (ContentToInspect | undefined)[]): Promise<Inspected[]>;
 }
 
@@ -56,15 +56,15 @@ export function createSafety(db: Database): Safety {
         return contents.map(() => clean);
       }
       const enabled = (await detectors(orgId)).filter((detector) => detector.enabled);
-      // Those that block first: once one does, it does not matter who else would have fired.
-      const asked = [
+      // Detectors that block run first: once one fires, the others do not matter.
+      const ordered = [
         ...enabled.filter(({ action }) => action === 'block'),
         ...enabled.filter(({ action }) => action === 'flag'),
       ];
       const yielder = createYielder();
       const inspected: Inspected[] = [];
       for (const one of contents) {
-        const result = one === undefined ? clean : await inspectOne(asked, one, yielder);
+        const result = one === undefined ? clean : await inspectOne(ordered, one, yielder);
         inspected.push(result);
         if (result.blocked !== undefined) {
           break;
@@ -76,7 +76,7 @@ export function createSafety(db: Database): Safety {
 }
 
 async function inspectOne(
-  asked: readonly Detector[],
+  ordered: readonly Detector[],
   { content, mayBlock }: ContentToInspect,
   yielder: Yielder,
 ): Promise<Inspected> {
@@ -100,13 +100,13 @@ function compile(row: AnyRow): Detector {
   return { id, name, action, enabled, threshold, ...finderOf(row) };
 }
 
-function finderOf({ id, pattern, words }: AnyRow): Pick<Detector, 'find' | 'looksAt'> {
+function finderOf({ id, pattern, words }: AnyRow): Pick<Detector, 'find' | 'charactersMax'> {
   if (pattern !== null) {
     return compilePattern(pattern);
   }
   const find = words === null ? findBuiltIn(id)?.find : compileWords(words);
   if (find === undefined) {
-    throw new Error(`the detector ${id} has nothing to look for`);
+    throw new Error(`detector ${id} has no pattern, words or built-in finder`);
   }
-  return { find, looksAt: contentCharactersMax };
+  return { find, charactersMax: contentCharactersMax };
 }

@@ -1,6 +1,6 @@
 /**
- * Looking for things in long texts without holding up everybody else. A finder is asked for one match after the other,
- * and answers null at times where it has found none for a while, so that whoever asks can let others work in between.
+ * Searches long texts without blocking the event loop. A finder is a generator of matches that yields null from time to time
+ * while it finds none, so that the caller can yield to the event loop.
  */
 export interface Match {
   readonly start: number;
@@ -10,15 +10,15 @@ export interface Match {
 
 export type Finder = (content: string) => Iterable<Match | null>;
 
-/** Between two nulls; some tenths of a millisecond. */
-const stretch = 16_384;
-/** How far a vetted pattern may look beyond its stretch, or behind where it starts. */
+/** Number of characters between two nulls; takes some tenths of a millisecond. */
+const chunkSize = 16_384;
+/** Number of characters that a built-in pattern may look beyond the end, or before the start, of its chunk. */
 const lookAhead = 1_024;
 const lookBehind = 64;
 
 /**
- * Every match of one of our own patterns, as if the whole content were searched at once. The pattern has to be linear
- * (no two ways to match the same text), needs the flag `g`, and its matches have to be shorter than `lookAhead`.
+ * Yields every match of a built-in pattern, as if the whole content were searched at once. The pattern must be linear
+ * (no two ways to match the same text), have the flag `g`, and its matches must be shorter than `lookAhead`.
  */
 export function* scan(
   pattern: RegExp,
@@ -26,8 +26,8 @@ export function* scan(
   accept: (text: string, match: Match) => boolean = () => true,
 ): Generator<Match | null> {
   let resumeAt = 0;
-  for (let from = 0; from < content.length; from += stretch) {
-    const to = Math.min(from + stretch, content.length);
+  for (let from = 0; from < content.length; from += chunkSize) {
+    const to = Math.min(from + chunkSize, content.length);
     const offset = Math.max(0, from - lookBehind);
     const part = content.slice(offset, to + lookAhead);
     pattern.lastIndex = Math.max(from, resumeAt) - offset;
@@ -39,7 +39,7 @@ export function* scan(
       const match = { start, end: start + found[0].length };
       if (accept(found[0], match)) {
         resumeAt = match.end;
-        // Whoever hears of it may search with the same pattern before coming back.
+        // The consumer may search with the same pattern before it resumes this generator.
         const { lastIndex } = pattern;
         yield match;
         pattern.lastIndex = lastIndex;
@@ -49,14 +49,14 @@ export function* scan(
   }
 }
 
-/** Every place where a character stands, with a null now and then. */
-export function* placesOf(character: string, content: string): Generator<number | null> {
-  const restEvery = 2_000;
+/** Yields every position of a character, and null from time to time. */
+export function* positionsOf(character: string, content: string): Generator<number | null> {
+  const yieldEvery = 2_000;
   let seen = 0;
   for (let at = content.indexOf(character); at !== -1; at = content.indexOf(character, at + 1)) {
     yield at;
     seen += 1;
-    if (seen % restEvery === 0) {
+    if (seen % yieldEvery === 0) {
       yield null;
     }
   }

@@ -8,7 +8,7 @@ export const contentCharactersMax = 1_000_000;
 
 const action = choice(
   ['block', 'flag'],
-  '`block` refuses the run with `content_safety_blocked`; `flag` marks it.',
+  '`block` denies the run with `content_safety_blocked`; `flag` marks it.',
 );
 const ownKinds = ['regex', 'words'] as const;
 const kinds = ['built_in', ...ownKinds] as const;
@@ -16,22 +16,22 @@ const enabled = Type.Boolean();
 const pattern = Type.String({
   minLength: 1,
   maxLength: patternCharactersMax,
-  description: 'In the syntax of RE2, so without look-around and back-references. `(?i)` ignores capitals.',
+  description: 'RE2 syntax, without look-around and back-references. `(?i)` ignores case.',
 });
 const words = Type.Array(Type.String({ minLength: 1, maxLength: wordCharactersMax }), {
   minItems: 1,
   maxItems: wordsMax,
-  description: 'Whole words and phrases; capitals, and what stands between words, make no difference.',
+  description: 'Whole words and phrases; case and the characters between words are ignored.',
 });
 const threshold = Type.Integer({
   minimum: 1,
   maximum: 1_000,
-  description: 'How many matches make it fire. Default: 1.',
+  description: 'Number of matches at which the detector fires. Default: 1.',
 });
 
 export const CreateDetector = closed({
   name,
-  kind: choice(ownKinds, '`regex` needs a `pattern`, `words` needs `words`.'),
+  kind: choice(ownKinds, '`regex` requires `pattern`; `words` requires `words`.'),
   pattern: Type.Optional(pattern),
   words: Type.Optional(words),
   threshold: Type.Optional(threshold),
@@ -40,24 +40,30 @@ export const CreateDetector = closed({
 });
 export type CreateDetector = Static<typeof CreateDetector>;
 
-/** Of a built-in one only `enabled`, `action` and `threshold`. */
+/** Only `enabled`, `action` and `threshold` of a built-in detector can be changed. */
 export const PatchDetector = partial({ name, pattern, words, threshold, action, enabled });
 export type PatchDetector = Static<typeof PatchDetector>;
 
 export const DetectorView = closed({
-  id: Type.String({ description: 'Of a built-in one a word, such as `credit_card`.' }),
-  name: Type.String({ description: 'What refusals and marks call it. Of a built-in one its id.' }),
+  id: Type.String({ description: 'For built-in detectors a word, such as `credit_card`.' }),
+  name: Type.String({
+    description: 'The name used in errors and in `flagged_by`. For built-in detectors, the id.',
+  }),
   kind: choice(kinds),
-  description: nullable(Type.String({ description: 'What a built-in one finds.' })),
+  description: nullable(
+    Type.String({ description: 'What a built-in detector finds. Null for custom detectors.' }),
+  ),
   enabled,
   action,
   threshold: Type.Integer(),
   pattern: nullable(Type.String()),
   words: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
   looks_at_characters: Type.Integer({
-    description: 'How much of a content it looks at, from its beginning; less for a pattern of many parts.',
+    description: 'Number of characters that are checked, from the start; fewer for complex patterns.',
   }),
-  created_at: nullable(Type.String({ format: 'date-time', description: 'Null: never changed.' })),
+  created_at: nullable(
+    Type.String({ format: 'date-time', description: 'Null: a built-in detector that was never changed.' }),
+  ),
   updated_at: nullable(Type.String({ format: 'date-time' })),
 });
 export type DetectorView = Static<typeof DetectorView>;
@@ -79,22 +85,22 @@ export const TestContent = closed({
 export type TestContent = Static<typeof TestContent>;
 
 export const TestResult = closed({
-  verdict: choice(['pass', 'flag', 'block'], 'What would become of a run with this content.'),
+  verdict: choice(['pass', 'flag', 'block'], 'The result for a run with this content.'),
   content_characters: Type.Integer(),
   findings: Type.Array(
     closed({
       detector: Type.String(),
       detector_id: Type.String(),
-      enabled: Type.Boolean({ description: 'One that is not enabled has no part in the verdict.' }),
+      enabled: Type.Boolean({ description: 'Disabled detectors do not affect the verdict.' }),
       action,
-      fires: Type.Boolean({ description: 'As many matches as its threshold.' }),
+      fires: Type.Boolean({ description: 'True if the number of matches reaches the threshold.' }),
       matches: Type.Array(
         closed({
           start: Type.Integer({ description: 'In UTF-16 code units, from 0.' }),
-          end: Type.Integer({ description: 'Behind the last.' }),
+          end: Type.Integer({ description: 'Exclusive.' }),
           sample: Type.String(),
         }),
-        { description: 'The first of them, in order; at least as many as the threshold where it fires.' },
+        { description: 'The first matches, in order; at least as many as the threshold if it fires.' },
       ),
     }),
     { description: 'The detectors that found something.' },

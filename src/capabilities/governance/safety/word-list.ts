@@ -1,7 +1,7 @@
 /**
- * Lists of words and phrases. Content and list are cut into words alike, so that what stands between words (blanks,
- * hyphens, line ends) and capitals make no difference, `cat` is not found in `concatenate`, and the size of the list
- * does not matter to the time it takes. Scripts without blanks are cut into characters.
+ * Lists of words and phrases. Content and list are split into words in the same way, so that case and the characters between
+ * words (blanks, hyphens, line ends) are ignored, `cat` is not found in `concatenate`, and the time does not depend on the
+ * size of the list. Scripts without blanks are split into characters.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, Match } from './scanning.ts';
@@ -11,9 +11,9 @@ export const wordCharactersMax = 100;
 
 const spaceless = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
 const wordSource = String.raw`[${spaceless}]|[[\p{L}\p{M}\p{N}_]--[${spaceless}]]+`;
-/** Between two words of one phrase. */
+/** Maximum distance between two words of a phrase. */
 const gapMax = 3;
-const restEvery = 2_000;
+const yieldEvery = 2_000;
 
 interface Word extends Match {
   readonly folded: string;
@@ -26,7 +26,7 @@ function* wordsOf(text: string): Generator<Word> {
   }
 }
 
-/** Wide, ligated and capital letters are the same as plain ones. */
+/** Normalizes full-width letters, ligatures and case. */
 function fold(word: string): string {
   const lower = word.toLowerCase();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII, which has only one form.
@@ -36,7 +36,7 @@ function fold(word: string): string {
 export function checkWords(words: readonly string[]): void {
   const empty = words.findIndex((word) => wordsOf(word).next().done === true);
   if (empty !== -1) {
-    throw invalidField(`words[${empty}]`, 'invalid_value', 'This has neither a letter nor a digit.');
+    throw invalidField(`words[${empty}]`, 'invalid_value', 'Must contain a letter or a digit.');
   }
 }
 
@@ -78,13 +78,13 @@ function* findIn(
     upcoming.splice(0, phrase === undefined ? 1 : phrase.length + 1);
     if (last !== undefined) {
       yield { start: first.start, end: last.end };
-    } else if (seen % restEvery === 0) {
+    } else if (seen % yieldEvery === 0) {
       yield null;
     }
   }
 }
 
-/** Whether the words behind the first are those of the phrase, close together. */
+/** Returns true if the words after the first match the phrase, close together. */
 function follows(upcoming: readonly Word[], rest: readonly string[]): boolean {
   return rest.every((folded, index) => {
     const [before, word] = [upcoming[index], upcoming[index + 1]];

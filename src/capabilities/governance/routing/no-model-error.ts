@@ -1,62 +1,68 @@
-/** What to answer where no model is left: the code of whatever took the last of them away. */
+/** Builds the error if no model remains: that of the filter that rejected the last candidates. */
 import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { ExcludedCandidate, Routed } from '../../../kernel/routing.ts';
 import type { PolicyCheck } from '../policies/index.ts';
 import type { Options, RouteCall } from './options.ts';
 
-/** What a limit has against a model, as it would be answered, and how to tell whoever listens that it refused. */
-export interface MoneyRefusal {
+/** A limit's denial of a model: the error, and a function that emits the event for it. */
+export interface LimitDenial {
   readonly error: ApiError;
-  tell(): void;
+  emitEvent(): void;
 }
 
-/** `moneyRefusals`: what limits have against each model. */
-export async function refusalOf(
+/** `limitDenials` contains the denials by model. */
+export async function noModelError(
   { policies }: { readonly policies: PolicyCheck },
   call: RouteCall,
   { candidates }: Options,
-  { emptiedBy, passedOver }: Routed,
-  moneyRefusals: ReadonlyMap<string, MoneyRefusal>,
+  { emptiedBy, passedOver: rejected }: Routed,
+  limitDenials: ReadonlyMap<string, LimitDenial>,
 ): Promise<ApiError> {
-  const last = passedOver.filter(({ stage }) => stage === emptiedBy);
-  // The one that the objective would have preferred is the one to speak of.
+  const last = rejected.filter(({ stage }) => stage === emptiedBy);
+  // The candidate that the objective prefers determines the error.
   const [best] = last;
   const model = best?.candidate.model;
   switch (emptiedBy) {
     case 'policies':
-      return refuseByPolicy(
+      return policyError(
         policies,
         call,
         candidates.filter(({ candidate }) => candidate.model === model),
       );
     case 'residency':
-      return apiError('residency_violation', `No candidate is known to be served there: ${namesOf(last)}.`);
+      return apiError(
+        'residency_violation',
+        `No candidate is known to be served in the required region: ${namesOf(last)}.`,
+      );
     case 'size':
       return invalidField(
         best?.reason === 'output_too_long' ? 'max_output_tokens' : 'input_tokens',
         'out_of_range',
-        `No candidate takes so many tokens: ${namesOf(last)}.`,
+        `No candidate supports this number of tokens: ${namesOf(last)}.`,
       );
     case 'capabilities':
       return invalidField(
         'capabilities',
         'invalid_value',
-        `No candidate is known to be able to all of this: ${namesOf(last)}.`,
+        `No candidate is known to have all of these capabilities: ${namesOf(last)}.`,
       );
     case 'money': {
-      const refused = moneyRefusals.get(model ?? '');
-      refused?.tell();
-      return refused?.error ?? apiError('service_unavailable');
+      const denial = limitDenials.get(model ?? '');
+      denial?.emitEvent();
+      return denial?.error ?? apiError('service_unavailable');
     }
     case 'evaluation':
-      return apiError('no_model_passes_eval', `No candidate meets the eval bar: ${reasonsOf(last)}.`);
+      return apiError(
+        'no_model_passes_eval',
+        `No candidate meets the minimum eval score: ${reasonsOf(last)}.`,
+      );
     default:
-      return apiError('conflict', 'None of the candidates of the routing policy has a price.');
+      return apiError('conflict', 'No candidate of the routing policy has a price.');
   }
 }
 
-/** Only now does the refusal count: whoever listens is told, and an approval is asked for. */
-async function refuseByPolicy(
+/** Repeats the policy check with its effects: it emits events and requests an approval. */
+async function policyError(
   policies: PolicyCheck,
   { caller, now }: RouteCall,
   [option]: Options['candidates'],
@@ -84,7 +90,7 @@ async function refuseByPolicy(
     code,
     status,
     code === 'policy_approval_required'
-      ? 'This is approved for a run, and a hold does not use an approval up: post the run itself.'
+      ? 'The approval is for a run, and a hold cannot use it. Post the run itself.'
       : message,
     details,
   );
@@ -92,15 +98,15 @@ async function refuseByPolicy(
 
 const namesShown = 5;
 
-function namesOf(passedOver: readonly ExcludedCandidate[]): string {
-  const names = passedOver.slice(0, namesShown).map(({ candidate }) => candidate.model);
-  const more = passedOver.length - names.length;
+function namesOf(rejected: readonly ExcludedCandidate[]): string {
+  const names = rejected.slice(0, namesShown).map(({ candidate }) => candidate.model);
+  const more = rejected.length - names.length;
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-function reasonsOf(passedOver: readonly ExcludedCandidate[]): string {
+function reasonsOf(rejected: readonly ExcludedCandidate[]): string {
   const counts = new Map<string, number>();
-  for (const { reason } of passedOver) {
+  for (const { reason } of rejected) {
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   return [...counts].map(([reason, count]) => `${count} ${reason}`).join(', ');
