@@ -124,12 +124,12 @@ describe('a rule', () => {
   });
 
   test('is rejected if the number or the total cost of the rules would exceed the maximum', async () => {
-    const dear = 'metadata.a.all(x, metadata.a.all(y, x == y))';
-    let answer = await here.call('POST', '/policies', { ...minimal, expression: dear });
+    const expensive = 'metadata.a.all(x, metadata.a.all(y, x == y))';
+    let answer = await here.call('POST', '/policies', { ...minimal, expression: expensive });
     let made = 0;
     while (answer.status === 201 && made < 10) {
       made += 1;
-      answer = await here.call('POST', '/policies', { ...minimal, expression: dear });
+      answer = await here.call('POST', '/policies', { ...minimal, expression: expensive });
     }
     expect(made).toBeLessThan(10);
     expect(refusalOf(answer)).toEqual([422, 'validation_failed', 'expression out_of_range']);
@@ -220,13 +220,13 @@ describe('a dry run', () => {
         models: [`m${n + 1}`],
       })),
     ];
-    const asked = { at: '2026-11-15T03:30:00Z', role: 'viewer', key_id: 'key_x', rules };
-    expect(await evaluate({ model: 'm', ...asked })).toMatchObject({
+    const request = { at: '2026-11-15T03:30:00Z', role: 'viewer', key_id: 'key_x', rules };
+    expect(await evaluate({ model: 'm', ...request })).toMatchObject({
       verdict: 'block',
       rule_id: 'rules[0]',
       reason: 'night',
     });
-    expect(await evaluate({ model: 'm11', ...asked, role: 'member' })).toMatchObject({
+    expect(await evaluate({ model: 'm11', ...request, role: 'member' })).toMatchObject({
       rule_id: 'rules[11]',
     });
     const order = (await evaluate({ model: 'm', rules })).considered.map(
@@ -241,15 +241,15 @@ describe('a dry run', () => {
   });
 
   test('with an Idempotency-Key is replayed', async () => {
-    const ask = () =>
+    const evaluateAgain = () =>
       world.request('POST', `/v1/orgs/${here.org.id}/policies/evaluate`, {
         key: here.org.ownerKey,
         body: { model: 'm' },
         headers: { 'idempotency-key': 'dry' },
       });
-    const first = await ask();
+    const first = await evaluateAgain();
     await here.rule({ effect: 'block' });
-    expect((await ask()).text).toBe(first.text);
+    expect((await evaluateAgain()).text).toBe(first.text);
   });
 });
 

@@ -20,8 +20,8 @@ const held = async () => (await here.call('GET', '/holds')).json.data as object[
 describe('a rule that blocks', () => {
   test('denies with its reason, the attempted model and its id, and nothing is counted', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '1' });
-    const rule_id = await here.rule({ effect: 'block', models: ['gpt-4*'], reason: 'Too dear.' });
-    const blocked = [403, 'policy_blocked', { reason: 'Too dear.', attempted: 'gpt-4o', rule_id }];
+    const rule_id = await here.rule({ effect: 'block', models: ['gpt-4*'], reason: 'Too expensive.' });
+    const blocked = [403, 'policy_blocked', { reason: 'Too expensive.', attempted: 'gpt-4o', rule_id }];
     expect(errorOf(await here.run())).toEqual(blocked);
     expect(errorOf(await here.run({ status: 'running', estimated_cost_usd: '0.5' }))).toEqual(blocked);
     expect([await runs(), await held()]).toEqual([[], []]);
@@ -117,7 +117,7 @@ describe('a rule that blocks', () => {
   });
 
   test('sends one event a minute for each key', async () => {
-    const told = async () => {
+    const events = async () => {
       await world.job('emit-policy-blocked-events').runOnce();
       return world.db.query<{ data: object }>(
         `SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'policy.blocked' ORDER BY created_at, id`,
@@ -127,7 +127,7 @@ describe('a rule that blocks', () => {
     const rule_id = await here.rule({ effect: 'block' });
     await here.run({ action: 'chat' });
     await here.run();
-    expect((await told()).map(({ data }) => data)).toEqual([
+    expect((await events()).map(({ data }) => data)).toEqual([
       {
         rule_id,
         reason: 'because',
@@ -138,11 +138,11 @@ describe('a rule that blocks', () => {
       },
     ]);
     await here.run({}, here.org.ownerKey);
-    expect(await told()).toHaveLength(2);
+    expect(await events()).toHaveLength(2);
     world.clock.advanceSeconds(60);
     await here.run();
     await here.run();
-    expect(await told()).toHaveLength(3);
+    expect(await events()).toHaveLength(3);
   });
 });
 

@@ -156,9 +156,9 @@ async function takeHold(
   const orgId = caller.tenantId;
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const reservation = takeAdmissionRates(rates, limits, [preview], now.getTime());
-  const refused = reservation && rateDenial(reservation, await reservation.verdict, 'run');
-  if (refused !== undefined) {
-    return { error: refused.error, emitEvent: () => refused.enqueueEvent(limitEvents, orgId, preview.scope) };
+  const denial = reservation && rateDenial(reservation, await reservation.verdict, 'run');
+  if (denial !== undefined) {
+    return { error: denial.error, emitEvent: () => denial.enqueueEvent(limitEvents, orgId, preview.scope) };
   }
   let isHeld = false;
   try {

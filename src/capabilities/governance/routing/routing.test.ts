@@ -13,14 +13,14 @@ beforeAll(async () => {
     ['large', '10', '30', { capabilities: ['tools', 'vision'], regions: ['us'] }],
     ['private', '3', '3', {}],
   ];
-  for (const [model, input, output, facts] of models) {
+  for (const [model, input, output, capabilities] of models) {
     await world.request('PUT', `/v1/admin/models/${model}`, {
       key: world.operatorKey,
       body: {
         provider: 'acme',
         input_usd_per_million: input,
         output_usd_per_million: output,
-        ...facts,
+        ...capabilities,
       },
     });
   }
@@ -35,7 +35,7 @@ const put = (body: object = {}) =>
   here.call('PUT', '/routing-policy', { candidates: ['small', 'medium', 'large'], ...bar, ...body });
 const evaluate = (model: string, score: number, more: object = {}) =>
   here.call('POST', '/evals', { suite: 'support', model, score, samples: 100, ...more });
-const ask = (body: object = {}, headers: Record<string, string> = {}): Promise<TestAnswer> =>
+const decide = (body: object = {}, headers: Record<string, string> = {}): Promise<TestAnswer> =>
   world.request('POST', '/v1/routing/decisions', {
     key: here.runner.secret,
     body: { input_tokens: 1_000, max_output_tokens: 1_000, ...body },
@@ -43,7 +43,7 @@ const ask = (body: object = {}, headers: Record<string, string> = {}): Promise<T
   });
 const daysAgo = (days: number) => new Date(world.clock.now().getTime() - days * 86_400_000).toISOString();
 const chosen = async (body: object = {}) => {
-  const { status, json } = await ask(body);
+  const { status, json } = await decide(body);
   return status === 200 ? json.model : json.error.code;
 };
 const reasonsIn = ({ json }: TestAnswer) =>
@@ -63,7 +63,7 @@ describe('a decision', () => {
     await evaluate('small', 0.7);
     await evaluate('medium', 0.9);
     await evaluate('large', 0.99);
-    const { status, json } = await ask();
+    const { status, json } = await decide();
     expect([status, json]).toEqual([
       200,
       {
@@ -105,7 +105,7 @@ describe('a decision', () => {
         not_checked: [],
       },
     ]);
-    expect((await ask()).json).toEqual(json);
+    expect((await decide()).json).toEqual(json);
   });
 
   test('follows the objective, and the weights if there are any', async () => {
@@ -121,22 +121,22 @@ describe('a decision', () => {
     await put({ objective: 'quality' });
     expect(await chosen()).toBe('large');
     await put({ objective: 'latency' });
-    expect((await ask()).json).toMatchObject({ model: 'large', latency_ms: 100 });
+    expect((await decide()).json).toMatchObject({ model: 'large', latency_ms: 100 });
     await put({ weights: { cost: 1, latency: 1 } });
     expect(await chosen()).toBe('medium');
   });
 
   test('expands wildcards to all models that have a price', async () => {
     await allGood({ candidates: ['m*um', 'l*ge'] });
-    const answer = await ask();
+    const answer = await decide();
     expect(answer.json.model).toBe('medium');
     expect(reasonsIn(answer)).toEqual({ large: 'not_best' });
   });
 
   test('is a conflict without a routing policy or if no candidate has a price', async () => {
-    expect(errorOf(await ask())).toEqual([409, 'conflict', {}]);
+    expect(errorOf(await decide())).toEqual([409, 'conflict', {}]);
     await put({ candidates: ['nowhere', 'nothing-*'] });
-    expect(errorOf(await ask())).toEqual([409, 'conflict', {}]);
+    expect(errorOf(await decide())).toEqual([409, 'conflict', {}]);
   });
 
   test('filters by size and capability, and reports the field that asks for too much', async () => {
@@ -146,12 +146,12 @@ describe('a decision', () => {
     expect(await chosen({ capabilities: ['vision', 'tools'] })).toBe('large');
     const fieldOf = ({ json }: TestAnswer) => json.error.details.fields[0].field;
     await put({ candidates: ['small'] });
-    expect(fieldOf(await ask({ input_tokens: 8_000 }))).toBe('input_tokens');
-    expect(fieldOf(await ask({ max_output_tokens: 2_001 }))).toBe('max_output_tokens');
-    expect(fieldOf(await ask({ capabilities: ['song'] }))).toBe('capabilities');
+    expect(fieldOf(await decide({ input_tokens: 8_000 }))).toBe('input_tokens');
+    expect(fieldOf(await decide({ max_output_tokens: 2_001 }))).toBe('max_output_tokens');
+    expect(fieldOf(await decide({ capabilities: ['song'] }))).toBe('capabilities');
   });
 
-  test('is refused field by field', async () => {
+  test('reports an error for each invalid field', async () => {
     await allGood();
     for (const body of [
       { input_tokens: -1 },
@@ -162,7 +162,7 @@ describe('a decision', () => {
       { provider: 'acme' },
       { region: '' },
     ]) {
-      expect((await ask(body)).status, JSON.stringify(body)).toBe(422);
+      expect((await decide(body)).status, JSON.stringify(body)).toBe(422);
     }
   });
 
@@ -176,9 +176,9 @@ describe('a decision', () => {
   test('does not use data of other orgs', async () => {
     await allGood();
     here = await policyWorld(world);
-    expect(errorOf(await ask())).toEqual([409, 'conflict', {}]);
+    expect(errorOf(await decide())).toEqual([409, 'conflict', {}]);
     await put();
-    expect(errorOf(await ask())).toEqual([503, 'no_model_passes_eval', {}]);
+    expect(errorOf(await decide())).toEqual([503, 'no_model_passes_eval', {}]);
   });
 });
 
@@ -186,7 +186,7 @@ describe('the minimum eval score', () => {
   test('that no candidate meets is 503 with empty details', async () => {
     await put();
     await evaluate('small', 0.799999);
-    const answer = await ask();
+    const answer = await decide();
     expect(errorOf(answer)).toEqual([503, 'no_model_passes_eval', {}]);
     expect(answer.json.error.message).toContain('1 score_too_low');
     expect(answer.json.error.message).toContain('2 not_evaluated');
@@ -195,7 +195,7 @@ describe('the minimum eval score', () => {
   test('requires enough samples and recent results of its suite', async () => {
     await put({ min_samples: 50, candidates: ['small'] });
     await evaluate('small', 0.9, { suite: 'other' });
-    const why = async () => (await ask()).json.error.message.split(': ')[1];
+    const why = async () => (await decide()).json.error.message.split(': ')[1];
     expect(await why()).toBe('1 not_evaluated.');
     await evaluate('small', 0.9, { ran_at: daysAgo(31) });
     expect(await why()).toBe('1 evaluation_too_old.');
@@ -218,13 +218,13 @@ describe('the minimum eval score', () => {
 
   test('does not apply to fallbacks, which are used in order if no candidate remains', async () => {
     await put({ fallbacks: ['private', 'large'], candidates: ['small'] });
-    const answer = await ask();
+    const answer = await decide();
     expect(answer.json).toMatchObject({ model: 'private', fallback: true, score: null });
     expect(reasonsIn(answer)).toEqual({ small: 'not_evaluated', large: 'not_best' });
     await here.rule({ effect: 'block', models: ['private'] });
     expect(await chosen()).toBe('large');
     await evaluate('small', 1);
-    expect((await ask()).json).toMatchObject({ model: 'small', fallback: false });
+    expect((await decide()).json).toMatchObject({ model: 'small', fallback: false });
     await here.rule({ effect: 'block' });
     expect(await chosen()).toBe('policy_blocked');
   });
@@ -235,7 +235,7 @@ describe('policies', () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', models: ['small'], actions: ['chat'] });
     expect(await chosen()).toBe('small');
-    const { json } = await ask({ action: 'chat' });
+    const { json } = await decide({ action: 'chat' });
     expect(json.model).toBe('medium');
     expect(json.considered.at(-1)).toMatchObject({
       model: 'small',
@@ -247,7 +247,7 @@ describe('policies', () => {
   test('that reject all candidates return their own error code with all details', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', expression: 'provider == "acme" && team == "a"' });
-    const answer = await ask({ team: 'a' });
+    const answer = await decide({ team: 'a' });
     expect(errorOf(answer)).toEqual([
       403,
       'policy_blocked',
@@ -259,29 +259,29 @@ describe('policies', () => {
   test('that fail deny the decision', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', expression: '1 / (input_tokens - 1000) == 0' });
-    expect(errorOf(await ask())).toEqual([500, 'policy_expression_error', { rule_id: ruleId }]);
+    expect(errorOf(await decide())).toEqual([500, 'policy_expression_error', { rule_id: ruleId }]);
   });
 
   test('request an approval only if the decision is denied, and allow approved models', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'require_approval', models: ['small', 'medium'] });
-    expect((await ask()).json.model).toBe('large');
+    expect((await decide()).json.model).toBe('large');
     expect((await here.call('GET', '/approvals')).json.data).toEqual([]);
     await put({ candidates: ['small', 'medium'] });
-    const refused = await ask();
-    const approval_id = refused.json.error.details.approval_id;
-    expect(errorOf(refused)).toEqual([
+    const denied = await decide();
+    const approval_id = denied.json.error.details.approval_id;
+    expect(errorOf(denied)).toEqual([
       403,
       'policy_approval_required',
       { reason: 'because', attempted: 'small', rule_id: ruleId, approval_id },
     ]);
-    const asked = (await here.call('GET', '/approvals')).json.data;
-    expect(asked.map(({ model }: { model: string }) => model)).toEqual(['small']);
+    const approvals = (await here.call('GET', '/approvals')).json.data;
+    expect(approvals.map(({ model }: { model: string }) => model)).toEqual(['small']);
 
     await here.approve(approval_id);
-    expect((await ask()).json.model).toBe('small');
+    expect((await decide()).json.model).toBe('small');
     // The run of a hold is not checked again, so it would not use the approval.
-    expect(errorOf(await ask({ hold: true }))).toEqual(errorOf(refused));
+    expect(errorOf(await decide({ hold: true }))).toEqual(errorOf(denied));
     expect((await here.run({ model: 'small' })).status).toBe(201);
     expect(await chosen()).toBe('policy_approval_required');
   });
@@ -299,11 +299,11 @@ describe('residency', () => {
     expect((await reside('forward')).status).toBe(200);
     expect(await chosen()).toBe('large');
     await reside('strict');
-    const answer = await ask();
+    const answer = await decide();
     expect(answer.json.model).toBe('small');
     expect(reasonsIn(answer)).toEqual({ medium: 'not_in_region', large: 'not_in_region' });
     await put({ candidates: ['medium', 'large'] });
-    expect(errorOf(await ask())).toEqual([403, 'residency_violation', {}]);
+    expect(errorOf(await decide())).toEqual([403, 'residency_violation', {}]);
   });
 
   test('of the request filters further', async () => {
@@ -322,7 +322,7 @@ describe('limits', () => {
   test('reject candidates that no longer fit, and count nothing', async () => {
     await allGood({ objective: 'quality' });
     const { json: made } = await budget('0.03');
-    const answer = await ask();
+    const answer = await decide();
     expect(answer.json.model).toBe('medium');
     expect(reasonsIn(answer)).toEqual({ large: 'budget_exceeded', small: 'not_best' });
     expect((await here.call('GET', `/budgets/${made.id}`)).json).toMatchObject({ limit_usd: '0.03' });
@@ -332,7 +332,7 @@ describe('limits', () => {
   test('that reject all candidates return the error code for the preferred model', async () => {
     await allGood();
     const { json: made } = await budget('0.001');
-    const { status, json } = await ask();
+    const { status, json } = await decide();
     expect([status, json.error.code]).toEqual([402, 'budget_exceeded']);
     expect(json.error.details).toMatchObject({
       budget_id: made.id,
@@ -358,9 +358,9 @@ describe('limits', () => {
     expect(await chosen({ customer_id: 'c' })).toBe('credits_exhausted');
     await here.call('PUT', '/chain-budget', { max_cost_usd: '0.001', max_depth: 3 });
     expect(await chosen({ chain_id: 'one' })).toBe('chain_budget_exceeded');
-    expect((await ask()).json.not_checked).toEqual(['chain']);
+    expect((await decide()).json.not_checked).toEqual(['chain']);
     await here.call('PUT', '/spend-cap', { cap_usd: '0' });
-    expect((await ask()).json.error).toMatchObject({
+    expect((await decide()).json.error).toMatchObject({
       code: 'spend_cap_exceeded',
       details: { cap_usd: '0', reason: 'pre_flight' },
     });
@@ -370,7 +370,7 @@ describe('limits', () => {
 describe('a hold', () => {
   test('is taken with the decision, and settled by the run', async () => {
     await allGood();
-    const { status, json } = await ask({ hold: true, workflow: 'w', expires_in_seconds: 60 });
+    const { status, json } = await decide({ hold: true, workflow: 'w', expires_in_seconds: 60 });
     expect(status).toBe(200);
     expect(json).toMatchObject({ model: 'small', held_usd: '0.002', not_checked: [] });
     expect(json.expires_at).toBe(new Date(world.clock.now().getTime() + 60_000).toISOString());
@@ -384,18 +384,21 @@ describe('a hold', () => {
     });
     expect([run.status, run.json.cost_usd]).toEqual([201, '0.001']);
     expect((await here.call('GET', '/holds')).json.data).toEqual([]);
-    const { json: books } = await here.call('GET', '/ledger/reconciliation');
-    expect(books.drift_usd).toBe('0');
+    const { json: reconciliation } = await here.call('GET', '/ledger/reconciliation');
+    expect(reconciliation.drift_usd).toBe('0');
   });
 
   test('with an Idempotency-Key is taken once, and replayed even if the input has changed', async () => {
     await allGood();
     const headers = { 'idempotency-key': 'once' };
-    const [first, second] = await Promise.all([ask({ hold: true }, headers), ask({ hold: true }, headers)]);
+    const [first, second] = await Promise.all([
+      decide({ hold: true }, headers),
+      decide({ hold: true }, headers),
+    ]);
     expect(second.text).toBe(first.text);
     await here.rule({ effect: 'block' });
-    expect((await ask({ hold: true }, headers)).text).toBe(first.text);
-    expect(errorOf(await ask({ hold: true, team: 'x' }, headers))).toEqual([
+    expect((await decide({ hold: true }, headers)).text).toBe(first.text);
+    expect(errorOf(await decide({ hold: true, team: 'x' }, headers))).toEqual([
       409,
       'idempotency_key_conflict',
       {},
@@ -413,7 +416,7 @@ describe('a hold', () => {
   test('never exceeds the limit with concurrent requests; if the best model is denied, the next is used', async () => {
     await allGood({ objective: 'quality', candidates: ['medium', 'small'] });
     await here.call('PUT', '/spend-cap', { cap_usd: '0.05' });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ hold: true })));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => decide({ hold: true })));
     const outcome = ({ status, json }: TestAnswer) => (status === 200 ? json.model : json.error.code);
     const counts: Record<string, number> = {};
     for (const answer of answers) {
@@ -442,13 +445,13 @@ describe('a hold', () => {
       },
     });
     expect(await chosen({ hold: true })).toBe('small');
-    expect((await ask({ hold: true })).json).toMatchObject({
+    expect((await decide({ hold: true })).json).toMatchObject({
       model: 'medium',
       considered: [{ model: 'small', reason: 'rate_limited' }],
     });
-    const refused = await ask({ hold: true });
-    expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limited']);
-    expect(refused.headers['retry-after']).toBe(String(refused.json.error.details.retry_after_seconds));
+    const denied = await decide({ hold: true });
+    expect([denied.status, denied.json.error.code]).toEqual([429, 'rate_limited']);
+    expect(denied.headers['retry-after']).toBe(String(denied.json.error.details.retry_after_seconds));
   });
 });
 
@@ -472,12 +475,12 @@ describe('eval results', () => {
     await here.call('DELETE', `/evals/${json.id}`);
     expect((await here.call('GET', `/evals/${json.id}`)).status).toBe(404);
     expect((await here.call('DELETE', `/evals/${json.id}`)).status).toBe(404);
-    const told = await world.db.query<{ type: string; action: string }>(
+    const changes = await world.db.query<{ type: string; action: string }>(
       `SELECT o.type, a.action FROM outbox o JOIN audit_log a ON a.tenant_id = o.tenant_id AND a.target_id = o.data ->> 'id'
          AND (o.data ? 'deleted_at') = (a.after ? 'deleted_at') WHERE o.tenant_id = $1 AND o.type LIKE 'eval.%' ORDER BY o.type`,
       [here.org.id],
     );
-    expect(told).toEqual([
+    expect(changes).toEqual([
       { type: 'eval.deleted', action: 'evals.delete' },
       { type: 'eval.recorded', action: 'evals.create' },
     ]);
@@ -568,7 +571,7 @@ describe('the routing policy', () => {
     ]);
   });
 
-  test('is refused field by field', async () => {
+  test('reports an error for each invalid field', async () => {
     for (const body of [
       { candidates: [] },
       { candidates: [''] },

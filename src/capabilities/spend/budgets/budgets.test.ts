@@ -220,8 +220,8 @@ test('a viewer can read budgets but not change them', async () => {
     'forbidden',
   ]);
   const { secret: reader } = await world.mintKey(org, 'admin', ['budgets:read']);
-  const refused = await world.request('POST', path, { key: reader, body: minimal });
-  expect(refused.json.error).toMatchObject({ code: 'missing_scope', details: { required: 'budgets:write' } });
+  const denied = await world.request('POST', path, { key: reader, body: minimal });
+  expect(denied.json.error).toMatchObject({ code: 'missing_scope', details: { required: 'budgets:write' } });
 });
 
 describe('listing', () => {

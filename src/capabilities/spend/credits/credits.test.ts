@@ -200,8 +200,8 @@ test('requires the scope and the role', async () => {
     'forbidden',
   ]);
   const { secret: unscoped } = await world.mintKey(org, 'admin', ['credits:read']);
-  const refused = await world.request('DELETE', `${path}/${pack.id}`, { key: unscoped });
-  expect(refused.json.error.details).toEqual({ required: 'credits:write' });
+  const denied = await world.request('DELETE', `${path}/${pack.id}`, { key: unscoped });
+  expect(denied.json.error.details).toEqual({ required: 'credits:write' });
   const other = await world.createOrg();
   const theirs = `/v1/orgs/${other.id}/credit-packs/${pack.id}`;
   expect(refusalOf(await world.request('GET', theirs, { key: other.ownerKey }))).toEqual([404, 'not_found']);

@@ -189,8 +189,8 @@ test('requires the scope and the role', async () => {
     'forbidden',
   ]);
   const { secret: unscoped } = await world.mintKey(org, 'admin', ['budgets:write', 'budgets:read']);
-  const refused = await world.request('DELETE', `${path}/${limit.id}`, { key: unscoped });
-  expect(refused.json.error.details).toEqual({ required: 'customers:write' });
+  const denied = await world.request('DELETE', `${path}/${limit.id}`, { key: unscoped });
+  expect(denied.json.error.details).toEqual({ required: 'customers:write' });
   const other = await world.createOrg();
   const theirs = `/v1/orgs/${other.id}/customer-limits/${limit.id}`;
   for (const method of ['GET', 'DELETE']) {

@@ -105,11 +105,15 @@ test('returns the limit usage and the live credits of each customer, and filters
     credits_usd: '6.25',
   });
   const narrow = await world.mintKey(own, 'viewer', ['customers:read']);
-  const { json: told } = await world.request('GET', `/v1/orgs/${own.id}/customers?customer_id=acme`, {
-    key: narrow.secret,
-  });
+  const { json: withoutCredits } = await world.request(
+    'GET',
+    `/v1/orgs/${own.id}/customers?customer_id=acme`,
+    {
+      key: narrow.secret,
+    },
+  );
   // Credits require a scope of their own.
-  expect(told.data).toMatchObject([{ cost_usd: '1.25', credits_usd: null }]);
+  expect(withoutCredits.data).toMatchObject([{ cost_usd: '1.25', credits_usd: null }]);
   world.clock.advanceSeconds(61);
   // The rest of an expired pack does not count.
   expect((await acme()).credits_usd).toBe('5');

@@ -18,7 +18,7 @@ const models = (query = '', key = org.ownerKey) => world.request('GET', `/v1/mod
 const modelFor = async (model: string, key = org.ownerKey) =>
   (await models(`?model=${encodeURIComponent(model)}`, key)).json.data[0];
 const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
-const faults = (answer: { status: number; json: { error: { details: { fields: object[] } } } }) => {
+const fieldErrors = (answer: { status: number; json: { error: { details: { fields: object[] } } } }) => {
   expect(answer.status).toBe(422);
   return answer.json.error.details.fields;
 };
@@ -86,10 +86,10 @@ describe("a model's price", () => {
       [' ', 'invalid_format'],
       ['a\nb', 'invalid_format'],
     ] as const) {
-      expect(faults(await put(model, { input_usd_per_million: '1' }))).toMatchObject([
+      expect(fieldErrors(await put(model, { input_usd_per_million: '1' }))).toMatchObject([
         { field: 'model', code },
       ]);
-      expect(faults(await admin('PUT', orgPath(model), { input_usd_per_million: '1' }))).toMatchObject([
+      expect(fieldErrors(await admin('PUT', orgPath(model), { input_usd_per_million: '1' }))).toMatchObject([
         { field: 'model', code },
       ]);
       expect((await get(model)).status).toBe(404);
@@ -98,27 +98,27 @@ describe("a model's price", () => {
 
   test('reports an error for each invalid field', async () => {
     for (const amount of ['-1', '9000000000']) {
-      const answer = await put('refused', { input_usd_per_million: amount, image_usd: amount });
-      expect(faults(answer), amount).toEqual([
+      const answer = await put('rejected', { input_usd_per_million: amount, image_usd: amount });
+      expect(fieldErrors(answer), amount).toEqual([
         { field: 'input_usd_per_million', code: 'out_of_range', message: expect.any(String) },
         { field: 'image_usd', code: 'out_of_range', message: expect.any(String) },
       ]);
     }
     for (const amount of ['1e3', '1.0000000001', '', ' 1', '+1', '.5', '1.', '0x1', 'NaN']) {
-      const answer = await put('refused', { input_usd_per_million: amount, image_usd: amount });
-      expect(faults(answer), amount).toEqual([
+      const answer = await put('rejected', { input_usd_per_million: amount, image_usd: amount });
+      expect(fieldErrors(answer), amount).toEqual([
         { field: 'input_usd_per_million', code: 'invalid_format', message: expect.any(String) },
         { field: 'image_usd', code: 'invalid_format', message: expect.any(String) },
       ]);
     }
-    const wrong = await put('refused', {
+    const wrong = await put('rejected', {
       input_usd_per_million: 1,
       provider: '',
       effective_from: '2027-01-01',
       price: '1',
     });
-    expect(faults(wrong)).toHaveLength(4);
-    expect(faults(wrong)).toEqual(
+    expect(fieldErrors(wrong)).toHaveLength(4);
+    expect(fieldErrors(wrong)).toEqual(
       expect.arrayContaining(
         [
           ['input_usd_per_million', 'invalid_type'],
@@ -128,10 +128,10 @@ describe("a model's price", () => {
         ].map(([field, code]) => expect.objectContaining({ field, code })),
       ),
     );
-    expect(faults(await put('refused', {}))).toMatchObject([
+    expect(fieldErrors(await put('rejected', {}))).toMatchObject([
       { field: 'input_usd_per_million', code: 'required' },
     ]);
-    expect((await get('refused')).status).toBe(404);
+    expect((await get('rejected')).status).toBe(404);
   });
 
   test('accepts the largest and the smallest amount', async () => {
@@ -354,8 +354,8 @@ describe("the operators' list", () => {
     const reversed = await admin('GET', '/models?provider=lister&sort=-model&limit=1');
     expect(reversed.json.data[0].model).toBe('list-z');
     expect((await admin('GET', '/models?model=list-c')).json.data).toHaveLength(1);
-    expect(faults(await admin('GET', '/models?cursor=nonsense'))).toMatchObject([{ field: 'cursor' }]);
-    expect(faults(await admin('GET', '/models?sort=price'))).toMatchObject([{ field: 'sort' }]);
+    expect(fieldErrors(await admin('GET', '/models?cursor=nonsense'))).toMatchObject([{ field: 'cursor' }]);
+    expect(fieldErrors(await admin('GET', '/models?sort=price'))).toMatchObject([{ field: 'sort' }]);
   });
 });
 
@@ -446,7 +446,7 @@ describe("an org's own price", () => {
   });
 
   test('as a discount requires a list price', async () => {
-    expect(faults(await putOwn('unpriced', { discount_percent: '5' }))).toMatchObject([
+    expect(fieldErrors(await putOwn('unpriced', { discount_percent: '5' }))).toMatchObject([
       { field: 'discount_percent', code: 'invalid_value' },
     ]);
     await put('unpriced', { input_usd_per_million: '1', effective_from: inSeconds(100) });
@@ -457,7 +457,7 @@ describe("an org's own price", () => {
   });
 
   test('reports an error for each invalid field', async () => {
-    await put('own-refused', { input_usd_per_million: '1' });
+    await put('own-rejected', { input_usd_per_million: '1' });
     for (const [percent, code] of [
       ['-1', 'out_of_range'],
       ['1e1', 'invalid_format'],
@@ -469,24 +469,24 @@ describe("an org's own price", () => {
       [5, 'invalid_type'],
     ] as const) {
       expect(
-        faults(await putOwn('own-refused', { discount_percent: percent })),
+        fieldErrors(await putOwn('own-rejected', { discount_percent: percent })),
         String(percent),
       ).toMatchObject([{ field: 'discount_percent', code }]);
     }
-    expect(faults(await putOwn('own-refused', {}))).toMatchObject([
+    expect(fieldErrors(await putOwn('own-rejected', {}))).toMatchObject([
       { field: 'input_usd_per_million', code: 'required' },
     ]);
-    expect(faults(await putOwn('own-refused', { output_usd_per_million: '1' }))).toMatchObject([
+    expect(fieldErrors(await putOwn('own-rejected', { output_usd_per_million: '1' }))).toMatchObject([
       { field: 'input_usd_per_million', code: 'required' },
     ]);
     const both = { discount_percent: '101', input_usd_per_million: '1', image_usd: '1' };
-    expect(faults(await putOwn('own-refused', both))).toMatchObject([
+    expect(fieldErrors(await putOwn('own-rejected', both))).toMatchObject([
       { field: 'input_usd_per_million', code: 'invalid_value' },
       { field: 'image_usd', code: 'invalid_value' },
       { field: 'discount_percent', code: 'out_of_range' },
     ]);
     expect(
-      faults(await putOwn('own-refused', { input_usd_per_million: '-1', provider: 'acme' })),
+      fieldErrors(await putOwn('own-rejected', { input_usd_per_million: '-1', provider: 'acme' })),
     ).toHaveLength(2);
   });
 
@@ -607,10 +607,10 @@ describe('the models of a caller', () => {
   test('reject a cursor of another list or order', async () => {
     const { json } = await models('?limit=1&sort=-model');
     for (const query of [`?cursor=${json.next_cursor}`, '?cursor=W10', '?cursor=e30', '?cursor=%5B']) {
-      expect(faults(await models(query))).toMatchObject([{ field: 'cursor', code: 'invalid_value' }]);
+      expect(fieldErrors(await models(query))).toMatchObject([{ field: 'cursor', code: 'invalid_value' }]);
     }
-    expect(faults(await models('?limit=0'))).toMatchObject([{ field: 'limit', code: 'out_of_range' }]);
-    expect(faults(await models('?price=1'))).toMatchObject([{ field: 'price', code: 'unknown_field' }]);
+    expect(fieldErrors(await models('?limit=0'))).toMatchObject([{ field: 'limit', code: 'out_of_range' }]);
+    expect(fieldErrors(await models('?price=1'))).toMatchObject([{ field: 'price', code: 'unknown_field' }]);
   });
 
   test('require the role viewer and the scope', async () => {

@@ -62,12 +62,12 @@ test('seeds are inserted once, and never overwrite the price of an operator', as
 
 test('every seeded model has valid capabilities, which are inserted once', async () => {
   expect(capabilitySeeds.map(({ model }) => model).sort()).toEqual(seeds.map(({ model }) => model).sort());
-  for (const { model, ...facts } of capabilitySeeds) {
+  for (const { model, ...capabilities } of capabilitySeeds) {
     const { status, json } = await admin('PUT', `/models/${encodeURIComponent(`can ${model}`)}`, {
       input_usd_per_million: '1',
-      ...facts,
+      ...capabilities,
     });
-    expect([status, json], model).toMatchObject([200, facts]);
+    expect([status, json], model).toMatchObject([200, capabilities]);
   }
   await world.db.query("DELETE FROM model_facts WHERE model = 'gpt-5'", []);
   await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7', context_tokens: 1 });

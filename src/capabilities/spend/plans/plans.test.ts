@@ -84,8 +84,8 @@ describe('plans', () => {
   });
 
   test('keys of an org cannot use operator routes', async () => {
-    const refused = await world.request('GET', '/v1/admin/plans', { key: org.ownerKey });
-    expect(refusalOf(refused)).toEqual([403, 'forbidden']);
+    const denied = await world.request('GET', '/v1/admin/plans', { key: org.ownerKey });
+    expect(refusalOf(denied)).toEqual([403, 'forbidden']);
   });
 
   test('the list has pages, sorts and filters', async () => {

@@ -202,11 +202,11 @@ test('the org can read its balance but not change it', async () => {
   const path = `/v1/orgs/${org.id}/prepaid`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read']);
   expect((await world.request('GET', path, { key: secret })).json).toEqual(await read());
-  const refused = await world.request('POST', `/v1/admin/orgs/${org.id}/prepaid/top-ups`, {
+  const denied = await world.request('POST', `/v1/admin/orgs/${org.id}/prepaid/top-ups`, {
     key: org.ownerKey,
     body: { amount_usd: '1' },
   });
-  expect(refusalOf(refused)).toEqual([403, 'forbidden']);
+  expect(refusalOf(denied)).toEqual([403, 'forbidden']);
   const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
   expect((await world.request('GET', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();

@@ -454,11 +454,11 @@ describe('bulk', () => {
     const { json: run } = await send('GET', `/v1/runs/${recorded.json.runs[0].id}`, undefined, own);
     expect(run).toMatchObject({ marks: ['backfill'], charged_at: '2026-11-01T00:00:00.000Z' });
     const { secret } = await world.mintKey(own, 'member', ['runs:write']);
-    const refused = await world.request('POST', '/v1/runs/bulk?enforcement=record', {
+    const denied = await world.request('POST', '/v1/runs/bulk?enforcement=record', {
       key: secret,
       body: { runs: history },
     });
-    expect(refused.json.error).toMatchObject({
+    expect(denied.json.error).toMatchObject({
       code: 'missing_scope',
       details: { required: 'runs:backfill' },
     });

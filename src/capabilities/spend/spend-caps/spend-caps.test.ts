@@ -137,8 +137,8 @@ test('a viewer can read the cap but not change it; another org gets 404', async 
   const path = `/v1/orgs/${org.id}/spend-cap`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
-  const refused = await world.request('PUT', path, { key: secret, body: { cap_usd: '1' } });
-  expect(refusalOf(refused)).toEqual([403, 'forbidden']);
+  const denied = await world.request('PUT', path, { key: secret, body: { cap_usd: '1' } });
+  expect(refusalOf(denied)).toEqual([403, 'forbidden']);
   const { secret: unscoped } = await world.mintKey(org, 'admin', ['budgets:read']);
   expect((await world.request('DELETE', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();
