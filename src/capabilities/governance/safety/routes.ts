@@ -118,7 +118,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       id: 'safety_detectors.test',
       method: 'POST',
       path: '/v1/orgs/{id}/safety-detectors/test',
-      summary: 'Test the safety detectors on a content',
+      summary: 'Test the safety detectors',
       description:
         'Returns the matches of all detectors, including disabled ones, and the verdict for a run with this content. ' +
         'Nothing is stored except the response for an `Idempotency-Key`, encrypted under a key derived from it.',

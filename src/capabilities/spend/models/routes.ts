@@ -110,7 +110,7 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
     read({
       id: 'models.prices.list',
       path: '/v1/admin/models',
-      summary: "List models' prices",
+      summary: 'List model prices',
       description: 'Returns for each model the version in force, or the next version if none is in force.',
       access: operator,
       query: ModelPriceFilters,

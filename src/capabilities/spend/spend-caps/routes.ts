@@ -50,7 +50,7 @@ export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
       id: 'spend_cap.delete',
       method: 'DELETE',
       path,
-      summary: 'Remove the daily spend cap',
+      summary: 'Delete the daily spend cap',
       access: admin,
       success: 204,
       response: closed({}),
