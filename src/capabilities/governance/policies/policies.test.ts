@@ -165,13 +165,13 @@ describe('a dry run', () => {
     const model = await here.rule({ effect: 'block', priority: 2, models: ['claude-*'] });
     const action = await here.rule({ effect: 'block', priority: 3, actions: ['train'] });
     const cheap = await here.rule({ effect: 'block', priority: 4, expression: 'cost_usd < 1.0' });
-    const decides = await here.rule({ effect: 'require_approval', priority: 5, reason: 'Dear.' });
+    const decides = await here.rule({ effect: 'require_approval', priority: 5, reason: 'Expensive.' });
     const last = await here.rule({ effect: 'block', priority: 6 });
     const answer = await evaluate({ model: 'gpt-4o', cost_usd: '2' });
     expect(answer).toMatchObject({
       verdict: 'require_approval',
       rule_id: decides,
-      reason: 'Dear.',
+      reason: 'Expensive.',
       attempted: 'gpt-4o',
     });
     const considered = answer.considered.map(
@@ -182,7 +182,7 @@ describe('a dry run', () => {
       ],
     );
     expect(considered).toEqual([
-      [off, 'disabled', expect.stringContaining('off')],
+      [off, 'disabled', 'The rule is disabled.'],
       [model, 'passed_over', 'None of its models matches “gpt-4o”.'],
       [action, 'passed_over', 'None of its actions matches a request without an action.'],
       [cheap, 'passed_over', 'Its expression is false.'],
@@ -273,7 +273,7 @@ describe('a simulation', () => {
         ...minimal,
         effect: 'require_approval',
         expression: 'cost_usd > 1.0 && role == "member"',
-        reason: 'Dear.',
+        reason: 'Expensive.',
       },
       { ...minimal, priority: 20, models: ['small'], reason: 'Small.' },
       { ...minimal, priority: 30, reason: 'off', enabled: false },
@@ -292,7 +292,7 @@ describe('a simulation', () => {
             model: 'large',
             action: 'chat',
             now: { verdict: 'allow', rule_id: null, reason: null },
-            draft: { verdict: 'require_approval', rule_id: 'rules[0]', reason: 'Dear.' },
+            draft: { verdict: 'require_approval', rule_id: 'rules[0]', reason: 'Expensive.' },
           },
           { run_id: ids[1], draft: { verdict: 'block', rule_id: 'rules[1]', reason: 'Small.' } },
         ],

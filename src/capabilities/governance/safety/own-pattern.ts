@@ -10,7 +10,7 @@ import type { Finder, Match } from './scanning.ts';
 export const patternCharactersMax = 500;
 const instructionsMax = 400;
 /** Maximum number of characters checked by a pattern. */
-const looksAtMax = 65_536;
+const charactersCheckedMax = 65_536;
 /** Maximum of instructions times characters; each takes the engine at most about 40 ns. */
 const stepsMax = 1_500_000;
 
@@ -50,7 +50,7 @@ export function checkPattern(pattern: string): void {
 
 export function compilePattern(pattern: string): OwnPattern {
   const compiled = RE2JS.compile(pattern);
-  const charactersMax = Math.min(looksAtMax, Math.floor(stepsMax / compiled.programSize()));
+  const charactersMax = Math.min(charactersCheckedMax, Math.floor(stepsMax / compiled.programSize()));
   return { charactersMax, find: (content) => findIn(compiled, content.slice(0, charactersMax)) };
 }
 
