@@ -1,6 +1,12 @@
 /** Request fields that decisions and runs share: their scope and their estimated cost. */
 import { Type } from 'typebox';
-import type { Scope } from '../kernel/limits.ts';
+import {
+  forEachName,
+  type LimitDimension,
+  labelDimensions,
+  type ScopeDimension,
+} from '../contract/run-dimensions.ts';
+import type { MatchField, Scope } from '../kernel/limits.ts';
 import { usd } from '../platform/http/routes/schemas.ts';
 import { holdSecondsMax } from './holds/hold-request.ts';
 
@@ -41,16 +47,12 @@ export function tagsWith(condition: string): string {
   return JSON.stringify({ [condition.slice(0, separator)]: condition.slice(separator + 1) });
 }
 
-export const scopeFields = {
-  provider: Type.Optional(label),
-  action: Type.Optional(label),
-  workflow: Type.Optional(label),
-  deployment: Type.Optional(label),
-  department: Type.Optional(label),
-  team: Type.Optional(label),
-  customer_id: Type.Optional(label),
-  chain_id: Type.Optional(label),
-};
+export const scopeFields = forEachName(labelDimensions, Type.Optional(label));
+
+/** `never`, and with it a compile error below, if the kernel, which imports nothing, differs from the list of dimensions. */
+type Same<A, B> = [A, B] extends [B, A] ? A : never;
+export type ScopeField = Same<keyof Scope, ScopeDimension>;
+export type LimitField = Same<Exclude<MatchField, 'route_class'>, LimitDimension>;
 
 export const defaultHoldSeconds = 900;
 
@@ -91,7 +93,7 @@ export function sharedScope(scope: Scope): Scope {
   return scope;
 }
 
-type ScopeInput = { readonly [Field in keyof Omit<Scope, 'key_id' | 'chain_id'>]?: string | null };
+type ScopeInput = { readonly [Field in Exclude<ScopeField, 'key_id' | 'chain_id'>]?: string | null };
 
 export function scopeOf(input: ScopeInput, keyId: string, chainId: string | null): Scope {
   return {

@@ -1,41 +1,30 @@
 /**
- * Writes usage rollups: sums by dimension for each 15-minute bucket and for each day in UTC, and totals for each
+ * Writes usage rollups: sums by the dimensions of runs for each 15-minute bucket and for each day in UTC, and totals for each
  * bucket.
  */
-import { createHash } from 'node:crypto';
+import { usageDimensions } from '../../contract/run-dimensions.ts';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
 import { jsonText, type Queryable } from '../../platform/db/database.ts';
 import type { Posted, Tags } from '../posting.ts';
+import {
+  type UsageDimensions,
+  type UsageMeasure,
+  usageDigest,
+  usageIdentity,
+  usageMeasures,
+} from './usage-columns.ts';
 import { TagLimiter } from './usage-tags.ts';
 
-const rollupDimensions = [
-  'key_id',
-  'model',
-  'provider',
-  'workflow',
-  'deployment',
-  'department',
-  'team',
-  'customer_id',
-  'status',
-] as const;
-const rollupMeasures = [
-  'requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'usd_nanos',
-  'value_nanos',
-  'latency_ms',
-] as const;
-
-type Rollup = { org_id: string; bucket: Date; digest: string; tags: Tags; histogram: Histogram } & Record<
-  (typeof rollupDimensions)[number],
-  string
-> &
-  Record<(typeof rollupMeasures)[number], bigint>;
+/** The increment of one row; `digest` holds the row's identity until rows of equal identity are merged. */
+type Rollup = {
+  org_id: string;
+  bucket: Date;
+  digest: string;
+  tags: Tags;
+  histogram: Histogram;
+} & UsageDimensions &
+  Record<UsageMeasure, bigint>;
 
 export async function addToUsage(tx: Queryable, posted: readonly Posted[]): Promise<void> {
   const rollups = new Map<string, Rollup>();
@@ -57,28 +46,28 @@ export async function addToUsage(tx: Queryable, posted: readonly Posted[]): Prom
 const tagLimiter = new TagLimiter();
 const noTags: Tags = {};
 
-const dimensions = rollupDimensions.join(', ');
+const dimensions = usageDimensions.join(', ');
 const record = [
   'org_id text',
   'bucket timestamptz',
   'digest text',
   'tags jsonb',
   'latencies text',
-  ...rollupDimensions.map((name) => `${name} text`),
-  ...rollupMeasures.map((name) => `${name} int8`),
+  ...usageDimensions.map((name) => `${name} text`),
+  ...usageMeasures.map((name) => `${name} int8`),
 ].join(', ');
-const measures = rollupMeasures.join(', ');
-const summed = rollupMeasures.map((name) => `sum(${name})::int8`).join(', ');
-/** Above this size the pairs of a row are merged; below, concatenating the lists is faster. */
+const measures = usageMeasures.join(', ');
+const summed = usageMeasures.map((name) => `sum(${name})::int8`).join(', ');
+/** Latency lists longer than this are merged into one pair per step; shorter ones are appended, which is cheaper to write. */
 const latenciesBytesMax = 1_024;
 const bothLatencies = 'there.latencies || excluded.latencies';
 const added = [
-  ...rollupMeasures.map((name) => `${name} = there.${name} + excluded.${name}`),
+  ...usageMeasures.map((name) => `${name} = there.${name} + excluded.${name}`),
   `latencies = CASE WHEN octet_length(${bothLatencies}) > ${latenciesBytesMax}
      THEN gathered_latencies(${bothLatencies}) ELSE ${bothLatencies} END`,
 ].join(', ');
 
-/** One statement, so that the three tables never differ. A batch may contain several buckets of one day. */
+/** One statement, so that the three tables always agree. A batch may contain several buckets of one day. */
 const addRollups = `
   WITH posted AS (
     SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
@@ -101,7 +90,7 @@ const addRollups = `
   ON CONFLICT (org_id, day, digest) DO UPDATE SET ${added}`;
 
 function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
-  const dimensions = {
+  const dimensions: UsageDimensions = {
     key_id: scope.key_id,
     model: scope.model ?? '',
     provider: scope.provider ?? '',
@@ -122,8 +111,7 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
   return {
     org_id: orgId,
     bucket: new Date(Math.floor(chargedAtMs / bucketMs) * bucketMs),
-    // The digest of a row without tags is the same as before tags existed, so that existing rows are continued.
-    digest: Object.values(dimensions).join('\u0001') + (tags === noTags ? '' : JSON.stringify(tags)),
+    digest: usageIdentity(dimensions, tags === noTags ? null : tags),
     tags,
     histogram,
     ...dimensions,
@@ -142,11 +130,10 @@ function addTo(rollups: Map<string, Rollup>, rollup: Rollup): void {
   const key = `${rollup.org_id} ${rollup.bucket.getTime()} ${rollup.digest}`;
   const existing = rollups.get(key);
   if (existing === undefined) {
-    // Hashed, because the text may be too long for a row key.
-    rollups.set(key, { ...rollup, digest: createHash('sha1').update(rollup.digest).digest('base64url') });
+    rollups.set(key, { ...rollup, digest: usageDigest(rollup.digest) });
     return;
   }
-  for (const name of rollupMeasures) {
+  for (const name of usageMeasures) {
     existing[name] += rollup[name];
   }
   mergeInto(existing.histogram, rollup.histogram);

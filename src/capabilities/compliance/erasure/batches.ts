@@ -4,8 +4,24 @@
  * only values that are the id as a whole are replaced.
  */
 
+import {
+  type KeptDimension,
+  limitDimensions,
+  type RunDimensionName,
+  runDimensionNames,
+  runDimensions,
+  type UsageDimension,
+  usageDimensions,
+} from '../../../contract/run-dimensions.ts';
+import { dayMs } from '../../../kernel/rollup-parts.ts';
 import { namePattern } from '../../../ledger/holds/customer-pseudonyms.ts';
 import { notifyLimitChanged } from '../../../ledger/limits/change-notifications.ts';
+import {
+  type UsageDimensions,
+  usageDigest,
+  usageIdentity,
+  usageMeasures,
+} from '../../../ledger/usage/usage-columns.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type CustomerDigest, eraseStoredResponses } from '../../../platform/http/pipeline/idempotency.ts';
 import { renamedPath } from '../audit/index.ts';
@@ -112,6 +128,15 @@ const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3
 const tells = (column: string) => `strpos(${column}::text, $4) > 0`;
 /** The id in a name that the caller made. */
 const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
+/** Assignments for the dimension columns of a row of the customer. */
+const erasedDimensions = (names: readonly RunDimensionName[]) => {
+  const assignments = (name: RunDimensionName) => ({
+    replace: [`${name} = $3`],
+    rename: [`${name} = ${renamedName(`row.${name}`)}`],
+    keep: [],
+  });
+  return names.flatMap((name) => assignments(name)[runDimensions[name].erasure]).join(', ');
+};
 /** An `external_id` that holds the customer's becomes one that nobody else has: a second run with it would be a new one. */
 const forgetIdentities = `
   UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
@@ -125,7 +150,7 @@ const runs: Pieces = {
     ['id', 'text'],
   ],
   where: 'customer_id = $2',
-  set: `customer_id = $3, chain_id = ${renamedName('row.chain_id')}, tags = NULL, metadata = NULL, content = NULL,
+  set: `${erasedDimensions(runDimensionNames)}, tags = NULL, metadata = NULL, content = NULL,
         external_id = CASE WHEN row.external_id ~ $6 THEN $3 || '-' || row.id ELSE row.external_id END`,
 };
 const ledgerEntries: Pieces = {
@@ -136,7 +161,7 @@ const ledgerEntries: Pieces = {
     ['id', 'text'],
   ],
   where: 'customer_id = $2',
-  set: `customer_id = $3, chain_id = ${renamedName('row.chain_id')}, note = ${renamedName('row.note')}`,
+  set: `${erasedDimensions(limitDimensions)}, note = ${renamedName('row.note')}`,
 };
 const holdEnds: Pieces = {
   table: 'hold_ends',
@@ -219,38 +244,59 @@ export async function eraseSupportPaths(
   return { changed: renamed.length, next: rows.length === rowsPerBatch ? rows.at(-1)?.id : null };
 }
 
-const dimensions = ['key_id', 'model', 'provider', 'workflow', 'deployment', 'department', 'team', 'status'];
-const measures = [
-  'requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'usd_nanos',
-  'value_nanos',
-  'latency_ms',
+/** The dimensions that identify a usage row besides its customer. An assignment error means that erasure must rename one. */
+const keptDimensions: readonly (KeptDimension & UsageDimension)[] = usageDimensions.filter(
+  (name) => name !== 'customer_id',
+);
+
+interface UsageIdentityRow extends UsageDimensions {
+  readonly digest: string;
+}
+
+/** Usage rows of the customer in a time range, one for each digest. */
+function findUsageRows(
+  tx: Transaction,
+  { table, time }: UsageTable,
+  range: readonly unknown[],
+): Promise<UsageIdentityRow[]> {
+  return tx.query<UsageIdentityRow>(
+    `SELECT DISTINCT digest, ${usageDimensions.join(', ')} FROM ${table}
+      WHERE org_id = $1 AND customer_id = $2 AND ${time} >= $3 AND ${time} < $4`,
+    range,
+  );
+}
+
+interface UsageTable {
+  readonly table: 'usage_rollups' | 'usage_days';
+  readonly time: 'bucket' | 'day';
+}
+const usageTables: readonly UsageTable[] = [
+  { table: 'usage_rollups', time: 'bucket' },
+  { table: 'usage_days', time: 'day' },
 ];
 
-/** The sums of a time under the new name, without tags; where there are such already, added to them. */
-function moveUsage(table: 'usage_rollups' | 'usage_days', time: 'bucket' | 'day'): string {
-  const digest = `encode(sha256(convert_to(concat_ws(chr(1), ${dimensions.join(', ')}, $3::text), 'UTF8')), 'hex')`;
-  const named = ['org_id', time, 'digest', ...dimensions, 'customer_id', 'tags', ...measures, 'latencies'];
+/** Moves the rows with the given digests to the pseudonym and drops their tags; adds them to rows that exist under it. */
+function moveUsageStatement({ table, time }: UsageTable): string {
+  const kept = keptDimensions.join(', ');
+  const measures = usageMeasures.join(', ');
   return `
     WITH gone AS (
-      DELETE FROM ${table} WHERE org_id = $1 AND customer_id = $2 AND ${time} >= $4 AND ${time} < $5 RETURNING *
+      DELETE FROM ${table} AS old USING unnest($6::text[], $7::text[]) AS renamed(old_digest, new_digest)
+       WHERE org_id = $1 AND customer_id = $2 AND ${time} >= $3 AND ${time} < $4 AND digest = old_digest
+      RETURNING old.*, new_digest
     ), moved AS (
-      INSERT INTO ${table} AS there (${named.join(', ')})
-      SELECT org_id, ${time}, ${digest}, ${dimensions.join(', ')}, $3, '{}', ${measures.map((name) => `sum(${name})`).join(', ')},
+      INSERT INTO ${table} AS there (org_id, ${time}, digest, ${kept}, customer_id, tags, ${measures}, latencies)
+      SELECT org_id, ${time}, new_digest, ${kept}, $5, '{}', ${usageMeasures.map((name) => `sum(${name})`).join(', ')},
              gathered_latencies(string_agg(latencies, ''::bytea))
-        FROM gone GROUP BY org_id, ${time}, ${dimensions.join(', ')}
+        FROM gone GROUP BY org_id, ${time}, new_digest, ${kept}
       ON CONFLICT (org_id, ${time}, digest) DO UPDATE
-        SET ${measures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')},
+        SET ${usageMeasures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')},
             latencies = gathered_latencies(there.latencies || excluded.latencies)
     )
     SELECT count(*)::int4 AS count FROM gone`;
 }
 
-/** The days on which the customer used something, the earliest first; of each the quarters too, so that they agree. */
+/** Moves the usage of the earliest days first. Buckets and days move together, so that they always agree. */
 export async function eraseUsage(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
   const days = await tx.query<{ day: Date }>(
     'SELECT DISTINCT day FROM usage_days WHERE org_id = $1 AND customer_id = $2 ORDER BY day LIMIT $3',
@@ -258,12 +304,18 @@ export async function eraseUsage(tx: Transaction, { orgId, from, to }: Batch): P
   );
   let changed = 0;
   for (const { day } of days) {
-    const end = new Date(day.getTime() + 86_400_000);
-    for (const statement of [moveUsage('usage_rollups', 'bucket'), moveUsage('usage_days', 'day')]) {
-      const [row] = await tx.query<{ count: number }>(statement, [orgId, from, to, day, end]);
+    const range = [orgId, from, day, new Date(day.getTime() + dayMs)];
+    for (const table of usageTables) {
+      const rows = await findUsageRows(tx, table, range);
+      const [row] = await tx.query<{ count: number }>(moveUsageStatement(table), [
+        ...range,
+        to,
+        rows.map(({ digest }) => digest),
+        rows.map((dimensions) => usageDigest(usageIdentity({ ...dimensions, customer_id: to }, null))),
+      ]);
       changed += row?.count ?? 0;
     }
   }
-  // What was done is not found again, so the next batch begins where this one did.
+  // Moved days are not found again, so the next batch needs no cursor.
   return { changed, next: days.length === daysPerBatch ? 'more' : null };
 }

@@ -1,20 +1,12 @@
 /** What was used on each whole day before today, and today so far. */
+import { type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { sumUsage, type UsageGroup } from '../usage/index.ts';
 import { daysBefore, type Today } from './calendar.ts';
 
-/** What a forecast can be about, besides everything. */
-export const scopeFields = [
-  'model',
-  'provider',
-  'workflow',
-  'deployment',
-  'department',
-  'team',
-  'customer_id',
-  'key_id',
-] as const;
-export type ScopeField = (typeof scopeFields)[number];
+/** Dimensions that a forecast can be restricted to. */
+export type ScopeField = Exclude<UsageDimension, 'status'>;
+export const scopeFields: readonly ScopeField[] = usageDimensions.filter((name) => name !== 'status');
 export type ScopeFilter = Readonly<Partial<Record<ScopeField, string>>>;
 
 export type DayOfUse = Pick<

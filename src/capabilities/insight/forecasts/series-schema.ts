@@ -4,7 +4,7 @@ import { methods } from '../../../kernel/forecast/models.ts';
 import { limitKinds, units } from '../../../kernel/limits.ts';
 import { label } from '../../../ledger/scope.ts';
 import { choice, closed, nullable } from '../../../platform/http/routes/schemas.ts';
-import { scopeFields } from './history.ts';
+import { type ScopeField, scopeFields } from './history.ts';
 import { measureNames } from './measures.ts';
 import { date, horizon } from './schema.ts';
 
@@ -18,7 +18,7 @@ export const ForecastsQuery = closed({
       name,
       Type.Optional(Type.String({ ...label, description: `Only runs with this \`${name}\`.` })),
     ]),
-  ) as Record<(typeof scopeFields)[number], ReturnType<typeof Type.Optional<typeof label>>>),
+  ) as Record<ScopeField, ReturnType<typeof Type.Optional<typeof label>>>),
   group_by: Type.Optional(
     choice(scopeFields, 'A forecast for each of the values of this field that cost most, instead of one.'),
   ),

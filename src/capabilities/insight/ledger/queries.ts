@@ -1,4 +1,5 @@
-import type { Amounts, LimitKind, Unit } from '../../../kernel/limits.ts';
+import { type Amounts, type LimitKind, matchFields, type Unit } from '../../../kernel/limits.ts';
+import type { LimitField } from '../../../ledger/scope.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
 
@@ -32,21 +33,12 @@ export async function findKinds(
   return new Map(rows.map(({ id, kind, unit }) => [id, { kind, unit }]));
 }
 
-/** The fields of an entry that limits go by. */
-export const entryFields = [
-  'department',
-  'workflow',
-  'deployment',
-  'customer_id',
-  'chain_id',
-  'key_id',
-  'model',
-] as const;
-export type EntryField = (typeof entryFields)[number];
+/** Columns of a ledger entry that limits can match. */
+export const entryFields: readonly LimitField[] = matchFields.filter((field) => field !== 'route_class');
 
 /** Counters that can be summed together: they go by the same fields, in any of these windows. */
 export interface SumRequest {
-  readonly fields: readonly EntryField[];
+  readonly fields: readonly LimitField[];
   readonly windows: readonly { readonly startMs: number; readonly endMs: number }[];
   /** For each field, the values that matter; null: all of them. */
   readonly values: readonly (readonly string[] | null)[];

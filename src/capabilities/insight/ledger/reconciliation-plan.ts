@@ -12,8 +12,9 @@ import {
 } from '../../../kernel/limits.ts';
 import type { Window } from '../../../kernel/windows.ts';
 import type { CounterState } from '../../../ledger/ledger.ts';
+import type { LimitField } from '../../../ledger/scope.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { type EntryField, entryFields, type Payment } from './queries.ts';
+import { entryFields, type Payment } from './queries.ts';
 
 /** Where to look up what a counter should say. */
 type Place =
@@ -27,7 +28,7 @@ export interface Planned {
 }
 
 export interface Group {
-  readonly fields: readonly EntryField[];
+  readonly fields: readonly LimitField[];
   readonly windows: Map<string, Window>;
   /** For each field the values that matter; null: all of them. */
   readonly values: (Set<string> | null)[];
@@ -94,7 +95,7 @@ function planOne(
   return { limit, window, place: { kind: 'entries', group, name } };
 }
 
-function groupOf(groups: Map<string, Group>, fields: readonly EntryField[]): Group {
+function groupOf(groups: Map<string, Group>, fields: readonly LimitField[]): Group {
   const there = groups.get(fields.join());
   const group = there ?? {
     fields,
@@ -111,8 +112,8 @@ function counts(limits: OrgLimits, limit: Limit, scope: Scope): boolean {
   return applicable(limits, scope).includes(limit);
 }
 
-export function scopeWith(fields: readonly EntryField[], values: readonly string[]): Scope {
-  const of = (field: EntryField) => values[fields.indexOf(field)] ?? null;
+export function scopeWith(fields: readonly LimitField[], values: readonly string[]): Scope {
+  const of = (field: LimitField) => values[fields.indexOf(field)] ?? null;
   return {
     key_id: of('key_id') ?? '',
     model: of('model'),

@@ -1,10 +1,12 @@
 /** The rows that usage is summed from, as a statement: from where, which of them, and what each of them counts as. */
+import { type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import { type RollupPart, rollupParts, type TimeRange } from '../../../kernel/rollup-parts.ts';
-import { type Field, fields, type Span } from './schema.ts';
+import { usageMeasures } from '../../../ledger/usage/usage-columns.ts';
+import type { Span } from './schema.ts';
 
 /** A dimension of the groups: a column, a tag, or spans of time given by their beginnings. */
 export type GroupBy =
-  | { readonly kind: 'field'; readonly name: Field }
+  | { readonly kind: 'field'; readonly name: UsageDimension }
   | { readonly kind: 'tag'; readonly name: string }
   | { readonly kind: 'span'; readonly name: Span; readonly startsMs: readonly number[] };
 
@@ -12,23 +14,16 @@ export interface RowsWanted {
   readonly orgId: string;
   readonly range: TimeRange;
   readonly now: Date;
-  readonly filters: Readonly<Partial<Record<Field, string>>>;
+  readonly filters: Readonly<Partial<Record<UsageDimension, string>>>;
   /** Tags that the runs have to have, as JSON. */
   readonly tags?: string | undefined;
   readonly groupBy: readonly GroupBy[];
 }
 
-export const measures = [
-  'runs',
-  'failed_runs',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'usd_nanos',
-  'value_nanos',
-] as const;
-export type Measure = (typeof measures)[number];
+/** Measures that are columns under the same name. Latencies are summed as histograms, `requests` is reported as `runs`. */
+const columnMeasures = usageMeasures.filter((name) => name !== 'requests' && name !== 'latency_ms');
+export type Measure = 'runs' | 'failed_runs' | (typeof columnMeasures)[number];
+export const measures: readonly Measure[] = ['runs', 'failed_runs', ...columnMeasures];
 
 interface Source {
   readonly table: string;
@@ -141,7 +136,7 @@ function groupedValue(one: GroupBy, index: number, params: Params): string {
 
 function conditionsOf({ orgId, filters, tags }: RowsWanted, params: Params) {
   const org = params.add(orgId, 'text');
-  const conditions = fields.flatMap((name) => {
+  const conditions = usageDimensions.flatMap((name) => {
     const value = filters[name];
     return value === undefined ? [] : [` AND ${name} = ${params.add(value, 'text')}`];
   });

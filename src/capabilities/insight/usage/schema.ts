@@ -1,34 +1,17 @@
 import { type Static, Type } from 'typebox';
+import { forEachName, usageDimensions } from '../../../contract/run-dimensions.ts';
 import { label, tagCondition } from '../../../ledger/scope.ts';
 import { pageParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { finishedStatuses } from '../../spend/runs/index.ts';
-
-/** Columns of the usage sums. */
-export const fields = [
-  'model',
-  'provider',
-  'workflow',
-  'deployment',
-  'department',
-  'team',
-  'customer_id',
-  'key_id',
-  'status',
-] as const;
-export type Field = (typeof fields)[number];
 
 export const spans = ['hour', 'day', 'month'] as const;
 export type Span = (typeof spans)[number];
 
 /** In front of the name of a tag that is grouped by. */
 export const tagPrefix = 'tag:';
-export const dimensions: readonly string[] = [...fields, `${tagPrefix}<name>`, ...spans];
+export const dimensions: readonly string[] = [...usageDimensions, `${tagPrefix}<name>`, ...spans];
 export const dimensionsMax = 2;
-
-function each<Name extends string, Schema>(names: readonly Name[], schema: Schema) {
-  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
-}
 
 export const usageFormats = ['json', 'csv', 'ndjson'] as const;
 
@@ -50,7 +33,7 @@ export const UsageQuery = closed({
   to: Type.Optional(
     Type.String({ ...timestamp, description: 'Not included. At most 366 days after `from`. Default: now.' }),
   ),
-  ...each(fields, Type.Optional(label)),
+  ...forEachName(usageDimensions, Type.Optional(label)),
   status: Type.Optional(choice(finishedStatuses, 'Runs that go on are in no sum.')),
   tag: Type.Optional(tagCondition),
   compare: Type.Optional(
@@ -112,7 +95,10 @@ const compared = {
 };
 
 export const UsageRow = closed({
-  ...each(fields, Type.Optional(nullable(Type.String({ description: 'Null: the runs did not say.' })))),
+  ...forEachName(
+    usageDimensions,
+    Type.Optional(nullable(Type.String({ description: 'Null: the runs did not say.' }))),
+  ),
   tags: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), {
       description:

@@ -1,5 +1,6 @@
 /** What was used, summed over time and by what the runs were about. */
 import { invalidField } from '../../../contract/api-error.ts';
+import { usageDimensions } from '../../../contract/run-dimensions.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
@@ -9,15 +10,7 @@ import { isInstant } from '../../../platform/http/routes/validation.ts';
 import { readPage } from './page.ts';
 import { findTimezone, type GroupsWanted } from './queries.ts';
 import type { GroupBy } from './rows.ts';
-import {
-  dimensions,
-  dimensionsMax,
-  fields,
-  spans,
-  tagPrefix,
-  type UsageQuery,
-  type UsageView,
-} from './schema.ts';
+import { dimensions, dimensionsMax, spans, tagPrefix, type UsageQuery, type UsageView } from './schema.ts';
 import { beginnings, previousRange } from './time-spans.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
@@ -54,7 +47,7 @@ export async function planUsage(
     // The first day is compared with the first, and so on.
     before: before && placedIn(before),
     filters: Object.fromEntries(
-      fields.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+      usageDimensions.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
     ),
     tags: query.tag === undefined ? undefined : tagsWith(query.tag),
     latencies: true,
@@ -109,7 +102,7 @@ function dimensionsOf(text: string | undefined): Wanted[] {
 }
 
 function dimensionOf(text: string): Wanted | undefined {
-  const field = fields.find((one) => one === text);
+  const field = usageDimensions.find((one) => one === text);
   const span = spans.find((one) => one === text);
   if (field !== undefined) {
     return { kind: 'field', name: field };

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
+import { type LabelDimension, runDimensionNames } from '../../../contract/run-dimensions.ts';
 import type { Debit } from '../../../kernel/credits.ts';
 import type { Posted } from '../../../ledger/posting.ts';
 import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
@@ -8,7 +9,7 @@ import { insertEach, type Queryable, senderOf, type Transaction } from '../../..
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 
-export interface RunRow {
+export interface RunRow extends Readonly<Record<LabelDimension, string | null>> {
   readonly org_id: string;
   readonly charged_at: Date;
   readonly id: string;
@@ -16,15 +17,7 @@ export interface RunRow {
   readonly status: RunStatus;
   readonly key_id: string;
   readonly model: string;
-  readonly provider: string | null;
-  readonly action: string | null;
-  readonly workflow: string | null;
-  readonly deployment: string | null;
-  readonly department: string | null;
-  readonly team: string | null;
-  readonly customer_id: string | null;
   readonly tags: Readonly<Record<string, string>> | null;
-  readonly chain_id: string | null;
   readonly parent_run_id: string | null;
   readonly depth: number;
   readonly input_tokens: bigint;
@@ -100,7 +93,7 @@ const columns = {
   marks: 'text[]',
   flagged_by: 'text[]',
   created_at: 'timestamptz',
-} as const;
+} as const satisfies Record<keyof RunRow, string>;
 
 const columnNames = Object.keys(columns).join(', ');
 
@@ -284,19 +277,9 @@ export async function listRuns(
     select: `SELECT ${columnNames} FROM runs`,
     where: [
       ['org_id = ?', orgId],
-      ['status = ?', query.status],
-      ['model = ?', query.model],
-      ['provider = ?', query.provider],
-      ['action = ?', query.action],
-      ['workflow = ?', query.workflow],
-      ['deployment = ?', query.deployment],
-      ['department = ?', query.department],
-      ['team = ?', query.team],
-      ['customer_id = ?', query.customer_id],
-      ['chain_id = ?', query.chain_id],
+      ...runDimensionNames.map((name) => [`${name} = ?`, query[name]] as const),
       ['parent_run_id = ?', query.parent_run_id],
       ['external_id = ?', query.external_id],
-      ['key_id = ?', query.key_id],
       ['decision_id = ?', query.decision_id],
       ['tags @> ?::jsonb', tag],
       [

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { forEachName, runDimensionNames } from '../../../contract/run-dimensions.ts';
 import {
   estimate,
   images,
@@ -176,19 +177,10 @@ export type BulkResult = Static<typeof BulkResult>;
 export const runSorts = { charged_at: 'timestamptz' } as const;
 const filter = Type.Optional(label);
 export const RunFilters = listParameters(runSorts, {
+  ...forEachName(runDimensionNames, filter),
   status: Type.Optional(choice(runStatuses)),
-  model: filter,
-  provider: filter,
-  action: filter,
-  workflow: filter,
-  deployment: filter,
-  department: filter,
-  team: filter,
-  customer_id: filter,
-  chain_id: filter,
   parent_run_id: filter,
   external_id: filter,
-  key_id: filter,
   decision_id: filter,
   tag: Type.Optional(tagCondition),
   flagged: Type.Optional(

@@ -1,0 +1,31 @@
+/** Columns and row identity of `usage_rollups` and `usage_days`. `usage_totals` has the measures only. */
+import { createHash } from 'node:crypto';
+import { type UsageDimension, usageDimensions } from '../../contract/run-dimensions.ts';
+import type { Tags } from '../posting.ts';
+
+export const usageMeasures = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'usd_nanos',
+  'value_nanos',
+  'latency_ms',
+] as const;
+export type UsageMeasure = (typeof usageMeasures)[number];
+
+/** A dimension without a value is the empty text. */
+export type UsageDimensions = Readonly<Record<UsageDimension, string>>;
+
+/** Text that is the same for two rows of one time if and only if they belong into one row. Its length has no bound. */
+export function usageIdentity(dimensions: UsageDimensions, tags: Tags | null): string {
+  const values = usageDimensions.map((name) => dimensions[name]).join('\u0001');
+  // Rows without tags have the same identity as before tags existed.
+  return tags === null ? values : values + JSON.stringify(tags);
+}
+
+/** The column `digest`: part of the primary key, so it is short. */
+export function usageDigest(identity: string): string {
+  return createHash('sha1').update(identity).digest('base64url');
+}
