@@ -1,10 +1,10 @@
 /**
- * Attempts: what somebody tried and was not let do, such as a call without the scope for it or a failed login, and what
- * is served only if it is on record, such as a request of a support session.
+ * Audit entries for attempts: requests that were rejected, such as a call without the required scope or a failed login, and
+ * requests that are served only if an entry was written, such as those of a support session.
  *
- * Refused attempts are written in the background, so that nobody waits for them and a flood of them costs little: they
- * wait in a bounded queue, and from one actor only so many a second become entries of their own; the others are counted in
- * one more. What finds no room is counted too, and the count becomes an entry.
+ * Rejected attempts are written in the background through a bounded queue, so that no request waits for the write and a flood
+ * of attempts costs little. Per actor and action only the first few between two flushes become separate entries; the rest are
+ * counted in one additional entry. Attempts that do not fit into the queue are counted too, and the count becomes an entry.
  */
 import { Counter, type Registry } from 'prom-client';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -18,22 +18,22 @@ import type { Actor } from './journal.ts';
 export interface Attempt {
   readonly tenantId: string;
   readonly actor: Actor;
-  /** The id of the operation, or a word such as `console.login`. */
+  /** Operation id, or a name such as `console.login`. */
   readonly action: string;
   readonly outcome: AuditOutcome;
-  /** The error code that it was answered with. */
+  /** Error code of the response. */
   readonly code?: string;
   readonly target: { readonly kind: string; readonly id: string };
-  /** Never a secret. */
+  /** Must not contain secrets. */
   readonly detail?: object;
 }
 
 export interface Attempts {
-  /** Takes a refused attempt; it is written within a second or so. Never waits, never throws. */
+  /** Queues a rejected attempt, which is written within about a second. Never blocks and never throws. */
   note(attempt: Attempt): void;
-  /** Writes an entry now. Whoever must not go on without it waits for this, and is refused if it throws. */
+  /** Writes an entry immediately. Callers that require the entry await this, and must reject the request if it throws. */
   record(attempt: Attempt): Promise<void>;
-  /** Writes what waits. */
+  /** Writes all queued attempts. */
   flush(): Promise<void>;
   readonly job: Job;
   register(metrics: Registry): void;
@@ -46,7 +46,7 @@ export interface AttemptsDependencies extends Appending {
 }
 
 const waitingMax = 5_000;
-/** Of one actor doing one thing, between two flushes. */
+/** Maximum number of separate entries per actor and action between two flushes. */
 const singlyMax = 5;
 const entriesPerTransaction = 500;
 const flushEveryMs = 1_000;
@@ -87,7 +87,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     }
   }
 
-  /** What waits, and what was only counted, as attempts of their own. */
+  /** Drains the queue, and returns the attempts that were only counted as additional attempts. */
   function take(): Attempt[] {
     const counted = [...repeated.values()].filter(({ seen }) => seen > singlyMax);
     const taken = [
@@ -166,7 +166,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
       async runOnce() {
         await flush();
         if (dropped.size > 0) {
-          log.warn({ dropped: droppedInAll }, 'refused attempts found no room in the queue of the audit log');
+          log.warn({ dropped: droppedInAll }, 'audit attempt queue full; rejected attempts dropped');
         }
         return false;
       },
@@ -174,7 +174,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     register(metrics) {
       new Counter({
         name: 'svc_audit_attempts_dropped_total',
-        help: 'Refused attempts that are only counted in the audit log, because too many waited to be written.',
+        help: 'Rejected attempts that are only counted in the audit log because the queue was full.',
         registers: [metrics],
         collect() {
           this.reset();
@@ -185,7 +185,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
   };
 }
 
-/** Writes an entry in the transaction of whoever must not go on without it. */
+/** Writes an entry in the caller's transaction, for callers that require the entry. */
 export async function recordAttempt(tx: Transaction, appending: Appending, attempt: Attempt): Promise<void> {
   await appendAudit(tx, appending, attempt.tenantId, [draftOf(attempt)]);
 }

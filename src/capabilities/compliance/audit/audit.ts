@@ -1,4 +1,4 @@
-/** Appends to a tenant's audit log, in the transaction of what it tells of. */
+/** Appends to a tenant's audit log, in the transaction of the change that the entry records. */
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type AuditDraft, type AuditEntry, chained, type DatedDraft } from './chain.ts';
@@ -12,9 +12,9 @@ export interface Appending {
 }
 
 /**
- * Returns the entries with their places. Whoever appends to the same chain at the same time waits for the commit. Entries are
- * dated under that lock, by the clock that all processes share: the order of the chain is that of time, and nothing is ever
- * appended to a time that somebody has read already.
+ * Returns the entries with their positions. Concurrent appends to the same chain wait for the commit. Entries are dated under
+ * that lock with the database clock, which all processes share, so the order of the chain is the order of time and no entry is
+ * ever added to a period that has already been read.
  */
 export async function appendAudit(
   tx: Transaction,
@@ -33,7 +33,7 @@ export async function appendAudit(
   );
 }
 
-/** Behind the end of the chain, which has to be locked. */
+/** Appends at the head of the chain, which must be locked. */
 export async function appendDated(
   tx: Transaction,
   heads: ChainHeads,

@@ -1,6 +1,7 @@
 /**
- * An entry as a line of the Common Event Format, version 0 (ArcSight's "Implementing ArcSight Common Event Format", version 26):
- * a header of seven fields between bars, then pairs of key and value from its dictionary, within its lengths.
+ * Formats an entry as a line of the Common Event Format, version 0 (ArcSight's "Implementing ArcSight Common Event Format",
+ * version 26): a header of seven fields separated by bars, then key-value pairs from its dictionary, within the lengths that
+ * the dictionary allows.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { jsonLine, lineBreaks } from '../../../platform/line-breaks.ts';
@@ -25,7 +26,7 @@ export function cefLine(entry: AuditEntry, version: string): string {
   return `${header.map(headerText).join('|')}|${extension.join(' ')}`;
 }
 
-/** Key, value and how long the dictionary lets it be. */
+/** Key, value and the maximum length in the dictionary. */
 function extensionOf(entry: AuditEntry): (readonly [string, string | null, number])[] {
   const { address } = entry;
   const isV6 = address !== null && isIPv6(address);
@@ -59,22 +60,25 @@ function extensionOf(entry: AuditEntry): (readonly [string, string | null, numbe
   ];
 }
 
-/** Cut off where it is too long: the other formats have all of it. */
+/** Truncated if it is too long; the other formats contain the full text. */
 function changeText({ before, after, detail }: AuditEntry): string | null {
   return before === null && after === null && detail === null ? null : jsonLine({ before, after, detail });
 }
 
-/** No longer than that, and never within a character. */
+/** Truncates without splitting a character. */
 function cut(value: string, lengthMax: number): string {
   return value.slice(0, lengthMax).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** Bars and backslashes are escaped; there is no way to write a line break. */
+/** Escapes bars and backslashes; a line break cannot be represented. */
 function headerText(text: string): string {
   return text.replaceAll(lineBreaks, ' ').replaceAll(/[\\|]/g, '\\$&');
 }
 
-/** Equals signs and backslashes are escaped, and line breaks too: there are escapes for two, and every other is a `\\n`. Bars are not. */
+/**
+ * Escapes equals signs, backslashes and line breaks. Two kinds of line break have an escape; all others become `\
+ * `. Bars are not escaped.
+ */
 function extensionText(text: string): string {
   return text.replaceAll(/[\\=]/g, '\\$&').replaceAll('\r', '\\r').replaceAll(lineBreaks, '\\n');
 }

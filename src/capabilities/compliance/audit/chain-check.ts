@@ -1,6 +1,6 @@
 /**
- * Checks a chain entry by entry, from the entries alone: wherever they come from, the database or a file. It knows the
- * place where the chain begins and places that were signed, and names what does not fit.
+ * Verifies a chain entry by entry, from the entries alone, whether they come from the database or from a file. Knows the
+ * position where the chain starts and the signed positions, and reports every mismatch.
  */
 import {
   type AuditEntry,
@@ -28,32 +28,32 @@ export type FindingKind = (typeof findingKinds)[number];
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** Where it is; the first of them where it is about several. */
+  /** Position of the mismatch; the first one if it concerns several entries. */
   readonly seq: number;
   readonly until_seq: number;
   readonly message: string;
 }
 
-/** The entry that tells of an erasure lists here what the entries look like since: pairs of place and digest. */
+/** Action of the entry that records an erasure. Its detail lists the redacted entries as pairs of position and digest. */
 export const redactAction = 'audit.redact';
 export interface RedactionList {
   readonly redacted: readonly (readonly [seq: number, digest: string])[];
-  /** Signs the list, so that nobody else can call a change an erasure. */
+  /** Signature of the list, so that a change cannot be passed off as an erasure. */
   readonly token: string;
 }
 
 const findingsMax = 100;
-/** Among how many entries that do not fit it is tried whether they only changed places. */
+/** Maximum number of mismatching entries that are compared with each other to find out whether they were moved. */
 const suspectsMax = 200;
 
 export interface ChainCheckOptions {
-  /** Where the first entry follows on. Undefined: it may be anywhere, as in a file of some days. */
+  /** Position before the first entry. Undefined: the first entry may be anywhere, as in an export of a few days. */
   readonly start: ChainPlace | undefined;
-  /** Signed places. */
+  /** Signed positions. */
   readonly checkpoints?: readonly SignedPlace[];
   /**
-   * Whether an entry that tells of an erasure was signed by the service, with a key that was in use at `latestMs`. Left out:
-   * it is not looked at what erasures have left of entries.
+   * Returns whether the service signed the list of an erasure, with a key that was in use at `latestMs`. If omitted, redacted
+   * entries are not checked.
    */
   isSigned?(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
 }
@@ -63,13 +63,13 @@ export class ChainCheck {
   #start: ChainPlace | undefined;
   readonly #checkpoints: Map<number, SignedPlace[]>;
   readonly #suspects: AuditEntry[] = [];
-  /** Redacted entries whose redaction has not come yet: by the place of that. */
+  /** Redacted entries whose redaction entry has not been read yet, by the position of the redaction entry. */
   readonly #redacted = new Map<number, Map<number, string>>();
   readonly #isSigned: ChainCheckOptions['isSigned'] | undefined;
   #first: AuditEntry | undefined;
   #last: AuditEntry | undefined;
   #lastAgreed: number;
-  /** The latest date so far. The order of a log is that of time, so none behind it can be older, whatever it says. */
+  /** Latest date so far. A log is ordered by time, so no later entry can be older, whatever its date says. */
   #latestMs = Number.NEGATIVE_INFINITY;
   #checked = 0;
 
@@ -98,7 +98,7 @@ export class ChainCheck {
     return this.#last ?? this.#start;
   }
 
-  /** A signed place that stands right behind its entry. */
+  /** Compares a signed position that directly follows its entry. */
   compareLast(place: SignedPlace): void {
     if (this.#last?.seq === place.seq) {
       this.#checkpoints.set(place.seq, [place]);
@@ -107,12 +107,12 @@ export class ChainCheck {
       this.#find(
         'checkpoint_invalid',
         place.seq,
-        'A checkpoint does not stand behind the entry that it is of.',
+        'The checkpoint does not follow the entry it was made for.',
       );
     }
   }
 
-  /** Everything up to here was removed by retention before it could be looked at. */
+  /** Continues after entries that retention removed before they could be read. */
   goOnFrom(place: ChainPlace): void {
     this.#start = place;
     this.#last = undefined;
@@ -127,11 +127,11 @@ export class ChainCheck {
     this.#first ??= entry;
     const expected = this.last === undefined ? entry.seq : this.last.seq + 1;
     if (entry.seq < expected) {
-      this.#find('entry_moved', entry.seq, `Entry ${entry.seq} stands behind entry ${expected - 1}.`);
+      this.#find('entry_moved', entry.seq, `Entry ${entry.seq} follows entry ${expected - 1}.`);
       return;
     }
     if (entry.seq > expected) {
-      this.#find('entry_missing', expected, 'These entries are not there.', entry.seq - 1);
+      this.#find('entry_missing', expected, 'These entries are missing.', entry.seq - 1);
     }
     if (!isIntact(entry)) {
       this.#suspect(entry);
@@ -144,15 +144,23 @@ export class ChainCheck {
     this.#last = entry;
   }
 
-  /** `head`: where the chain ends by its own account, where that is known. */
+  /** `head`: the recorded end of the chain, if known. */
   finish(head?: ChainPlace): readonly Finding[] {
     const last = this.last;
     if (head !== undefined && head.seq > (last?.seq ?? 0)) {
-      this.#find('tail_missing', (last?.seq ?? 0) + 1, 'The last entries are not there.', head.seq);
+      this.#find('tail_missing', (last?.seq ?? 0) + 1, 'The last entries are missing.', head.seq);
     } else if (head !== undefined && head.seq < (last?.seq ?? 0)) {
-      this.#find('head_wrong', head.seq, `The chain says that it ends here, and goes on to ${last?.seq}.`);
+      this.#find(
+        'head_wrong',
+        head.seq,
+        `The recorded end of the chain is here, but the chain continues to ${last?.seq}.`,
+      );
     } else if (head !== undefined && last !== undefined && head.hash !== last.hash) {
-      this.#find('entry_changed', last.seq, 'The chain ends with another hash than this entry has.');
+      this.#find(
+        'entry_changed',
+        last.seq,
+        'The recorded hash of the end of the chain differs from the hash of this entry.',
+      );
     }
     const beyond = [...this.#checkpoints.keys()].filter((seq) => seq > (last?.seq ?? 0));
     if (
@@ -163,15 +171,15 @@ export class ChainCheck {
       this.#find(
         'tail_missing',
         (last?.seq ?? 0) + 1,
-        'There was a checkpoint of entries that are not there any more.',
+        'A checkpoint exists for entries that are missing.',
         Math.max(...beyond),
       );
     }
     this.#nameSuspects();
-    // Whoever is not shown the erasure cannot tell it from a change.
+    // Without the redaction entry an erasure cannot be distinguished from a change.
     for (const seqs of this.#redacted.values()) {
       for (const seq of seqs.keys()) {
-        this.#find('entry_changed', seq, 'It claims an erasure that is not among these entries.');
+        this.#find('entry_changed', seq, 'The entry refers to an erasure that is not among these entries.');
       }
     }
     return [...this.#findings].sort((a, b) => a.seq - b.seq);
@@ -183,7 +191,10 @@ export class ChainCheck {
     }
   }
 
-  /** The entry is whole in itself. If the one before has another hash than it remembers, that one was changed. */
+  /**
+   * Checks the link to the previous entry. This entry is consistent in itself, so if the hashes differ, the previous one was
+   * changed.
+   */
   #checkLink(entry: AuditEntry, expected: number): void {
     const before = this.last;
     if (before === undefined || entry.seq !== expected || entry.previousHash === before.hash) {
@@ -191,9 +202,9 @@ export class ChainCheck {
     }
     const known = this.#suspects.some(({ seq }) => seq === before.seq);
     if (this.#last === undefined) {
-      this.#find('chain_rewritten', entry.seq, 'The first entry does not follow on where the chain begins.');
+      this.#find('chain_rewritten', entry.seq, 'The first entry does not follow the start of the chain.');
     } else if (!known) {
-      this.#find('entry_changed', before.seq, 'The next entry remembers another hash of it.');
+      this.#find('entry_changed', before.seq, 'The next entry records a different hash for this entry.');
     }
   }
 
@@ -211,7 +222,7 @@ export class ChainCheck {
         this.#find(
           'chain_rewritten',
           this.#lastAgreed + 1,
-          `A checkpoint of entry ${place.seq} has another hash: entries up to there were written anew.`,
+          `The checkpoint of entry ${place.seq} has a different hash: entries up to there were rewritten.`,
           place.seq,
         );
       }
@@ -224,14 +235,14 @@ export class ChainCheck {
     }
   }
 
-  /** An entry that fits in the place of another one that does not fit either was moved. */
+  /** Reports a mismatching entry as moved if it fits in the place of another mismatching entry. */
   #nameSuspects(): void {
     for (const entry of this.#suspects) {
       const home = this.#suspects.find((other) => other !== entry && fitsAt(entry, other));
       if (home === undefined) {
-        this.#find('entry_changed', entry.seq, 'Its content is not what its hash was made of.');
+        this.#find('entry_changed', entry.seq, 'The content does not match the hash.');
       } else {
-        this.#find('entry_moved', entry.seq, `It belongs in place ${home.seq}.`);
+        this.#find('entry_moved', entry.seq, `The entry belongs at position ${home.seq}.`);
       }
     }
   }
@@ -253,7 +264,7 @@ export class ChainCheck {
       const listed = new Map(isSigned ? list.redacted : []);
       for (const [seq, digest] of claimed) {
         if (listed.get(seq) !== digest) {
-          this.#find('entry_changed', seq, 'It is not what the erasure has left of it.');
+          this.#find('entry_changed', seq, 'The entry differs from what the erasure left of it.');
         }
       }
     }
@@ -270,8 +281,8 @@ function redactionsOf({ action, after }: AuditEntry): RedactionList | undefined 
 export function isIntact(entry: AuditEntry): boolean {
   const { salt, commitment, redactedBy } = entry;
   if (commitment === null) {
-    // From before commitments, when there was nothing but successes. The hash covers all that a redaction changes, so of a
-    // redacted one the list of the erasure is all there is, and that covers everything too.
+    // Entries from before commitments existed record successes only. Their hash covers everything that a redaction changes, so
+    // a redacted one can only be checked against the list of the erasure, which covers everything too.
     const isOfThen = entry.outcome === 'success' && entry.code === null && entry.detail === null;
     return isOfThen && (redactedBy !== null || entryHash(entry) === entry.hash);
   }
@@ -279,7 +290,7 @@ export function isIntact(entry: AuditEntry): boolean {
   return isCommitted && entryHash(entry) === entry.hash;
 }
 
-/** With its own hashes, or with those that stand in the other place. */
+/** Checks the entry with its own hashes, or with those of the other position. */
 function fitsAt(entry: AuditEntry, place: AuditEntry): boolean {
   const moved = { ...entry, seq: place.seq };
   const there = { ...moved, previousHash: place.previousHash, hash: place.hash };

@@ -1,9 +1,9 @@
 /**
- * Authenticates the end of each chain: an HMAC of tenant, place and hash, with a key derived from the key of all secrets. A
- * database administrator without that key who removes the last entries cannot make the chain end before them.
+ * Authenticates the head (the end) of each chain with an HMAC of tenant, position and hash, under a key derived from the
+ * encryption key. A database administrator without that key cannot truncate the chain unnoticed.
  *
- * An end is authenticated only if the end that it follows was: entries that are appended behind a forged end do not make it
- * genuine. Ends from before there were HMACs are authenticated once, at the first start, and never while there is any HMAC.
+ * A head is authenticated only if the head before it was: appending entries to a forged head does not make it genuine. Heads
+ * from before HMACs existed are authenticated once, at the first start, and never if any HMAC exists.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -22,7 +22,7 @@ import {
 
 export interface ChainHeads {
   isGenuine(tenantId: string, head: StoredHead): boolean;
-  /** The HMAC of the end that follows `before`; null where `before` is not genuine. */
+  /** HMAC of the head that follows `before`; null if `before` is not genuine. */
   macAfter(tenantId: string, before: StoredHead, next: ChainPlace): Buffer | null;
 }
 
@@ -45,13 +45,15 @@ export async function openChainHeads(
 
   async function adopt(tx: Transaction): Promise<void> {
     if (await hasMacs(tx)) {
-      // Another process may have been quicker; else the record of the first start was removed, and nothing is adopted.
+      // Another process may have been faster. Otherwise the record of the first start was deleted, and no head is adopted.
       if (!(await areHeadsAdopted(tx))) {
-        log.error('the record that the ends of audit logs are authenticated is gone: verify the logs');
+        log.error(
+          'audit chain heads are authenticated but the record of it is missing; verify the audit logs',
+        );
       }
       return;
     }
-    // Processes that start at once wait here for the first of them.
+    // Processes that start at the same time wait here for the first one.
     if (!(await insertAdoption(tx))) {
       return;
     }
@@ -68,7 +70,7 @@ export async function openChainHeads(
       await yielder.yieldIfDue();
     }
     if (adopted > 0) {
-      log.info({ logs: adopted }, 'authenticated the ends of audit logs from before this version');
+      log.info({ logs: adopted }, 'authenticated audit chain heads of an earlier version');
     }
   }
 

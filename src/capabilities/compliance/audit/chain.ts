@@ -1,9 +1,9 @@
 /**
- * The hash chain: an entry's hash covers its content and the hash before it, so that no entry can be changed, removed or
- * moved without every later hash being wrong.
+ * The hash chain: the hash of an entry covers its content and the hash of the previous entry, so that an entry cannot be
+ * changed, removed or moved without invalidating every later hash.
  *
- * What may be about a person is covered by way of a salted commitment. It can be erased without breaking the chain: the
- * commitment stays, and once the salt is gone nobody can find out what it was made of, not even by guessing.
+ * Content that may be personal data is covered through a salted commitment. It can be erased without breaking the chain: the
+ * commitment stays, and without the salt the content cannot be recovered, not even by guessing.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
@@ -11,7 +11,7 @@ import { canonicalJson } from '../../../platform/canonical-json.ts';
 export const outcomes = ['success', 'denied', 'failure'] as const;
 export type AuditOutcome = (typeof outcomes)[number];
 
-/** What an entry may say about a person. */
+/** Part of an entry that may contain personal data. */
 export interface PersonalPart {
   readonly targetId: string;
   readonly before: object | null;
@@ -20,13 +20,13 @@ export interface PersonalPart {
   readonly address: string | null;
 }
 
-/** An entry before it has its place in a chain. */
+/** An entry that has no position in a chain yet. */
 export interface AuditDraft extends PersonalPart {
   readonly actorKind: string;
   readonly actorId: string;
   readonly action: string;
   readonly outcome: AuditOutcome;
-  /** The error code, where it was refused. */
+  /** Error code, if the attempt was rejected. */
   readonly code: string | null;
   readonly targetKind: string;
   readonly traceId: string | null;
@@ -34,18 +34,18 @@ export interface AuditDraft extends PersonalPart {
 
 export interface DatedDraft extends AuditDraft {
   readonly id: string;
-  /** When it was appended: ISO 8601 in UTC, to the millisecond. */
+  /** Time of appending: ISO 8601 in UTC, with milliseconds. */
   readonly at: string;
 }
 
 export interface AuditEntry extends DatedDraft {
   readonly tenantId: string;
   readonly seq: number;
-  /** Null once the personal part was erased. */
+  /** Null once the personal part has been erased. */
   readonly salt: string | null;
-  /** Null in entries from before there were commitments: their hash covers everything. */
+  /** Null in entries from before commitments existed: their hash covers everything. */
   readonly commitment: string | null;
-  /** The later entry that lists the digest of the personal part as it is since the erasure. */
+  /** Position of the later entry that lists the digest of this entry after the erasure. */
   readonly redactedBy: number | null;
   readonly previousHash: string;
   readonly hash: string;
@@ -56,16 +56,16 @@ export interface ChainPlace {
   readonly hash: string;
 }
 
-/** A place that somebody has vouched for. */
+/** A position that was signed. */
 export interface SignedPlace extends ChainPlace {
-  /** No entry up to there may be dated later, since the key was not in use any more. Undefined: it still is. */
+  /** No entry up to this position may be dated later, because the key was no longer in use. Undefined: the key is in use. */
   readonly notAfter?: Date | undefined;
 }
 
-/** What the first entry of a chain names as the hash before it. */
+/** Position and previous hash before the first entry of a chain. */
 export const chainStart: ChainPlace = { seq: 0, hash: '0'.repeat(64) };
 
-/** The next entry of a chain. */
+/** Returns the next entry of a chain. */
 export function chained(tenantId: string, head: ChainPlace, draft: DatedDraft): AuditEntry {
   const salt = randomBytes(16).toString('hex');
   const entry = {
@@ -85,18 +85,18 @@ export function commitmentOf(salt: string, part: PersonalPart): string {
   return sha256(`${salt}\n${canonicalJson(personalPart(part))}`);
 }
 
-/** Tells an entry that a person was erased from from any other: the whole of it, as it is since. */
+/** Digest of a redacted entry as a whole, as it is after the erasure. */
 export function redactedDigest(entry: AuditEntry): string {
   const { salt: _, redactedBy: __, ...rest } = entry;
   return sha256(canonicalJson(rest));
 }
 
-/** What is signed of a list of entries that a person was erased from. */
+/** Digest of a list of redacted entries; this is what is signed. */
 export function redactionDigest(redacted: readonly (readonly [number, string])[]): string {
   return sha256(canonicalJson(redacted));
 }
 
-/** What the entry's hash has to be, given its content and the hash before. */
+/** Computes the hash of the entry from its content and the previous hash. */
 export function entryHash(entry: AuditEntry): string {
   const { tenantId, seq, id, at, actorKind, actorId, action, targetKind, traceId, previousHash } = entry;
   const inBoth = { tenantId, id, at, actorKind, actorId, action, targetKind, traceId, previousHash };

@@ -1,4 +1,4 @@
-/** Checkpoints: the end of a chain, signed, for the org to keep. One is made every day in which something happened. */
+/** Checkpoints: signed positions of the end of a chain, for the org to keep. One is made for every day with new entries. */
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -37,7 +37,7 @@ export function viewCheckpoint({ tenant_id, seq, id, hash, at, token }: Checkpoi
 
 export interface Made {
   readonly checkpoint: CheckpointRow;
-  /** False: nothing happened since the last one, and that is it. */
+  /** False: nothing was appended since the last checkpoint, which is returned. */
   readonly isNew: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function makeCheckpoint(
   tenantId: string,
   now: Date,
 ): Promise<Made> {
-  // Nobody appends meanwhile, so two who make one at once make the same.
+  // The lock prevents appends, so two concurrent calls make the same checkpoint.
   const head = await lockChain(tx, tenantId);
   const { seq, hash } = head;
   const there = await findCheckpoint(tx, tenantId, seq);
@@ -56,7 +56,7 @@ export async function makeCheckpoint(
     return { checkpoint: there, isNew: false };
   }
   if (!heads.isGenuine(tenantId, head)) {
-    throw apiError('conflict', 'The end of the log is not authentic: verify it.');
+    throw apiError('conflict', 'The end of the audit log is not authentic. Verify the log.');
   }
   await requireIntactEnd(tx, tenantId, head);
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
@@ -66,12 +66,15 @@ export async function makeCheckpoint(
   return { checkpoint, isNew: true };
 }
 
-/** What is signed has to be the end of the log, and not only of the chain's account of it. */
+/** The end that is signed must match the last entry, not only the recorded head. */
 async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPlace): Promise<void> {
   const [last] = await readEntries(tx, tenantId, head.seq - 1, 1);
   const end = last ?? (await findAnchor(tx, tenantId)) ?? chainStart;
   if (end.seq !== head.seq || end.hash !== head.hash || (last !== undefined && !isIntact(last))) {
-    throw apiError('conflict', 'The log does not end as its chain says: verify it.');
+    throw apiError(
+      'conflict',
+      'The last entry of the audit log does not match the recorded end. Verify the log.',
+    );
   }
 }
 
@@ -85,7 +88,7 @@ export function dailyCheckpoints({
 }: CheckpointDependencies & { readonly clock: SharedClock; readonly log: Log }): Job {
   async function tellDaily(tx: Transaction, tenantId: string, now: Date): Promise<void> {
     const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, heads, signer }, tenantId, now);
-    // Another process may have been quicker; and nobody can subscribe to what operators do.
+    // Another process may have been faster; and the platform's log has no subscribers.
     if (isNew && tenantId !== platformTenant) {
       await enqueueEvent(tx, {
         id: ids.next('evt'),
@@ -97,7 +100,7 @@ export function dailyCheckpoints({
     }
   }
 
-  // Those that cannot be signed stay due: the next batch begins behind them, until all were looked at.
+  // Chains that cannot be signed remain due. The next batch starts after them until all have been tried.
   let after = '';
   return {
     id: 'sign-daily-checkpoints',
@@ -111,7 +114,7 @@ export function dailyCheckpoints({
           await db.transaction((tx) => tellDaily(tx, tenantId, now));
         } catch (error) {
           const reason = error instanceof ApiError ? { reason: error.message } : { err: error };
-          log.error({ tenant: tenantId, ...reason }, 'the end of an audit log could not be signed');
+          log.error({ tenant: tenantId, ...reason }, 'audit log end could not be signed');
         }
       }
       const isFull = due.length === tenantsPerBatch;

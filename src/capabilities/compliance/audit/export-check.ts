@@ -1,4 +1,4 @@
-/** Verifies an export that was written to a file, without the service: its entries, and the checkpoints among them. */
+/** Verifies an exported file without the service: its entries and the checkpoints among them. */
 import type { SignedPlace } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { parseExportLine } from './export-lines.ts';
@@ -7,9 +7,9 @@ import type { CheckpointView } from './schema.ts';
 import { type OpenToken, type TrustedKey, tokenOpener } from './signing.ts';
 
 export interface ExportCheckOptions {
-  /** The service's public keys. Without any checkpoints are compared, but anybody could have made them. */
+  /** Public keys of the service. Without them checkpoints are compared, but could have been forged. */
   readonly publicKeys?: readonly TrustedKey[];
-  /** Checkpoints that somebody kept. */
+  /** Checkpoints that the org has kept. */
   readonly kept?: readonly string[];
 }
 
@@ -17,16 +17,16 @@ export interface ExportReport {
   readonly entries: number;
   readonly firstSeq: number | undefined;
   readonly lastSeq: number | undefined;
-  /** Signed places that the entries were compared with. */
+  /** Number of signed positions that the entries were compared with. */
   readonly checkpoints: number;
-  /** Whether the last line is a checkpoint of the last entry, so that nothing can have been cut off behind it. */
+  /** Whether the last line is a checkpoint of the last entry, so that truncation would be detected. */
   readonly isSealed: boolean;
   readonly findings: readonly Finding[];
-  /** What could not be checked with this file alone. */
+  /** Checks that were not possible with this file alone. */
   readonly remarks: readonly string[];
 }
 
-/** Throws when it is no export, or the file was cut off within a line. */
+/** Throws if the file is not an export, or ends within a line. */
 export async function checkExport(
   lines: AsyncIterable<string>,
   { publicKeys = [], kept = [] }: ExportCheckOptions,
@@ -46,9 +46,7 @@ export async function checkExport(
     number += 1;
     const line = parseExportLine(text);
     if (line === undefined) {
-      throw new Error(
-        `line ${number} is not a line of an export as NDJSON; a file that was cut off ends like this`,
-      );
+      throw new Error(`line ${number} is not a line of an NDJSON export; the file may be truncated`);
     }
     isSealed = line.kind === 'checkpoint';
     if (line.kind === 'entry') {
@@ -63,7 +61,7 @@ export async function checkExport(
       checkpoints += 1;
       check.compareLast(place);
     } else {
-      const message = 'The checkpoint is not of this log, or not signed with a key given.';
+      const message = 'The checkpoint belongs to another log, or is not signed with a given key.';
       const { seq } = line.checkpoint;
       forged.push({ kind: 'checkpoint_invalid', seq, until_seq: seq, message });
     }
@@ -80,10 +78,12 @@ export async function checkExport(
     remarks: [
       ...(isSealed
         ? []
-        : ['It does not end with a checkpoint: entries may have been cut off behind the last one.']),
-      ...(open === undefined ? ['Signatures were not checked: give the public key of the service.'] : []),
+        : ['The file does not end with a checkpoint: entries may have been cut off at the end.']),
+      ...(open === undefined ? ['Signatures were not checked. Pass the public key of the service.'] : []),
       ...(within < keptPlaces.length
-        ? [`${keptPlaces.length - within} of the checkpoints given are of entries that are not in the file.`]
+        ? [
+            `${keptPlaces.length - within} of the given checkpoints refer to entries that are not in the file.`,
+          ]
         : []),
     ],
   };
@@ -91,16 +91,16 @@ export async function checkExport(
 
 function openKept(token: string, open: OpenToken | undefined): SignedPlace {
   if (open === undefined) {
-    throw new Error('a checkpoint of yours can only be checked with the public key of the service');
+    throw new Error('your checkpoint can only be checked with the public key of the service');
   }
   const statement = open(token);
   if (statement === undefined) {
-    throw new Error('a checkpoint given is none, or not signed with a key given');
+    throw new Error('a given checkpoint is invalid, or not signed with a given key');
   }
   return statement;
 }
 
-/** Undefined: it is not what was signed. */
+/** Returns undefined if the token does not match what was signed. */
 function signedPlace(
   { seq, hash, token }: Omit<CheckpointView, 'id'>,
   orgId: string | undefined,

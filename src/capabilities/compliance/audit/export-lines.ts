@@ -1,4 +1,4 @@
-/** Entries as lines that can be read back, by `purser audit verify` or by anyone who has the description of them. */
+/** Entries as lines that can be parsed again, by `purser audit verify` or by anyone who has the format description. */
 
 import { jsonLine } from '../../../platform/line-breaks.ts';
 import type { AuditEntry } from './chain.ts';
@@ -6,7 +6,7 @@ import { outcomes } from './chain.ts';
 import type { CheckpointView } from './schema.ts';
 import { viewEntry } from './view.ts';
 
-/** With what it takes to verify it: the salt of the commitment, too. */
+/** Includes everything that verification needs, such as the salt of the commitment. */
 export function ndjsonLine(entry: AuditEntry): string {
   return jsonLine({
     ...viewEntry(entry),
@@ -25,7 +25,7 @@ export type ExportLine =
   | { readonly kind: 'entry'; readonly entry: AuditEntry }
   | { readonly kind: 'checkpoint'; readonly checkpoint: Omit<CheckpointView, 'id'> };
 
-/** Undefined: it is no line of an export. */
+/** Returns undefined if the text is not a line of an export. */
 export function parseExportLine(text: string): ExportLine | undefined {
   let said: Record<string, unknown>;
   try {
@@ -42,7 +42,7 @@ export function parseExportLine(text: string): ExportLine | undefined {
     isObject(target) &&
     Number.isSafeInteger(said.seq) &&
     typeof said.hash === 'string' &&
-    // Left out, they would pass for null, and an entry for one from before there were any.
+    // If missing, they would be read as null, and the entry as one from before these fields existed.
     ['salt', 'commitment', 'redacted_by', 'code', 'detail', 'before', 'after'].every(
       (name) => said[name] !== undefined,
     ) &&

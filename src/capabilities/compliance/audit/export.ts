@@ -1,7 +1,7 @@
 /**
- * The log as a stream of lines, for a SIEM. Entries are read a page at a time and no sooner than the receiver takes them, so
- * memory does not grow with the log and no connection to the database is held meanwhile. Every line carries its `seq`: whoever
- * was cut off goes on behind the last one that arrived.
+ * Streams the log as lines, for a SIEM. Entries are read one page at a time, as the receiver consumes them, so memory use does
+ * not grow with the log and no database connection is held in between. Every line has its `seq`, so an interrupted export
+ * resumes after the last line received.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
@@ -21,7 +21,7 @@ export interface ExportDependencies {
   readonly db: Database;
   readonly heads: ChainHeads;
   readonly signer: Signer;
-  /** Of this software, as the SIEM formats want to know. */
+  /** Version of this software, which the SIEM formats require. */
   readonly version: string;
 }
 
@@ -44,15 +44,15 @@ export function exportLog(
   const from = new Date(query.from);
   const to = new Date(query.to);
   if (to <= from) {
-    throw invalidField('to', 'out_of_range', 'This has to be later than `from`.');
+    throw invalidField('to', 'out_of_range', 'Must be later than `from`.');
   }
   if (to.getTime() - from.getTime() > daysMax * dayMs) {
-    throw invalidField('to', 'out_of_range', `This may be at most ${daysMax} days after \`from\`.`);
+    throw invalidField('to', 'out_of_range', `Must be at most ${daysMax} days after \`from\`.`);
   }
   const format = query.format ?? 'ndjson';
   const withCheckpoints = query.checkpoints ?? false;
   if (withCheckpoints && format !== 'ndjson') {
-    throw invalidField('checkpoints', 'invalid_value', 'Only `ndjson` can hold checkpoints.');
+    throw invalidField('checkpoints', 'invalid_value', 'Only `ndjson` can contain checkpoints.');
   }
   return {
     contentType: contentTypes[format],
@@ -88,7 +88,7 @@ async function* pages(
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
   const { db, heads } = deps;
-  // Whoever is appending now may be dated within the time asked for: what comes after is not.
+  // An append in progress may be dated within the requested time; later appends are not.
   await db.transaction((tx) => awaitAppends(tx, tenantId));
   const span = await findSpan(db, tenantId, from, to);
   let last: AuditEntry | undefined;
@@ -102,16 +102,16 @@ async function* pages(
       yield `${lines.join('\n')}\n`;
     }
     last = entries.at(-1) ?? last;
-    // Retention may have removed the rest meanwhile.
+    // Retention may have removed the remaining entries in the meantime.
     at = entries.at(-1)?.seq ?? span.last;
   }
-  // Without it the file does not claim that nothing was cut off behind its last line.
+  // Without this line the file does not claim to be complete.
   if (withCheckpoints && last !== undefined && heads.isGenuine(tenantId, await findHead(db, tenantId))) {
     yield `${await lastCheckpoint(deps, tenantId, last, now)}\n`;
   }
 }
 
-/** Those that were made of one of these entries: a line each, by their place. */
+/** Checkpoints of these entries: one line each, by position. */
 async function checkpointsOf(
   db: Queryable,
   tenantId: string,
@@ -121,7 +121,7 @@ async function checkpointsOf(
   return new Map(rows.map((row) => [Number(row.seq), checkpointLine(viewCheckpoint(row))]));
 }
 
-/** One of the last line, so that nobody can cut off the end of the file. */
+/** Checkpoint of the last line, so that truncation of the file is detected. */
 async function lastCheckpoint(
   { db, signer }: ExportDependencies,
   tenantId: string,

@@ -1,14 +1,14 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type ChainPlace, chainStart } from './chain.ts';
 
-/** The end of a chain as it is stored. */
+/** The stored end of a chain. */
 export interface StoredHead extends ChainPlace {
   /** Null: not authenticated. */
   readonly mac: Uint8Array | null;
 }
 
 export interface ChainHead extends StoredHead {
-  /** When the last entry was appended. */
+  /** Time when the last entry was appended. */
   readonly at: Date;
 }
 
@@ -19,7 +19,7 @@ interface HeadRow {
   readonly mac: Uint8Array | null;
 }
 
-/** The end of a tenant's chain, locked until the transaction ends so that entries follow one another. */
+/** Returns the end of a tenant's chain and locks it until the transaction ends, so that appends are serialized. */
 export async function lockChain(
   tx: Queryable,
   tenantId: string,
@@ -29,23 +29,23 @@ export async function lockChain(
     [tenantId, chainStart.hash],
   );
   await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
-  // Asked once the lock is there: until then somebody else may append.
+  // Queried after the lock was acquired: until then another transaction may append.
   const [head] = await tx.query<HeadRow & { now: Date }>(
     'SELECT seq, hash, at, mac, clock_timestamp()::timestamptz(3) AS now FROM audit_chains WHERE tenant_id = $1',
     [tenantId],
   );
   if (head === undefined) {
-    throw new Error('a chain that was just made is missing');
+    throw new Error('audit chain not found after it was created');
   }
   return { ...head, seq: Number(head.seq) };
 }
 
-/** Waits for whoever is appending: what is appended afterwards is dated later. */
+/** Waits for appends in progress: later appends get a later date. */
 export async function awaitAppends(tx: Queryable, tenantId: string): Promise<void> {
   await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR SHARE', [tenantId]);
 }
 
-/** The start of a chain where there is none. */
+/** Returns the start of a chain if the tenant has none. */
 export async function findHead(db: Queryable, tenantId: string): Promise<StoredHead> {
   const [head] = await db.query<HeadRow>('SELECT seq, hash, at, mac FROM audit_chains WHERE tenant_id = $1', [
     tenantId,
@@ -69,7 +69,7 @@ export async function areHeadsAdopted(db: Queryable): Promise<boolean> {
   return (await db.query('SELECT 1 AS one FROM audit_heads_adopted', [])).length > 0;
 }
 
-/** False: another process has done it. */
+/** Returns false if another process has already inserted it. */
 export async function insertAdoption(tx: Queryable): Promise<boolean> {
   const inserted = await tx.query(
     'INSERT INTO audit_heads_adopted DEFAULT VALUES ON CONFLICT DO NOTHING RETURNING 1 AS one',
@@ -82,7 +82,7 @@ export async function hasMacs(tx: Queryable): Promise<boolean> {
   return (await tx.query('SELECT 1 AS one FROM audit_chains WHERE mac IS NOT NULL LIMIT 1', [])).length > 0;
 }
 
-/** Of all tenants behind this one. */
+/** Locks the heads of all tenants after this one. */
 export async function lockHeads(
   tx: Queryable,
   after: string,

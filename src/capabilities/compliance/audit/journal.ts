@@ -1,4 +1,4 @@
-/** What happened, recorded in the transaction that made it happen: an audit entry and, where others wait, an event. */
+/** Records a change in the transaction that makes it: an audit entry and, if there is one, an event. */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Change, HandlerContext } from '../../../platform/http/routes/route.ts';
@@ -36,7 +36,7 @@ export async function recordChange(
       traceId: actor.traceId ?? null,
     },
   ]);
-  // Operators' own changes belong to no org, so nobody can subscribe to them.
+  // Changes made by operators belong to no org, so they have no subscribers.
   if (change.event !== undefined && change.tenantId !== platformTenant) {
     await enqueueEvent(tx, {
       id: appending.ids.next('evt'),

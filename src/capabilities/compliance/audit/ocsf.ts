@@ -1,6 +1,6 @@
 /**
- * An entry as an event of the Open Cybersecurity Schema Framework, 1.3.0. What came in over the API is an API Activity
- * (6003), signing in or out an Authentication (3002), and what the service or the command line did an Entity Management (3004).
+ * Formats an entry as an event of the Open Cybersecurity Schema Framework, 1.3.0. API calls are API Activity (6003), signing in
+ * or out is Authentication (3002), and changes by the service or the command line are Entity Management (3004).
  */
 import { isIP } from 'node:net';
 import { jsonLine } from '../../../platform/line-breaks.ts';
@@ -21,10 +21,10 @@ const activities = {
   delete: [4, 'Delete'],
 } as const;
 type Activity = readonly [number, string];
-/** Whatever the schema has no number for. */
+/** Used where the schema has no number. */
 const other = 99;
 
-/** By the name of the action: those of the console, whoever signs in and by whatever way. */
+/** Console sign-in actions, by action name. */
 const authentications: Readonly<Record<string, Activity>> = {
   'sessions.open': [1, 'Logon'],
   'sessions.close': [2, 'Logoff'],
@@ -93,7 +93,7 @@ function common(entry: AuditEntry, version: string, { classUid, className, activ
     activity_id: activityId,
     activity_name: activityName,
     type_uid: classUid * 100 + activityId,
-    // The activity may have a name of its own; the type is named by the schema.
+    // The activity may have a custom name; the type name comes from the schema.
     type_name: `${className}: ${activityId === other ? 'Other' : activityName}`,
     time: Date.parse(entry.at),
     severity_id: severityId,
@@ -128,7 +128,7 @@ function userOf({ actorKind, actorId }: AuditEntry): object {
   return { uid: actorId, type_id: typeId, type };
 }
 
-/** Where it came from; for what came from no address, this service. */
+/** Source address; without an address, this service. */
 function endpointOf({ address }: AuditEntry): object {
   return address !== null && isIP(address) !== 0 ? { ip: address } : { svc_name: 'Purser' };
 }
@@ -137,7 +137,7 @@ function entityOf({ targetId, targetKind }: AuditEntry, data: object | null): ob
   return { uid: targetId, type: targetKind, ...(data !== null && { data }) };
 }
 
-/** By what was there before and after; of a call that was refused, or that changed nothing, by what it asked for. */
+/** Derived from the values before and after; for a call that was rejected or changed nothing, from the requested action. */
 function activityOf({ action, before, after, outcome, targetId }: AuditEntry): Activity {
   if (/(^|[._])(delete|revoke|remove|redact|void)$/.test(action)) {
     return activities.delete;

@@ -111,7 +111,7 @@ export function entryOfRow(row: AuditRow): AuditEntry {
   };
 }
 
-/** The entries behind `after`, in the order of the chain. */
+/** Returns the entries after `after`, in chain order. */
 export async function readEntries(
   db: Queryable,
   tenantId: string,
@@ -129,7 +129,7 @@ export interface StoredToken extends ChainPlace {
   readonly token: string;
 }
 
-/** The last entry that retention removed. */
+/** Returns the last entry that retention removed. */
 export async function findAnchor(db: Queryable, tenantId: string): Promise<StoredToken | undefined> {
   const [row] = await db.query<PlaceRow & { token: string }>(
     'SELECT seq, hash, token FROM audit_anchors WHERE tenant_id = $1',
@@ -166,7 +166,7 @@ export async function findCheckpoint(
   return row;
 }
 
-/** The latest ones, in the order of the chain. */
+/** Returns the latest ones, in chain order. */
 export async function latestCheckpoints(
   db: Queryable,
   tenantId: string,
@@ -180,7 +180,10 @@ export async function latestCheckpoints(
   return rows.reverse();
 }
 
-/** Tenants behind this one whose chain has grown since the last checkpoint, or since it began, and that is long ago. */
+/**
+ * Returns tenants after this one whose chain has grown since the last checkpoint, or since it started, if that was long enough
+ * ago.
+ */
 export async function findUncheckpointed(
   db: Queryable,
   { before, after, limit }: { readonly before: Date; readonly after: string; readonly limit: number },
@@ -197,7 +200,7 @@ export async function findUncheckpointed(
   return rows.map(({ tenant_id }) => tenant_id);
 }
 
-/** The places of the first and the last entry of some time. Undefined: there is none. */
+/** Returns the first and last position in a time range; undefined if it has no entries. */
 export async function findSpan(
   db: Queryable,
   tenantId: string,
@@ -237,7 +240,7 @@ export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: Stor
   );
 }
 
-/** Of all tenants behind this one. */
+/** Returns the anchors of all tenants after this one. */
 export async function readAnchors(
   db: Queryable,
   after: string,
@@ -265,7 +268,7 @@ export async function removeUntil(tx: Queryable, tenantId: string, seq: number):
   await tx.query('DELETE FROM audit_log WHERE tenant_id = $1 AND seq <= $2', [tenantId, BigInt(seq)]);
 }
 
-/** What is left of entries after an erasure, that `by` tells of. */
+/** Stores the redacted entries; `by` is the position of the redaction entry. */
 export async function writeRedacted(
   tx: Queryable,
   tenantId: string,

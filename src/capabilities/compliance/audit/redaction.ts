@@ -1,6 +1,6 @@
 /**
- * Erases a name from a log. The parts that hold it are written anew and lose their salt, so that nobody can find out what they
- * were; hashes stay, and an entry of its own lists what is left of each (`chain.ts`).
+ * Erases a name from a log. Parts that contain the name are rewritten and lose their salt, so that the original cannot be
+ * recovered. Hashes stay, and a separate entry lists the digest of each redacted entry (`chain.ts`).
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Appending, appendAudit } from './audit.ts';
@@ -14,7 +14,7 @@ export interface Redaction {
   readonly tenantId: string;
   readonly from: string;
   readonly to: string;
-  /** Entries up to here were looked at before. */
+  /** Entries up to this position have been processed. */
   readonly after: number;
   readonly limit: number;
   readonly now: Date;
@@ -22,11 +22,11 @@ export interface Redaction {
 
 export interface Redacted {
   readonly changed: number;
-  /** The last entry that was looked at; undefined: there are no more. */
+  /** Last entry that was processed; undefined: there are no more. */
   readonly last: number | undefined;
 }
 
-/** One bounded batch. */
+/** Processes one bounded batch. */
 export async function redactEntries(
   tx: Transaction,
   { ids, heads, signer }: Appending & { readonly signer: Signer },
@@ -69,7 +69,7 @@ export async function redactEntries(
   return { changed: renamed.length, last: entries.at(-1)?.seq };
 }
 
-/** Whether the list of an erasure is what the service signed; `latestMs`: how late the entries are that it is about. */
+/** Returns whether the service signed the list of an erasure. `latestMs`: date of the latest entry in the list. */
 export function isSigned(
   open: OpenToken,
   { tenantId }: AuditEntry,
@@ -85,7 +85,7 @@ export function isSigned(
   );
 }
 
-/** Undefined: the name is not in it. */
+/** Returns undefined if the entry does not contain the name. */
 function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart | undefined {
   let found = false;
   const rename = (value: unknown, name?: string): unknown => {
@@ -112,7 +112,7 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
   return found ? part : undefined;
 }
 
-/** Where a part of the path or a parameter is the name. */
+/** Replaces path segments and parameters that equal the name. */
 export function renamedPath(path: string, from: string, to: string): string {
   return path
     .split(/([/?&=])/)

@@ -1,6 +1,7 @@
 /**
- * Removes the beginning of a log. The last entry that goes is kept as a signed anchor: from there the rest is verified. So what
- * is signed is looked at first: whoever can write to the database must not have young entries pass for what retention removed.
+ * Removes the oldest entries of a log. The last removed entry is kept as a signed anchor, from which the rest is verified.
+ * Therefore the signatures are checked first: a database administrator must not be able to pass off recent entries as removed
+ * by retention.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
@@ -13,23 +14,26 @@ import type { Signer } from './signing-keys.ts';
 
 export interface Removal {
   readonly tenantId: string;
-  /** Entries of this time and later stay. */
+  /** Entries from this time on are kept. */
   readonly before: Date;
   readonly now: Date;
   readonly limit: number;
 }
 
-/** One bounded batch; returns how many entries are gone. Throws, and removes nothing, where the log is not as it was written. */
+/**
+ * Removes one bounded batch and returns the number of removed entries. Throws, and removes nothing, if the log was tampered
+ * with.
+ */
 export async function removeOldEntries(
   tx: Transaction,
   signer: Signer,
   { tenantId, before, now, limit }: Removal,
 ): Promise<number> {
-  // Whoever replaces the key signs all anchors anew, and this one has to be among them.
+  // Key rotation signs all anchors again, and must include this one.
   await signer.keep(tx);
   const anchor = await findAnchor(tx, tenantId);
   const start = anchor ?? chainStart;
-  // Asked before the entries: what is appended meanwhile is young, and then the end is not needed.
+  // Queried before the entries: entries appended in between are recent, and then the head is not needed.
   const head = await findHead(tx, tenantId);
   const entries = await readEntries(tx, tenantId, start.seq, limit + 1);
   const young = entries.findIndex(({ at }) => at >= before.toISOString());
@@ -40,10 +44,10 @@ export async function removeOldEntries(
   const { current } = await signer.publicKeys(tx);
   const open = tokenOpener(current === undefined ? [] : [current]);
   if (anchor !== undefined && !isGenuineAnchor(open, tenantId, anchor)) {
-    throw new Error('where retention ended is not signed with the key in use: verify the log');
+    throw new Error('audit log anchor is not signed with the current key; verify the log');
   }
   const count = entries.indexOf(last) + 1;
-  // The one behind them, or the end of the chain, remembers the hash of the last one.
+  // The next entry, or the head of the chain, contains the hash of the last one.
   const check = new ChainCheck({ start });
   const yielder = createYielder();
   for (const entry of entries.slice(0, count + 1)) {
@@ -52,9 +56,7 @@ export async function removeOldEntries(
   }
   const [finding] = check.finish(entries.length > count ? undefined : head);
   if (finding !== undefined) {
-    throw new Error(
-      `old entries are not as they were written (${finding.kind} at ${finding.seq}): verify the log`,
-    );
+    throw new Error(`old audit entries were changed (${finding.kind} at ${finding.seq}); verify the log`);
   }
   const { seq, hash } = last;
   const said = { kind: 'anchor', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
@@ -64,8 +66,8 @@ export async function removeOldEntries(
 }
 
 /**
- * Whether its hash covers its date. Of one from before commitments only the list of its erasure does, which may be far behind:
- * it goes when a later one that is dated is old.
+ * Returns whether the hash covers the date. The date of a redacted entry from before commitments is covered only by the list of
+ * its erasure, which may be much later: such an entry is removed when a later, dated entry is old enough.
  */
 function isDated({ commitment, redactedBy }: AuditEntry): boolean {
   return commitment !== null || redactedBy === null;

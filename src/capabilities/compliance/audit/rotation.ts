@@ -1,6 +1,7 @@
 /**
- * Replaces the key that signs. Anchors are signed anew with it: what an anchor stands for is gone, so nothing else could show
- * that a key signed one after it was replaced. From then on no anchor of the old key is believed, and retention builds on none.
+ * Rotates the signing key. Anchors are signed again with the new key: the entries that an anchor stands for are gone, so
+ * nothing else could prove that an old key did not sign it after its replacement. From then on anchors signed with an old key
+ * are rejected, and retention does not build on them.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
@@ -10,7 +11,7 @@ import type { PublicKeys, Signer } from './signing-keys.ts';
 
 const anchorsPerRead = 500;
 
-/** Returns the keys from before. */
+/** Returns the keys before the rotation. */
 export async function replaceKey(tx: Transaction, signer: Signer, now: Date): Promise<PublicKeys> {
   const before = await signer.rotate(tx, now);
   const open = tokenOpener(before.current === undefined ? [] : [before.current]);
@@ -20,7 +21,7 @@ export async function replaceKey(tx: Transaction, signer: Signer, now: Date): Pr
     const said: Said[] = [];
     for (const anchor of anchors) {
       const { tenant_id: org_id, seq, hash } = anchor;
-      // One that nobody has signed stays as it is, to be found.
+      // Anchors without a valid signature stay unchanged, so that verification reports them.
       if (isGenuineAnchor(open, org_id, anchor)) {
         said.push({ kind: 'anchor', org_id, seq, hash, at: now.toISOString() });
       }

@@ -33,7 +33,10 @@ export function auditRoutes(deps: AuditDependencies): Route[] {
   return [...logRoutes(deps, orgLog), ...logRoutes(deps, platformLog), ...signingKeyRoutes(deps)];
 }
 
-/** One of the two kinds of logs, and who may do what with it. Whose it is says the caller: nobody sees another one's. */
+/**
+ * One of the two kinds of audit log, with the scopes it needs. The tenant comes from the caller's credential, so a log is
+ * visible to its owner only.
+ */
 interface LogDeclaration {
   readonly id: string;
   readonly path: string;
@@ -51,7 +54,7 @@ const orgLog: LogDeclaration = {
   admin: { kind: 'org', scope: 'audit:write', role: 'admin' },
 };
 
-/** What operators do outside any org, and failed attempts of nobody known. */
+/** Log of operator actions outside any org, and of failed attempts by unknown callers. */
 const platformLog: LogDeclaration = {
   id: 'platform_audit',
   path: '/v1/admin/audit-log',
@@ -68,7 +71,7 @@ function logRoutes(
     read({
       id: `${id}.list`,
       path,
-      summary: `List who did what, and who was refused, in ${title}`,
+      summary: `List the actions and rejected attempts in ${title}`,
       access: reader,
       query: AuditFilters,
       response: page(AuditEntryView),
@@ -77,11 +80,11 @@ function logRoutes(
     read({
       id: `${id}.verify`,
       path: `${path}/verify`,
-      summary: `Verify that ${title} is whole and unchanged`,
+      summary: `Verify the integrity of ${title}`,
       description:
-        'Recomputes the hash of every entry, compares with all signed checkpoints and checks that the end is authentic. Against ' +
-        "somebody who has both the database and the service's key of secrets, or restores an older database, a checkpoint " +
-        'that you have kept is the proof.',
+        'Recomputes the hash of every entry, compares all signed checkpoints and checks that the end is authentic. ' +
+        'Against an attacker who has both the database and the encryption key, or who restores an older database, ' +
+        'only a checkpoint that you have kept is proof.',
       access: reader,
       query: VerifyQuery,
       response: VerificationView,
@@ -104,15 +107,15 @@ function logRoutes(
       id: `${id}.checkpoints.create`,
       method: 'POST',
       path: `${path}/checkpoints`,
-      summary: `Sign where ${title} ends now`,
-      description: 'Where nothing happened since the last checkpoint, that one is the answer.',
+      summary: `Create a signed checkpoint of ${title}`,
+      description: 'If nothing was appended since the last checkpoint, that checkpoint is returned.',
       access: admin,
       response: CheckpointView,
       success: 201,
       errors: ['conflict'],
       async handler({ caller, now }, tx) {
         const { checkpoint } = await makeCheckpoint(tx, { ids, heads, signer }, caller.tenantId, now);
-        // Not itself an entry: the log would never be where its checkpoint says.
+        // Not recorded as an entry: otherwise a checkpoint would never be at the end of the log.
         return { body: viewCheckpoint(checkpoint), changes: [] };
       },
     }),
@@ -121,9 +124,10 @@ function logRoutes(
       path: `${path}/export`,
       summary: `Export ${title} to a SIEM`,
       description:
-        'A stream of lines, oldest first: JSON as in the list with what it takes to verify it (`ndjson`), the Common Event Format ' +
-        '(`cef`), or events of the Open Cybersecurity Schema Framework 1.3.0 (`ocsf`). A stream that breaks off is not ' +
-        'complete: go on with `cursor`, the `seq` of the last line that arrived (`cn1` in CEF, `metadata.sequence` in OCSF).',
+        'Streams lines, oldest first: JSON as in the list plus everything needed for verification (`ndjson`), the ' +
+        'Common Event Format (`cef`), or events of the Open Cybersecurity Schema Framework 1.3.0 (`ocsf`). If the ' +
+        'stream is interrupted, the export is incomplete: resume with `cursor` set to the `seq` of the last line ' +
+        'received (`cn1` in CEF, `metadata.sequence` in OCSF).',
       access: reader,
       query: ExportQuery,
       contentTypes: ['application/x-ndjson', 'text/plain'],
@@ -138,7 +142,7 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
     publicRead({
       id: 'audit.signing_key',
       path: '/v1/meta/audit-signing-key',
-      summary: 'Get the public key that audit checkpoints are signed with, and those from before',
+      summary: 'Get the current and previous public keys that sign audit checkpoints',
       response: SigningKeyView,
       handler: async () => viewSigningKeys(await signer.publicKeys(db)),
     }),
@@ -146,11 +150,11 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
       id: 'platform_audit.signing_key.rotate',
       method: 'POST',
       path: '/v1/admin/audit-signing-key/rotate',
-      summary: 'Replace the key that audit checkpoints are signed with',
+      summary: 'Rotate the key that signs audit checkpoints',
       description:
-        'Every process signs with the new one from then on. The private half of the old one is deleted; its public half stays ' +
-        'published, and what it has signed stays good. Stored keys that cannot be read are dropped; the audit entry names their ' +
-        'numbers (`dropped_keys`). `conflict` after a hundred keys.',
+        'Every process signs with the new key from then on. The private half of the old key is deleted; its public ' +
+        'half stays published, and its signatures stay valid. Stored keys that cannot be read are dropped; the ' +
+        'audit entry lists their numbers (`dropped_keys`). Returns `conflict` after 100 keys.',
       access: operator,
       success: 200,
       response: SigningKeyView,
@@ -162,7 +166,7 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
           tenantId: caller.tenantId,
           target: { kind: 'audit_signing_key', id: after.id },
           ...(before !== undefined && { before: viewSigningKey(before) }),
-          // The log need not repeat the others each time.
+          // The previous keys need not be repeated in the log each time.
           after: { ...after, ...(unreadable.length > 0 && { dropped_keys: unreadable }) },
         };
         return { body: { ...after, previous }, changes: [change] };

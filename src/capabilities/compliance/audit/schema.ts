@@ -6,7 +6,7 @@ import { findingKinds } from './chain-check.ts';
 
 const text = Type.String();
 const anything = Type.Unsafe<object | null>({ type: ['object', 'null'], additionalProperties: true });
-const seq = Type.Integer({ minimum: 0, description: 'The place in the log, counted from 1 without a gap.' });
+const seq = Type.Integer({ minimum: 0, description: 'Position in the log, counted from 1 without gaps.' });
 const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 export const AuditEntryView = closed({
@@ -16,20 +16,21 @@ export const AuditEntryView = closed({
   actor: closed({
     kind: Type.String({
       description:
-        '`key`, `operator`, `member`, `support`, `command_line`, `service` or, where nobody was known, `anonymous`.',
+        '`key`, `operator`, `member`, `support`, `command_line`, `service` or, if the caller is unknown, ' +
+        '`anonymous`.',
     }),
     id: text,
   }),
-  action: Type.String({ description: 'The operation, named as in OpenAPI, or what else happened.' }),
+  action: Type.String({ description: 'Operation id as in OpenAPI, or the name of another action.' }),
   outcome: choice(outcomes),
-  code: nullable(Type.String({ description: 'The error code that it was refused with.' })),
+  code: nullable(Type.String({ description: 'Error code of the response.' })),
   target: closed({ kind: text, id: text }),
   before: anything,
   after: anything,
   detail: anything,
   address: nullable(text),
   trace_id: nullable(text),
-  redacted: Type.Boolean({ description: 'Whether a person was erased from it.' }),
+  redacted: Type.Boolean({ description: 'Whether personal data was erased from the entry.' }),
   previous_hash: hash,
   hash,
 });
@@ -39,10 +40,10 @@ export const auditSorts = { seq: 'int8' } as const;
 const filter = Type.String({ minLength: 1, maxLength: 500 });
 
 export const AuditFilters = listParameters(auditSorts, {
-  actor: Type.Optional(Type.String({ ...filter, description: "The actor's id." })),
+  actor: Type.Optional(Type.String({ ...filter, description: 'Id of the actor.' })),
   actor_kind: Type.Optional(filter),
   action: Type.Optional(filter),
-  target: Type.Optional(Type.String({ ...filter, description: "The target's id." })),
+  target: Type.Optional(Type.String({ ...filter, description: 'Id of the target.' })),
   target_kind: Type.Optional(filter),
   outcome: Type.Optional(choice(outcomes)),
   code: Type.Optional(filter),
@@ -53,14 +54,14 @@ export const AuditFilters = listParameters(auditSorts, {
 export type AuditFilters = Static<typeof AuditFilters>;
 
 const token = Type.String({
-  description: 'What is signed and the signature, to be kept and given to `verify`.',
+  description: 'Signed statement and signature. Keep it, and pass it to `verify`.',
 });
 
 export const CheckpointView = closed({
   id,
   org_id: id,
   seq,
-  hash: Type.String({ description: 'The hash of the entry in that place.' }),
+  hash: Type.String({ description: 'Hash of the entry at that position.' }),
   at: timestamp,
   token,
 });
@@ -75,7 +76,7 @@ export const VerifyQuery = closed({
     Type.String({
       minLength: 1,
       maxLength: 2_000,
-      description: 'The `token` of a checkpoint that you have kept: the log has to agree with it.',
+      description: 'The `token` of a checkpoint that you have kept. The log must match it.',
     }),
   ),
 });
@@ -87,13 +88,13 @@ export const VerificationView = closed({
   last_seq: seq,
   removed_until_seq: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
-    description: 'The last entry that retention has removed. The log is verified from there on.',
+    description: 'Last entry that retention removed. The log is verified from there.',
   }),
   checkpoints_checked: Type.Integer(),
   kept_checkpoint: Type.Unsafe<'checked' | 'removed_by_retention' | null>({
     type: ['string', 'null'],
     enum: ['checked', 'removed_by_retention', null],
-    description: 'What became of the checkpoint in the question.',
+    description: 'Result for the checkpoint in the request.',
   }),
   findings: Type.Array(
     closed({
@@ -104,19 +105,22 @@ export const VerificationView = closed({
     }),
     {
       description:
-        'What does not fit, and where; the first hundred. `key_invalid` is about no entry: somebody has changed the keys that sign.',
+        'Mismatches and their positions, at most 100. `key_invalid` concerns no entry: the signing keys were ' +
+        'changed.',
     },
   ),
   head: closed({
     seq,
     hash,
-    token: Type.String({ description: 'A signed checkpoint of the end. Empty where the log is not valid.' }),
+    token: Type.String({
+      description: 'Signed checkpoint of the end of the log. Empty if the log is not valid.',
+    }),
   }),
 });
 export type VerificationView = Static<typeof VerificationView>;
 
 const signingKey = {
-  id: Type.String({ description: '`key_id` of the tokens that it has signed.' }),
+  id: Type.String({ description: '`key_id` of the tokens that this key signed.' }),
   algorithm: Type.Literal('Ed25519'),
   public_key: Type.String({ description: 'SPKI in PEM.' }),
   created_at: timestamp,
@@ -128,10 +132,10 @@ export const SigningKeyView = closed({
       ...signingKey,
       retired_at: Type.String({
         format: 'date-time',
-        description: 'When it was replaced. Tokens that say to be younger are not believed.',
+        description: 'When the key was replaced. Tokens with a later date are rejected.',
       }),
     }),
-    { description: 'Those that have signed before, the latest first: what they have signed stays good.' },
+    { description: 'Previous keys, latest first. Their signatures stay valid.' },
   ),
 });
 export type SigningKeyView = Static<typeof SigningKeyView>;
@@ -144,21 +148,21 @@ export const ExportQuery = closed({
   from: instant('2026-11-01T00:00:00Z'),
   to: Type.String({
     ...instant('2026-11-16T00:00:00Z'),
-    description: 'RFC 3339 with offset; later than `from`, and at most 90 days.',
+    description: 'RFC 3339 with offset. Must be later than `from`, by at most 90 days.',
   }),
-  format: Type.Optional(choice(exportFormats, '`ndjson` unless it says so.')),
+  format: Type.Optional(choice(exportFormats, 'Default: `ndjson`.')),
   cursor: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       examples: [0],
-      description: 'The `seq` of the last line that arrived: the stream goes on behind it.',
+      description: 'The `seq` of the last line received. The stream resumes after it.',
     }),
   ),
   checkpoints: Type.Optional(
     Type.Boolean({
       examples: [false],
-      description: 'With the signed checkpoints among the lines, and one at the end; with `ndjson`.',
+      description: 'Includes the signed checkpoints among the lines, and one at the end. `ndjson` only.',
     }),
   ),
 });

@@ -1,10 +1,11 @@
 /**
- * The Ed25519 keys that sign for this installation: one that does now, and those that did before. All are stored encrypted
- * under the key of all secrets, which is not in the database. Of a key that is replaced the private half is forgotten and the
- * public one stays, encrypted all the same: nobody who can only write to the database can add one of his own.
+ * The Ed25519 signing keys of this installation: the current one and its predecessors. All are stored encrypted under the
+ * encryption key, which is not in the database. When a key is replaced its private half is deleted and its public half is kept,
+ * also encrypted, so that write access to the database is not enough to add a key.
  *
- * They are read at each use. Signing is rare, and so every process signs with a new key from the moment it is committed. A row
- * that cannot be opened is not ours, or was changed: it is passed over and told of, and keeps no other from its work.
+ * Keys are read at each use. Signing is rare, and this way every process uses a new key as soon as it is committed. A row that
+ * cannot be decrypted was not written by the service, or was changed: it is skipped and reported, and does not affect the
+ * others.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -25,34 +26,34 @@ import {
 } from './signing-queries.ts';
 
 export interface PublicKey extends TrustedKey {
-  /** `key_id` of the tokens that it has signed. */
+  /** `key_id` of the tokens that this key signed. */
   readonly id: string;
   readonly createdAt: Date;
 }
 
 export interface PublicKeys {
-  /** The one in use. Undefined: it cannot be read, or somebody has removed it. */
+  /** The current key. Undefined: it cannot be read, or was deleted. */
   readonly current: PublicKey | undefined;
-  /** The latest first. */
+  /** Latest first. */
   readonly previous: readonly PublicKey[];
-  /** The numbers of rows that the service has not written, or not so. */
+  /** Numbers of the rows that cannot be decrypted. */
   readonly unreadable: readonly number[];
 }
 
 export interface Signer {
   sign(db: Queryable, said: Said): Promise<string>;
   signAll(db: Queryable, said: readonly Said[]): Promise<string[]>;
-  /** From here on the key is not replaced until the transaction ends. */
+  /** Prevents rotation of the key until the transaction ends. */
   keep(tx: Transaction): Promise<void>;
   publicKeys(db: Queryable): Promise<PublicKeys>;
-  /** Puts a new key in the place of the one in use, and drops rows that cannot be read. Returns the keys from before. */
+  /** Replaces the current key and drops unreadable rows. Returns the keys before the rotation. */
   rotate(tx: Transaction, now: Date): Promise<PublicKeys>;
 }
 
-/** They are published for good, so there is an end to it. */
+/** Old keys stay published for ever, so their number is bounded. */
 const keysMax = 100;
 
-/** The first key is made at the first start; processes that do so at once agree on one. */
+/** Creates the first key at the first start; processes that start at the same time agree on one. */
 export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Promise<Signer> {
   const newKey = (generation: number, created_at: Date) => ({
     generation,
@@ -63,9 +64,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
   const current = async (queryable: Queryable) => {
     const row = await findCurrentKey(queryable);
     if (row === undefined) {
-      throw new ServiceUnavailable(
-        'there is no key that signs audit logs: restore it from a backup, or replace it',
-      );
+      throw new ServiceUnavailable('audit signing key is missing: restore it from a backup, or rotate it');
     }
     return row;
   };
@@ -97,7 +96,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     const row = await current(queryable);
     if (publicKeyOf(row) === undefined) {
       throw new ServiceUnavailable(
-        `key ${row.generation}, which signs audit logs, cannot be read: restore it from a backup, or replace it`,
+        `audit signing key ${row.generation} cannot be read: restore it from a backup, or rotate it`,
       );
     }
     const signOne = tokenSigner(privatePem(row));
@@ -118,13 +117,13 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     async rotate(tx, at) {
       await lockSigningKeys(tx);
       const before = await publicKeys(tx);
-      // What they have signed, if they have signed anything, can be checked by nobody any more.
+      // Signatures by these keys, if any exist, can no longer be checked.
       await deleteSigningKeys(tx, before.unreadable);
-      // Of those that are left nobody else can have chosen the number.
+      // All remaining rows are authentic, so their numbers can be trusted.
       const rows = await selectSigningKeys(tx);
       const latest = rows[0]?.generation ?? 0;
       if (latest >= keysMax) {
-        throw apiError('conflict', `There have been ${keysMax} keys, which is the most.`);
+        throw apiError('conflict', `The maximum of ${keysMax} keys has been reached.`);
       }
       const inUse = rows.find(({ retired_at }) => retired_at === null);
       if (inUse !== undefined && before.current !== undefined) {
@@ -138,12 +137,15 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
   };
 }
 
-/** Binds the private half to its place, so that a key from before cannot be put there again. The first had no number. */
+/**
+ * Binds the private half to its generation, so that an older key cannot be put in its place. The first generation had no
+ * number.
+ */
 function privateContext(generation: number): string {
   return generation === 1 ? 'audit_signing_key' : `audit_signing_key ${generation}`;
 }
 
-/** Binds the public half to when it was retired: neither can be changed without the other. */
+/** Binds the public half to the time of its retirement: neither can be changed without the other. */
 function retiredContext({
   generation,
   retired_at,

@@ -1,9 +1,9 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 
 export interface SigningKeyRow {
-  /** Counted from 1; the highest is in use. */
+  /** Counted from 1; the highest is the current key. */
   readonly generation: number;
-  /** The private key while it is in use, and the public one from then on. */
+  /** The private key while it is current, afterwards the public key. */
   readonly sealed: Uint8Array;
   readonly created_at: Date;
   readonly retired_at: Date | null;
@@ -11,7 +11,7 @@ export interface SigningKeyRow {
 
 const select = 'SELECT generation, sealed, created_at, retired_at FROM audit_signing_keys';
 
-/** The latest first. */
+/** Latest first. */
 export async function selectSigningKeys(db: Queryable): Promise<SigningKeyRow[]> {
   return db.query<SigningKeyRow>(`${select} ORDER BY generation DESC`, []);
 }
@@ -21,19 +21,19 @@ export async function findCurrentKey(db: Queryable): Promise<SigningKeyRow | und
   return row;
 }
 
-/** Whoever else wants to replace the key waits; who only reads does not. */
+/** Blocks concurrent rotations, but not readers. */
 export async function lockSigningKeys(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE audit_signing_keys IN SHARE ROW EXCLUSIVE MODE', []);
 }
 
-/** Until the transaction ends nobody replaces the key; others who want the same do not wait. */
+/** Prevents rotation until the transaction ends; concurrent callers of this function do not wait. */
 export async function keepSigningKeys(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE audit_signing_keys IN ROW EXCLUSIVE MODE', []);
 }
 
 type NewKey = Omit<SigningKeyRow, 'retired_at'>;
 
-/** Nothing happens where there is any key: the first one is lost for good once it was deleted. */
+/** Does nothing if any key exists: a deleted first key must not be replaced silently. */
 export async function insertFirstKey(
   db: Queryable,
   { generation, sealed, created_at }: NewKey,

@@ -1,7 +1,7 @@
 /**
- * Signed places of chains, so that somebody who can write to the database still cannot pretend. A token holds what is signed
- * and the signature, `base64url(json).base64url(signature)`; whoever keeps one can have it checked years later, also without
- * us and after the key that signed it was replaced.
+ * Signed positions of chains, which protect against write access to the database. A token contains the statement and its
+ * signature, `base64url(json).base64url(signature)`. It can be checked years later, also without the service and after the
+ * signing key was replaced.
  */
 import {
   createHash,
@@ -15,9 +15,9 @@ import {
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { ChainPlace } from './chain.ts';
 
-/** What is signed: that the chain of a tenant had this hash at this place. */
+/** Signed statement that the chain of a tenant had this hash at this position. */
 export interface Statement {
-  /** An anchor is the last entry that retention removed; of a redaction the hash is that of its list. */
+  /** An anchor is the last entry that retention removed; the hash of a redaction is that of its list. */
   readonly kind: 'checkpoint' | 'anchor' | 'redaction';
   readonly org_id: string;
   readonly seq: number;
@@ -30,25 +30,25 @@ export interface Statement {
 export interface TrustedKey {
   /** SPKI in PEM. */
   readonly pem: string;
-  /** When it was replaced: what it is said to have signed later is not believed. Null: it is in use. */
+  /** When the key was replaced; tokens with a later date are rejected. Null: it is the current key. */
   readonly retiredAt: Date | null;
 }
 
 /**
- * When a token was made is its own claim, and whoever stole a key can claim any time. So of a key that was replaced more is
- * asked: what it speaks of must not be dated later than `notAfter` either.
+ * The date of a token is its own claim, and a stolen key can sign any date. Therefore the entries that a token of a replaced
+ * key covers must not be dated later than `notAfter` either.
  */
 export interface OpenedStatement extends Statement {
   readonly notAfter: Date | undefined;
 }
 
-/** What a token states; undefined when it is none, or none of the keys has signed it. */
+/** Returns the statement of a token; undefined if the token is invalid or signed with none of the keys. */
 export type OpenToken = (token: string) => OpenedStatement | undefined;
 
-/** How far clocks may differ, and how long a transaction may take that has begun with the key that is replaced. */
+/** Allowance for clock differences, and for transactions that started with the replaced key. */
 const retirementGraceMs = 5 * 60_000;
 
-/** A new private key, PKCS #8 in PEM. */
+/** Creates a private key, PKCS #8 in PEM. */
 export function newPrivateKey(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
@@ -58,7 +58,7 @@ export function publicPemOf(privatePem: string): string {
   return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString();
 }
 
-/** Names a key in tokens. Throws when it is no key. */
+/** Identifies a key in tokens. Throws if the text is not a key. */
 export function keyIdOf(publicPem: string): string {
   return idOf(createPublicKey(publicPem));
 }
@@ -68,10 +68,10 @@ function idOf(publicKey: KeyObject): string {
   return createHash('sha256').update(der).digest('hex').slice(0, 16);
 }
 
-/** What is to be signed; the key adds its own name. */
+/** A statement to be signed; the signer adds the key id. */
 export type Said = Omit<Statement, 'key_id'>;
 
-/** The key is parsed once for many tokens. */
+/** Parses the key once for many tokens. */
 export function tokenSigner(privatePem: string): (said: Said) => string {
   const privateKey = createPrivateKey(privatePem);
   const keyId = idOf(createPublicKey(privateKey));
@@ -81,13 +81,13 @@ export function tokenSigner(privatePem: string): (said: Said) => string {
   };
 }
 
-/** Keys are parsed once for many tokens. Throws when one is no key. */
+/** Parses the keys once for many tokens. Throws if one is not a key. */
 export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
   const keys = new Map<string, { readonly publicKey: KeyObject; readonly notAfter: Date | undefined }>();
   for (const { pem, retiredAt } of trusted) {
     const publicKey = createPublicKey(pem);
     const id = idOf(publicKey);
-    // Given twice, it was in use until the earliest time that anyone knows of.
+    // If a key is given twice, the earliest known time of its retirement counts.
     keys.set(id, { publicKey, notAfter: earlier(keys.get(id)?.notAfter, endOf(retiredAt)) });
   }
   return (token) => {
@@ -107,7 +107,7 @@ export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
   };
 }
 
-/** Whether it says this of that place. */
+/** Returns whether the statement is about this position. */
 export function states(
   said: Statement | undefined,
   kind: Statement['kind'],
@@ -117,7 +117,7 @@ export function states(
   return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
 }
 
-/** When a key is replaced its anchors are signed anew (`rotation.ts`): one of another key than that in use was made up. */
+/** Rotation signs all anchors again (`rotation.ts`), so an anchor that is not signed with the current key is forged. */
 export function isGenuineAnchor(
   open: OpenToken,
   tenantId: string,
@@ -127,7 +127,7 @@ export function isGenuineAnchor(
   return states(said, 'anchor', tenantId, anchor) && said?.notAfter === undefined;
 }
 
-/** A time that is none is not within anything. */
+/** An invalid time is never within the range. */
 export function isWithin(notAfter: Date | undefined, atMs: number): boolean {
   return notAfter === undefined || atMs <= notAfter.getTime();
 }

@@ -1,4 +1,4 @@
-/** Verifies the chain of a tenant as it stands in the database. */
+/** Verifies the chain of a tenant as it is stored in the database. */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
@@ -32,7 +32,7 @@ export interface VerificationDependencies {
 
 export interface VerificationRequest {
   readonly tenantId: string;
-  /** The token of a checkpoint that somebody kept. */
+  /** Token of a checkpoint that the org has kept. */
   readonly kept: string | undefined;
   readonly now: Date;
   readonly progress: ReportProgress;
@@ -50,12 +50,12 @@ export async function verifyLog(
   const chain = await verifyChain(db, { tenantId, heads, open, kept: keptStatement, progress });
   const verified = { ...chain, findings: [...brokenKeys(keys), ...chain.findings] };
   if (verified.findings.length > 0 && (await signer.publicKeys(db)).current?.id !== keys.current?.id) {
-    // The key was replaced meanwhile, and what the new one has signed could not be known.
+    // The key was rotated in the meantime, so signatures of the new key could not be checked.
     return verifyLog(deps, request);
   }
   const { seq, hash } = verified.head;
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
-  // Only an end that was found to be right is signed.
+  // Only an end that passed verification is signed.
   const token = verified.findings.length === 0 ? await signer.sign(db, said) : '';
   return view(verified, keptStatement, token);
 }
@@ -63,11 +63,7 @@ export async function verifyLog(
 function openKept(token: string, tenantId: string, open: OpenToken): OpenedStatement {
   const statement = open(token);
   if (statement?.kind !== 'checkpoint' || statement.org_id !== tenantId) {
-    throw invalidField(
-      'checkpoint',
-      'invalid_value',
-      'This is not a checkpoint that was signed for this log.',
-    );
+    throw invalidField('checkpoint', 'invalid_value', 'This checkpoint was not signed for this log.');
   }
   return statement;
 }
@@ -88,7 +84,9 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
     if (states(said, 'checkpoint', tenantId, place)) {
       places.push({ ...place, notAfter: said?.notAfter });
     } else {
-      broken.push(fault('checkpoint_invalid', place.seq, 'A stored checkpoint is not what was signed.'));
+      broken.push(
+        fault('checkpoint_invalid', place.seq, 'A stored checkpoint does not match its signature.'),
+      );
     }
     await yielder.yieldIfDue();
   }
@@ -119,7 +117,7 @@ async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verifi
   const start = first ?? chainStart;
   const check = new ChainCheck({
     start,
-    // What retention has removed cannot be compared any more.
+    // Entries that retention removed cannot be compared.
     checkpoints: all.filter(({ seq }) => seq >= start.seq),
     isSigned: (entry, list, latestMs) => isSigned(open, entry, list, latestMs),
   });
@@ -127,13 +125,13 @@ async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verifi
   const forged =
     anchor === undefined || isGenuineAnchor(open, tenantId, anchor)
       ? []
-      : [fault('anchor_invalid', anchor.seq, 'Where retention ended is not what was signed.')];
+      : [fault('anchor_invalid', anchor.seq, 'The anchor of retention does not match its signature.')];
   const found = [...check.finish(head), ...beginning(tenantId, check.first, head)];
   const findings = [...broken, ...forged, ...found, ...forgedEnd(heads, tenantId, head, found)];
   return { check, findings, head, checkpoints: all.length, anchor };
 }
 
-/** Everything that is there, to the end that the chain names; that is asked last, since entries are appended meanwhile. */
+/** Reads all entries up to the end of the chain. The end is queried last, because entries are appended concurrently. */
 async function readAll(
   db: Queryable,
   tenantId: string,
@@ -146,7 +144,7 @@ async function readAll(
     const head = await findHead(db, tenantId);
     const entries = await readEntries(db, tenantId, after, entriesPerRead);
     if (entries[0]?.seq !== after + 1) {
-      // Retention goes on meanwhile: what it has removed is not missing, and the rest follows on where it has ended.
+      // Retention runs concurrently: entries that it removed are not missing, and the rest follows its anchor.
       const moved = await findAnchor(db, tenantId);
       if (moved !== undefined && moved.seq > after) {
         anchor = moved;
@@ -168,23 +166,20 @@ async function readAll(
   }
 }
 
-/** Every log begins with what made its owner. Another beginning was written after all of the log was removed. */
+/**
+ * Every log starts with the entry that created its owner. A log with another start was rewritten after all its entries were
+ * removed.
+ */
 function beginning(tenantId: string, first: AuditEntry | undefined, head: StoredHead): Finding[] {
   const action = tenantId === platformTenant ? 'operator_keys.mint' : 'orgs.create';
   const isOther =
     first === undefined ? head.seq === chainStart.seq : first.seq === 1 && first.action !== action;
   return isOther
-    ? [
-        fault(
-          'entry_missing',
-          1,
-          `The log does not begin with ${action}: entries before this one were removed.`,
-        ),
-      ]
+    ? [fault('entry_missing', 1, `The log does not start with ${action}: earlier entries were removed.`)]
     : [];
 }
 
-/** Where the end does not fit the entries, that was found already. */
+/** If the end does not match the entries, that has already been reported. */
 function forgedEnd(
   heads: ChainHeads,
   tenantId: string,
@@ -198,18 +193,18 @@ function forgedEnd(
         fault(
           'head_invalid',
           head.seq,
-          'The end of the chain is not authentic: entries behind it may have been removed.',
+          'The end of the chain is not authentic: entries after it may have been removed.',
         ),
       ];
 }
 
-/** What they have signed, if they have signed anything, cannot be checked. */
+/** Signatures by these keys, if any exist, cannot be checked. */
 function brokenKeys({ current, unreadable }: PublicKeys): Finding[] {
   if (current === undefined && unreadable.length === 0) {
-    return [fault('key_invalid', 0, 'The key that signs has been removed.')];
+    return [fault('key_invalid', 0, 'The signing key was removed.')];
   }
   return unreadable.map((generation) =>
-    fault('key_invalid', 0, `Key ${generation} among those that sign is not as the service has stored it.`),
+    fault('key_invalid', 0, `Signing key ${generation} was changed in the database.`),
   );
 }
 

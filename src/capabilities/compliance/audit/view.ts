@@ -26,7 +26,7 @@ export function viewEntry(entry: AuditEntry): AuditEntryView {
 
 export function viewSigningKeys({ current, previous }: PublicKeys): SigningKeyView {
   if (current === undefined) {
-    throw apiError('service_unavailable', 'The key that signs audit logs cannot be read.');
+    throw apiError('service_unavailable', 'The audit signing key cannot be read.');
   }
   return {
     ...viewSigningKey(current),

@@ -1,7 +1,7 @@
 /**
- * The places where a customer's id is stored, and how it is replaced there: one bounded batch each. A row of the customer loses
- * what the caller said about it (tags, metadata, content) and the id where it is a part of a name (`namePattern`); of other rows
- * only values that are the id as a whole are replaced.
+ * Erases a customer's id from every table that stores it, in bounded batches. In a row of the customer, tags, metadata and
+ * content are deleted, and the id is replaced where it is a part of a name (`namePattern`). In other rows only values that
+ * equal the id are replaced.
  */
 
 import {
@@ -31,25 +31,25 @@ export interface Batch {
   readonly from: string;
   readonly to: string;
   readonly now: Date;
-  /** What the batch before has returned; null: the first. */
+  /** `next` of the previous batch; null: first batch. */
   readonly cursor: unknown;
 }
 
 export interface BatchResult {
   readonly changed: number;
-  /** Where the next batch begins; null: there is none. */
+  /** Cursor of the next batch; null: no more batches. */
   readonly next: unknown;
 }
 
 const rowsPerBatch = 2_000;
 const daysPerBatch = 31;
 
-/** What a counter goes by stands behind the first colon of its name: a value, or several as JSON. */
+/** The part of a counter key after the first colon: the value that the counter is for, or several values as JSON. */
 const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
 const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
   ELSE regexp_replace(replace(${counterValue}, $5, to_json($3::text)::text), $4, '\\1' || $3 || '\\2', 'g') END`;
 
-/** Limits, packs and rates of the customer end, and what is known of them is known by the pseudonym. */
+/** Ends the limits, credit packs and rates of the customer, and renames their counters. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
   const ended = await tx.query(
     `UPDATE limits SET match = jsonb_set(match, '{customer_id}', to_jsonb($3::text)), name = NULL,
@@ -66,7 +66,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
     );
     renamed += rows.length;
   }
-  // Where the watch over limits goes on: it may as well begin anew.
+  // Cursor of the exhaustion watch, which may start over.
   await tx.query(
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
     [orgId, from],
@@ -75,13 +75,16 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
   return renamed;
 }
 
-/** A table whose rows are looked at one after the other, so many at a time. */
+/** A table that is processed in batches, in the order of its primary key. */
 interface Pieces {
   readonly table: string;
   readonly org: string;
-  /** The rest of its primary key, with types. */
+  /** The primary key without the org, with types. */
   readonly key: readonly (readonly [name: string, type: string])[];
-  /** Whether a row tells of the customer. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 finds it in names. */
+  /**
+   * Matches rows that contain the customer's id. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 a pattern for the id
+   * within names.
+   */
   readonly where: string;
   readonly set: string;
 }
@@ -123,10 +126,10 @@ async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: st
   };
 }
 
-/** Every JSON text that is the id as a whole: quotes and escapes are written the same way everywhere. */
+/** Replaces every JSON string that equals the id; quotes and escapes have one spelling everywhere. */
 const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
 const tells = (column: string) => `strpos(${column}::text, $4) > 0`;
-/** The id in a name that the caller made. */
+/** Replaces the id within a name that the caller chose. */
 const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
 /** Assignments for the dimension columns of a row of the customer. */
 const erasedDimensions = (names: readonly RunDimensionName[]) => {
@@ -137,7 +140,10 @@ const erasedDimensions = (names: readonly RunDimensionName[]) => {
   });
   return names.flatMap((name) => assignments(name)[runDimensions[name].erasure]).join(', ');
 };
-/** An `external_id` that holds the customer's becomes one that nobody else has: a second run with it would be a new one. */
+/**
+ * An `external_id` that contains the customer's id becomes a unique one. A repeated run with the old `external_id` would be a
+ * new run.
+ */
 const forgetIdentities = `
   UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
    WHERE i.org_id = $1 AND i.run_id = changed.run_id AND i.external_id ~ $6`;
@@ -168,8 +174,8 @@ const holdEnds: Pieces = {
   org: 'org_id',
   key: [['hold_id', 'text']],
   where: `body #>> '{scope,customer_id}' = $2`,
-  // What it took of counters is over. One that is settled late counts where its scope says. Earlier releases kept the response
-  // to its key here.
+  // The reservations of an ended hold are over: a late settlement counts by its scope. Earlier releases stored the idempotent
+  // response here.
   set: `body = jsonb_set(jsonb_set(row.body - 'idempotency', '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
                          coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
                || '{"shares": []}'`,
@@ -183,7 +189,7 @@ const events: Pieces = {
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
           'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
 };
-/** What receivers answered may repeat what they were sent. */
+/** Stored webhook responses may repeat the event. */
 const forgetResponses = `
   UPDATE webhook_deliveries d SET attempts = (
     SELECT coalesce(jsonb_agg(attempt || '{"response": null}'), '[]') FROM jsonb_array_elements(d.attempts) AS attempt)
@@ -223,7 +229,7 @@ export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Ba
   return { changed: renamed.length, next: null };
 }
 
-/** What support sessions asked for: the id may stand in a path. */
+/** Paths of support requests may contain the id. */
 export async function eraseSupportPaths(
   tx: Transaction,
   { orgId, from, to, cursor }: Batch,

@@ -1,7 +1,7 @@
 /**
- * Forgets an end customer: wherever the id is stored, a random pseudonym takes its place, so that all sums stay and nobody can
- * tell whose they are. It goes step by step in bounded batches, each a transaction that also says how far it is; whoever is
- * killed is gone on with. The id itself is kept encrypted until then, and no longer.
+ * Erases an end customer: a random pseudonym replaces the id wherever it is stored, so that all sums stay and cannot be
+ * attributed to a person. Runs step by step in bounded batches; each batch is a transaction that also stores the progress, so
+ * an interrupted erasure is resumed. The id itself is kept encrypted until the erasure is complete.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
@@ -52,14 +52,14 @@ export interface ErasureDependencies extends Appending {
 
 const auditEntriesPerBatch = 500;
 const holdsMax = 100_000;
-/** How many batches a request waits for; the rest goes on in the background. */
+/** Maximum number of batches that a request waits for; the rest runs in the background. */
 const batchesPerRequest = 200;
 
 const waitingStep = 'waiting';
-/** Refusals, attempts and events wait in memory for a second or so. */
+/** Denials, attempts and events are buffered in memory for about a second. */
 const settledAfterMs = 10_000;
 
-/** In this order: what could make new rows under the old name comes first. */
+/** The order matters: records that could create new rows under the old id come first. */
 const steps: readonly (readonly [
   name: string,
   run: (tx: Transaction, batch: Batch, deps: ErasureDependencies) => Promise<BatchResult>,
@@ -74,7 +74,7 @@ const steps: readonly (readonly [
   ['stored_answers', (tx, batch, { customerDigest }) => eraseStoredAnswers(tx, batch, customerDigest)],
   ['support_paths', eraseSupportPaths],
   ['audit_log', eraseAudit],
-  // What waited in the memory of some process when it began is written by now.
+  // By now all processes have written what they had buffered when the erasure started.
   [waitingStep, async () => ({ changed: 0, next: null })],
   ['late events', eraseEvents],
   ['late refusals', eraseRefusals],
@@ -108,7 +108,7 @@ export function viewErasure(row: ErasureRow): ErasureView {
 
 const contextOf = ({ org_id, id }: Pick<ErasureRow, 'org_id' | 'id'>) => `customer_erasure:${org_id}:${id}`;
 
-/** Accepts an erasure; nothing is changed yet. */
+/** Accepts an erasure; changes nothing else yet. */
 export async function requestErasure(
   tx: Transaction,
   { ids, secrets }: Pick<ErasureDependencies, 'ids' | 'secrets'>,
@@ -117,7 +117,10 @@ export async function requestErasure(
   now: Date,
 ): Promise<{ readonly erasure: ErasureRow; readonly change: Change }> {
   if ((await findPolicy(tx, orgId))?.legal_hold === true) {
-    throw apiError('conflict', 'A legal hold stands: nobody is erased until it is lifted.');
+    throw apiError(
+      'conflict',
+      'The organization is under legal hold. Release the hold before erasing customers.',
+    );
   }
   const id = ids.next('ers');
   const erasure: ErasureRow = {
@@ -150,7 +153,7 @@ export async function requireCustomer(
   }
 }
 
-/** One batch of an erasure; true when there is more to do. */
+/** Runs one batch of an erasure; returns true if there is more to do. */
 async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promise<boolean> {
   const { db, secrets, ledger, now } = deps;
   if (erasure.customer === null) {
@@ -168,7 +171,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
     await ledger.renameCustomer(erasure.org_id, batch, async (tx) => {
       changed = await eraseLimits(tx, batch);
     });
-    // Apart, so that it is done again if memory could not follow: it does no harm.
+    // In a separate transaction: if the in-memory state could not be updated, this step runs again, which is harmless.
     await advanceErasure(db, erasure, { step: steps[0]?.[0] ?? '', cursor: null, changed });
     return true;
   }
@@ -188,7 +191,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
   });
 }
 
-/** As far as a request can wait. */
+/** Runs as many batches as a request can wait for. */
 export async function eraseSome(deps: ErasureDependencies, erasureId: string): Promise<void> {
   for (let batches = 0; batches < batchesPerRequest; batches += 1) {
     const erasure = await findOpenErasure(deps.db, erasureId);
@@ -198,7 +201,7 @@ export async function eraseSome(deps: ErasureDependencies, erasureId: string): P
   }
 }
 
-/** The oldest first; one that fails, or has to wait, is passed over until the next time. */
+/** Runs open erasures, oldest first. One that fails or must wait is skipped until the next run of the job. */
 export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): Job {
   let passed: ErasureRow | undefined;
   return {
@@ -226,7 +229,7 @@ async function goesOn(
     return await eraseBatch(deps, erasure);
   } catch (error) {
     const { org_id: org, id } = erasure;
-    deps.log.error({ org, erasure: id, err: error }, 'an erasure failed; it is tried again');
+    deps.log.error({ org, erasure: id, err: error }, 'erasure failed; will be retried');
     return false;
   }
 }

@@ -4,10 +4,10 @@ export interface ErasureRow {
   readonly org_id: string;
   readonly id: string;
   readonly pseudonym: string;
-  /** Encrypted; null once it is done. */
+  /** Encrypted; null once the erasure is complete. */
   readonly customer: Uint8Array | null;
   readonly step: string;
-  /** Where in the step the next batch begins; null: at its beginning. */
+  /** Cursor of the next batch within the step; null: start of the step. */
   readonly cursor: unknown;
   readonly requested_at: Date;
   readonly finished_at: Date | null;
@@ -17,7 +17,7 @@ export interface ErasureRow {
 export const selectErasures =
   'SELECT org_id, id, pseudonym, customer, step, cursor, requested_at, finished_at, changed FROM customer_erasures';
 
-/** Whether anything is known of the customer, open holds aside. */
+/** Returns whether any record of the customer exists, apart from open holds. */
 export async function isKnownCustomer(db: Queryable, orgId: string, customerId: string): Promise<boolean> {
   const [row] = await db.query<{ known: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM usage_days WHERE org_id = $1 AND customer_id = $2 AND customer_id <> '')
@@ -35,7 +35,7 @@ export async function insertErasure(tx: Queryable, row: ErasureRow): Promise<voi
   );
 }
 
-/** Not finished, and of an org without a legal hold. */
+/** Erasures that are not finished, in orgs without a legal hold. */
 const isOpen = `finished_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = customer_erasures.org_id AND p.legal_hold)`;
 
@@ -44,7 +44,7 @@ export async function findOpenErasure(db: Queryable, id: string): Promise<Erasur
   return row;
 }
 
-/** The oldest behind this one; undefined: the oldest of all. */
+/** Returns the oldest erasure after this one; undefined: the oldest of all. */
 export async function findNextErasure(
   db: Queryable,
   after: Pick<ErasureRow, 'requested_at' | 'id'> | undefined,
@@ -67,7 +67,7 @@ export async function advanceErasure(
   );
 }
 
-/** The last that was known of the person goes with it. */
+/** Also deletes the encrypted id. */
 export async function finishErasure(tx: Queryable, { org_id, id }: ErasureRow, now: Date): Promise<void> {
   await tx.query(
     'UPDATE customer_erasures SET finished_at = $3, customer = NULL, cursor = NULL WHERE org_id = $1 AND id = $2',

@@ -19,7 +19,7 @@ import { ErasureFilters, ErasureView } from './schema.ts';
 
 export interface ErasureRouteDependencies extends ErasureDependencies {
   readonly log: Log;
-  /** Writes a change's audit entry, in the change's transaction. */
+  /** Writes the audit entry of a change, in the transaction of the change. */
   recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
@@ -35,10 +35,11 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
       path: '/v1/orgs/{id}/customers/{customer_id}',
       summary: 'Erase an end customer',
       description:
-        'The id is replaced by a random pseudonym everywhere: in runs, usage, the ledger, holds, limits, credits, events, refusals, ' +
-        'stored answers and the audit log. Sums stay; the limits, packs and rates of the customer end. Runs lose their tags, ' +
-        'metadata and content. It cannot be undone. A customer with a very long history is erased in the background: ' +
-        '`…/customer-erasures` tells when it is done. `conflict` while a legal hold stands.',
+        'Replaces the id by a random pseudonym everywhere: in runs, usage, the ledger, holds, limits, credits, ' +
+        'events, refusals, stored responses and the audit log. Sums stay; limits, credit packs and rates of the ' +
+        'customer end. Runs lose their tags, metadata and content. This cannot be undone. A customer with a very ' +
+        'long history is erased in the background: `…/customer-erasures` shows when it is done. Returns `conflict` ' +
+        'while the organization is under legal hold.',
       access: admin,
       success: 204,
       response: closed({}),
@@ -55,8 +56,11 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
         try {
           await eraseSome(deps, erasure.id);
         } catch (error) {
-          // It is on record, and goes on in the background.
-          log.warn({ traceId: call.traceId, err: error, erasure: erasure.id }, 'an erasure was interrupted');
+          // The erasure is stored, and continues in the background.
+          log.warn(
+            { traceId: call.traceId, err: error, erasure: erasure.id },
+            'erasure interrupted; continues in the background',
+          );
         }
         return {};
       },
@@ -64,7 +68,7 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
     read({
       id: 'customers.erasures.list',
       path: '/v1/orgs/{id}/customer-erasures',
-      summary: 'List the customers who were erased',
+      summary: 'List erased customers',
       access: reader,
       query: ErasureFilters,
       response: page(ErasureView),

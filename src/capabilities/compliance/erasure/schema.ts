@@ -4,11 +4,11 @@ import { choice, closed, id, nullable, timestamp } from '../../../platform/http/
 
 export const ErasureView = closed({
   id,
-  pseudonym: Type.String({ description: 'What the customer is called since: sums are under this name.' }),
+  pseudonym: Type.String({ description: 'Pseudonym of the customer. Sums are listed under this name.' }),
   state: choice(['erasing', 'erased']),
   requested_at: timestamp,
   finished_at: nullable(Type.String({ format: 'date-time' })),
-  changed: Type.Integer({ description: 'How many rows told of the customer.' }),
+  changed: Type.Integer({ description: "Number of rows that contained the customer's id." }),
 });
 export type ErasureView = Static<typeof ErasureView>;
 

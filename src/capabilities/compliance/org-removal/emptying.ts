@@ -4,13 +4,13 @@ import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteSome, markEmptied, type OrgTable, orgTables, selectToEmpty } from './queries.ts';
 
-/** Small enough that nobody waits behind a batch for long. */
+/** Small enough that other work does not wait long for a batch. */
 const rowsPerBatch = 2_000;
 const orgsPerRun = 100;
-/** When the last hold that was open at the removal has ended, and has left its end behind. */
+/** Time until every hold that was open at the removal has ended and its end has been recorded. */
 const quietAfterMs = (holdSecondsMax + 3_600) * 1_000;
 
-/** Deletes what removed orgs have left, a batch at a time. */
+/** Purges the data of removed orgs, one batch at a time. */
 export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
   async function deleteBatch(tables: readonly OrgTable[], orgId: string): Promise<boolean> {
     for (const table of tables) {
@@ -37,12 +37,12 @@ export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
             await markEmptied(db, id, clock.now());
           }
         } catch (error) {
-          // One that cannot be emptied keeps nobody else waiting.
+          // An org that cannot be purged does not delay the others.
           failures.push(error);
         }
       }
       if (failures.length > 0) {
-        throw new AggregateError(failures, `${failures.length} removed organizations could not be emptied`);
+        throw new AggregateError(failures, `${failures.length} removed organizations could not be purged`);
       }
       return false;
     },

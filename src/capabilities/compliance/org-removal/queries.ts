@@ -13,7 +13,7 @@ export interface RemovedOrg {
   readonly removed_at: Date;
 }
 
-/** Those that may still have something, the first removed first. */
+/** Returns removed orgs that may still have data, in the order of their removal. */
 export async function selectToEmpty(db: Queryable, limit: number): Promise<RemovedOrg[]> {
   return db.query<RemovedOrg>(
     'SELECT id, removed_at FROM orgs WHERE removed_at IS NOT NULL AND emptied_at IS NULL ORDER BY removed_at LIMIT $1',
@@ -31,8 +31,8 @@ export interface OrgTable {
 }
 
 /**
- * Every table that says of its rows whose they are, months of a partitioned one by themselves. Asked of the database, so that
- * a table that is new cannot be forgotten; those that others refer to come last. Keys stay, revoked.
+ * Lists every table with rows of orgs, partitions separately. Queried from the database catalog, so that a new table cannot be
+ * missed; tables that others refer to come last. Keys are kept, revoked.
  */
 export async function orgTables(db: Queryable): Promise<OrgTable[]> {
   return db.query<OrgTable>(
@@ -45,7 +45,7 @@ export async function orgTables(db: Queryable): Promise<OrgTable[]> {
   );
 }
 
-/** Deletes up to so many rows; how many it were. */
+/** Deletes up to `limit` rows and returns their number. */
 export async function deleteSome(
   db: Queryable,
   { name, column }: OrgTable,

@@ -14,10 +14,10 @@ export function orgRemovalRoutes(): Route[] {
       id: 'orgs.remove',
       method: 'DELETE',
       path: '/v1/admin/orgs/{org_id}',
-      summary: 'Remove an organization with all it has',
+      summary: 'Remove an organization and all its data',
       description:
-        'It has to be suspended and under no legal hold, otherwise this is `conflict`. Its keys answer 410 `gone` from then on; what it has stored ' +
-        'is deleted in the background. This cannot be undone.',
+        'The organization must be suspended and not under legal hold; otherwise this returns `conflict`. Its keys ' +
+        'return 410 `gone` from then on, and its data is deleted in the background. This cannot be undone.',
       access: { kind: 'operator' },
       success: 204,
       response: closed({}),
@@ -31,7 +31,7 @@ export function orgRemovalRoutes(): Route[] {
           throw apiError('conflict', 'Suspend the organization first.');
         }
         if ((await findPolicy(tx, org.id))?.legal_hold === true) {
-          throw apiError('conflict', 'A legal hold stands: nothing of it may be deleted.');
+          throw apiError('conflict', 'The organization is under legal hold. Release the hold first.');
         }
         await markRemoved(tx, org.id, now);
         await holdSlug(tx, org.slug, org.id, now);

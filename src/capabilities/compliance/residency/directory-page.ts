@@ -1,4 +1,7 @@
-/** Where other regions read what this one tells them: signed both ways, and not there for anyone else. */
+/**
+ * Serves this region's directory to other regions. Request and response are signed; for all other callers the route does not
+ * exist.
+ */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
@@ -29,7 +32,7 @@ export function directoryPage({ db, clock, region, secrets }: DirectoryPageDepen
           ? verify(secrets, askingPurpose, signed, [url], { region, nowMs })
           : undefined;
       if (asked === undefined || typeof signed !== 'string' || secrets === undefined) {
-        throw apiError('not_found', 'There is no such route.');
+        throw apiError('not_found', 'Route not found.');
       }
       const body = JSON.stringify(await tellDirectory(db, region, questionOf(query)));
       const statement = { from: region, to: asked.from, atMs: nowMs };
@@ -54,7 +57,7 @@ function questionOf(query: URLSearchParams): DirectoryQuestion {
     : { kind: 'changes', since, after: after ?? undefined };
 }
 
-/** Where this is asked, as the other side will see it. */
+/** URL of this page as the other region requests it. */
 export function directoryUrl(question: DirectoryQuestion): string {
   const query = new URLSearchParams();
   if (question.kind === 'changes') {

@@ -1,7 +1,7 @@
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
 import type { ResidencyMode } from '../../access/orgs/index.ts';
 
-/** What other regions are told of a key: enough to say where it belongs, and whether it is over. */
+/** Key data sent to other regions: enough to find its home region, and whether it is still valid. */
 export interface DirectoryKey {
   readonly id: string;
   readonly digest: string;
@@ -13,7 +13,7 @@ export interface DirectoryKey {
 
 export interface ToldOrg {
   readonly id: string;
-  /** As text: it has more digits than a date of ours. */
+  /** As text: it has more digits than a JavaScript date. */
   readonly changed_at: string;
   readonly home_region: string | null;
   readonly mode: ResidencyMode;
@@ -31,7 +31,7 @@ export async function databaseNow(db: Queryable): Promise<string> {
   return row?.now ?? '';
 }
 
-/** Orgs that are at home here, in the order of their ids. */
+/** Returns the orgs with this home region, ordered by id. */
 export async function selectHomeOrgs(
   db: Queryable,
   region: string,
@@ -45,7 +45,7 @@ export async function selectHomeOrgs(
   ]);
 }
 
-/** Orgs that are, or were, at home here, in the order of their changes. */
+/** Returns the orgs that have or had this home region, ordered by change. */
 export async function selectChangedOrgs(
   db: Queryable,
   { since, orgId, backSeconds }: { since: string; orgId: string; backSeconds: number },
@@ -58,7 +58,7 @@ export async function selectChangedOrgs(
   );
 }
 
-/** The keys of these orgs, of each the living and then the latest. */
+/** Returns the keys of these orgs; for each org active keys first, then the latest. */
 export async function selectDirectoryKeys(
   db: Queryable,
   orgIds: readonly string[],
@@ -97,7 +97,7 @@ export interface HeardOrg {
   readonly keys: readonly DirectoryKey[];
 }
 
-/** Writes what was heard of an org at home in `region`, unless something newer is known. */
+/** Stores an org received from `region`, unless a newer version is stored. */
 export async function upsertHeard(tx: Queryable, region: string, org: HeardOrg): Promise<void> {
   const written = await tx.query(
     `INSERT INTO directory_orgs AS known (org_id, home_region, mode, suspended, changed_at)
@@ -142,7 +142,7 @@ export async function deleteHeard(tx: Queryable, region: string, orgId: string):
   await tx.query('DELETE FROM directory_orgs WHERE org_id = $1 AND home_region = $2', [orgId, region]);
 }
 
-/** Forgets the orgs of a region between two ids that it did not tell of. `through` null: to the end. */
+/** Deletes the orgs of a region between two ids that the region did not send. `through` null: to the end. */
 export async function deleteUntold(
   tx: Queryable,
   region: string,
@@ -167,7 +167,7 @@ export interface FoundKey {
   readonly expires_at: Date | null;
 }
 
-/** Crosses tenants: a digest is how a caller's tenant is found in the first place. */
+/** Searches all tenants: the digest determines the tenant of the caller. */
 export async function findDirectoryKey(db: Queryable, digest: string): Promise<FoundKey | undefined> {
   const [row] = await db.query<FoundKey>(
     `SELECT k.*, o.home_region, o.mode, o.suspended
@@ -178,13 +178,16 @@ export async function findDirectoryKey(db: Queryable, digest: string): Promise<F
 }
 
 export interface PeerTurn {
-  /** The latest change that was read; null: nothing yet. */
+  /** Latest change that was received; null: none yet. */
   readonly through: string | null;
   readonly whole_is_due: boolean;
   readonly attempted_at: string | null;
 }
 
-/** Takes the turn to read a peer's directory, for so long at most; undefined: somebody else has it, or had it just now. */
+/**
+ * Acquires the lease for reading a peer's directory, for at most this long; undefined: another process has it, or had it just
+ * now.
+ */
 export async function takeTurn(
   db: Queryable,
   region: string,
@@ -211,7 +214,7 @@ export interface TurnTimes {
   readonly leaseSeconds: number;
 }
 
-/** The directory of a peer is read: to this change, and as a whole or not. */
+/** Stores that the directory of a peer was read up to this change, in full or not, and releases the lease. */
 export async function endTurn(
   db: Queryable,
   region: string,
@@ -225,7 +228,7 @@ export async function endTurn(
   );
 }
 
-/** Nothing came of it; the next one may try. */
+/** Releases the lease after a failure, so that another process can retry. */
 export async function giveTurnBack(db: Queryable, region: string, attemptedAt: string | null): Promise<void> {
   await db.query('UPDATE directory_peers SET attempted_at = $2::timestamptz WHERE region = $1', [
     region,
@@ -233,7 +236,7 @@ export async function giveTurnBack(db: Queryable, region: string, attemptedAt: s
   ]);
 }
 
-/** How old what is known of each region is. */
+/** Returns the age of the data of each region. */
 export async function selectAges(db: Queryable): Promise<{ region: string; seconds: number }[]> {
   return db.query<{ region: string; seconds: number }>(
     `SELECT region, greatest(0, extract(epoch FROM now() - attempted_at))::float8 AS seconds FROM directory_peers

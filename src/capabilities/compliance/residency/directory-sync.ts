@@ -1,9 +1,9 @@
 /**
- * Keeps the directory: reads, of each other region, what changed there since the last time, every second, and everything
- * every ten minutes, which heals whatever was missed (a restored backup, a change that took too long to commit).
+ * Synchronizes the directory: every second it reads the changes of each other region, and every ten minutes the full directory,
+ * which repairs anything missed (a restored backup, a change that took too long to commit).
  *
- * One process of a region does it at a time, under a lease. While a region cannot be reached, what is known of it stays: its
- * orgs could not be served anyway.
+ * One process of a region does it at a time, under a lease. While a region is unreachable its data is kept: its orgs could not
+ * be served anyway.
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../../platform/db/database.ts';
@@ -52,7 +52,7 @@ export function createDirectorySync(deps: DirectorySyncDependencies): DirectoryS
     register(metrics) {
       new Gauge({
         name: 'svc_region_directory_age_seconds',
-        help: 'How old what is known of the orgs of another region is.',
+        help: 'Age of the directory data received from another region.',
         labelNames: ['region'],
         registers: [metrics],
         async collect() {
@@ -75,7 +75,7 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
     let through: string | undefined;
     for (;;) {
       const part = await askPeer(deps, peer, origin, { kind: 'whole', after });
-      // The time of the first part: what changes behind it comes as a change.
+      // Time of the first part: later changes are received as changes.
       through ??= part.now;
       const last = part.more ? (part.entries.at(-1)?.org_id ?? null) : null;
       await db.transaction(async (tx) => {
@@ -124,13 +124,13 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
         const through = isWhole ? await whole() : await changes(turn.through as string);
         await endTurn(db, peer, { through, whole: isWhole });
         if (isAway) {
-          log.info({ region: peer }, 'a region can be reached again');
+          log.info({ region: peer }, 'region reachable again');
         }
         isAway = false;
       } catch (error) {
         await giveTurnBack(db, peer, turn.attempted_at);
         if (!isAway) {
-          log.warn({ region: peer, reason: String(error) }, 'the directory of a region cannot be read');
+          log.warn({ region: peer, reason: String(error) }, 'directory of region cannot be read');
         }
         isAway = true;
       }
@@ -168,14 +168,14 @@ async function askPeer(
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(
-      `it answered ${response.status}: is its secret another one, or its clock off by more than a minute?`,
+      `it returned ${response.status}: check that the secrets match and the clocks differ by less than a minute`,
     );
   }
   const body = await readText(response);
   const signed = response.headers.get(directoryHeader) ?? '';
   const at = { region, nowMs: clock.now().getTime() };
   if (verify(secrets, tellingPurpose, signed, [asked, sha256(body)], at)?.from !== peer) {
-    throw new Error('its answer was not signed as it has to be');
+    throw new Error('its response is not signed correctly');
   }
   return JSON.parse(body) as DirectoryPart;
 }
@@ -186,7 +186,7 @@ async function readText({ body }: Response): Promise<string> {
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) {
-      throw new Error('its answer is too large');
+      throw new Error('its response is too large');
     }
     chunks.push(chunk);
   }

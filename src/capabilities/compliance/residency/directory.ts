@@ -1,6 +1,6 @@
 /**
- * What a region knows of orgs that are at home in another: their id, mode and standing, and the digests of their keys. It
- * says where a request belongs, never whether it may be served: that is for the home region to decide, each time.
+ * Data about orgs with another home region: their id, mode and status, and the digests of their keys. It determines where a
+ * request belongs, never whether it may be served: the home region decides that for each request.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
@@ -16,14 +16,14 @@ import {
   type ToldOrg,
 } from './directory-queries.ts';
 
-/** Of an org with more keys, the others know these: the living and then the latest. */
+/** Maximum number of keys per org that other regions receive: active keys first, then the latest. */
 const keysPerOrgMax = 10_000;
 const orgsPerPageMax = 200;
 const keysPerPageMax = 5_000;
-/** A change may commit later than one that was made after it, by no more than this. */
+/** Maximum time that a change may commit after a later change. */
 const backSeconds = 30;
 
-/** What is told of an org: null where it is at home here no longer. */
+/** An org as it is sent to other regions; the home region is null if the org no longer has its home here. */
 export interface DirectoryEntry extends Pick<HeardOrg, 'org_id' | 'changed_at'> {
   readonly known: Omit<HeardOrg, 'org_id' | 'changed_at'> | null;
 }
@@ -35,18 +35,18 @@ export interface DirectoryPart {
 }
 
 export type DirectoryQuestion =
-  /** All orgs, in the order of their ids, behind this one. */
+  /** All orgs after this one, ordered by id. */
   | { readonly kind: 'whole'; readonly after: string }
-  /** Those that changed, behind this time; with `after`, exactly behind this time and org. */
+  /** Orgs that changed after this time; with `after`, exactly after this time and org. */
   | { readonly kind: 'changes'; readonly since: string; readonly after: string | undefined };
 
-/** What this region tells others. */
+/** Returns the part of this region's directory that another region requested. */
 export async function tellDirectory(
   db: Database,
   region: string,
   question: DirectoryQuestion,
 ): Promise<DirectoryPart> {
-  // Asked first: what changes while the rest is read comes again.
+  // Queried first: changes made while the rest is read are sent again.
   const now = await databaseNow(db);
   const found =
     question.kind === 'whole'
@@ -69,7 +69,7 @@ function changesBehind({ since, after }: Extract<DirectoryQuestion, { kind: 'cha
   return after === undefined ? { since, orgId: '', backSeconds } : { since, orgId: after, backSeconds: 0 };
 }
 
-/** At least one, however many keys it has. */
+/** Always contains at least one org, however many keys it has. */
 function asManyAsFit(orgs: readonly ToldOrg[]): ToldOrg[] {
   let keys = 0;
   return orgs.filter((org, index) => {
@@ -79,7 +79,7 @@ function asManyAsFit(orgs: readonly ToldOrg[]): ToldOrg[] {
 }
 
 export interface Directory {
-  /** What is known of a key that belongs to another region; enough to send its request there, or to refuse it. */
+  /** Returns a credential for a key of another region: enough to forward its request, or to reject it. */
   find(token: string): Promise<Credential | undefined>;
 }
 
@@ -90,7 +90,7 @@ export function createDirectory(db: Database): Directory {
       return (
         key && {
           keyId: key.key_id,
-          // What it may do is known at home, and nothing is done here.
+          // The home region knows the role; nothing is authorized here.
           role: 'viewer',
           scopes: new Set(),
           notBefore: key.not_before,
@@ -99,7 +99,7 @@ export function createDirectory(db: Database): Directory {
           endsAt: key.ends_at,
           org: {
             id: key.org_id,
-            // What it is called is known at home, and nothing of it is shown here.
+            // The home region knows the name; it is not shown here.
             name: key.org_id,
             timezone: 'UTC',
             suspended: key.suspended,

@@ -1,10 +1,10 @@
 /**
- * Sends requests to the home region of their org, before their body is read. Bodies go through in both directions as they
- * come, and no faster than the slower side takes them; nothing is kept.
+ * Forwards requests to the home region of their org before their body is read. Bodies are streamed in both directions with
+ * backpressure; nothing is stored.
  *
- * The home region does all checks itself. It learns the client's address and the trace id from a signed header, and does
- * not believe them without. A request that carries the header, whoever has written it, is not sent on: regions that do not
- * agree where an org is at home, or on their secret, would send it round and round.
+ * The home region does all checks itself. It takes the client's address and the trace id from a signed header only. A request
+ * that already has the header, whoever wrote it, is not forwarded again: regions that disagree about the home region or the
+ * secret would forward it in a loop.
  */
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
@@ -19,7 +19,7 @@ import { type PeerSecrets, type Statement, sha256, sign, verify } from './signat
 
 export interface ForwardingDependencies {
   readonly region: string;
-  /** Where each other region is reached. */
+  /** Base URL of each other region. */
   readonly peers: ReadonlyMap<string, string>;
   readonly secrets: PeerSecrets | undefined;
   readonly clock: Clock;
@@ -51,21 +51,21 @@ export function createForwarding({
   let underWay = 0;
 
   function count(homeRegion: string, outcome: 'answered' | 'refused'): void {
-    // Only configured regions become labels: any name can be an org's home.
+    // Only configured regions become labels: an org's home region can be any name.
     const name = `${peers.has(homeRegion) ? homeRegion : 'unknown'} ${outcome}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
 
   async function send(homeRegion: string, { request, response, address, traceId }: ToSend) {
     if (request.headers[forwardHeader] !== undefined) {
-      throw unavailable('The regions do not agree where the organization is at home.');
+      throw unavailable('The regions disagree about the home region of the organization.');
     }
     const origin = peers.get(homeRegion);
     if (origin === undefined || secrets === undefined) {
-      throw unavailable(`This region does not know how to reach ${homeRegion}.`);
+      throw unavailable(`The region ${homeRegion} is not configured here.`);
     }
     if (underWay >= bounds.underWayMax) {
-      throw unavailable('Too many requests are under way to other regions.');
+      throw unavailable('Too many requests are being forwarded to other regions. Try again later.');
     }
     const statement: ForwardStatement = {
       from: region,
@@ -87,16 +87,16 @@ export function createForwarding({
     const answeredTrace = answer.headers['x-svc-trace-id'];
     const { statusCode = 0 } = answer;
     if (answeredTrace === undefined || statusCode < 200 || statusCode > 599) {
-      // A proxy on the way, most likely, and none of our envelopes.
+      // Most likely a response of a proxy, because it is not one of our error responses.
       answer.on('error', () => undefined);
       answer.destroy();
-      throw new Error(`something that is no Purser answered ${answer.statusCode}`);
+      throw new Error(`a server other than Purser returned ${answer.statusCode}`);
     }
     if (answer.destroyed && !answer.complete) {
-      throw new Error('its answer broke off');
+      throw new Error('its response was interrupted');
     }
     if (answeredTrace !== traceId) {
-      log.warn({ traceId, answeredTrace, homeRegion }, 'a region did not believe what this one signed');
+      log.warn({ traceId, answeredTrace, homeRegion }, 'region rejected a request signed by this region');
     }
     return answer;
   }
@@ -122,21 +122,21 @@ export function createForwarding({
         };
       } catch (error) {
         if (toSend.response.destroyed) {
-          // Nobody is left to hear it, and it says nothing of the region.
-          throw unavailable('The client has left.');
+          // The client no longer receives this, and it says nothing about the region.
+          throw unavailable('The client disconnected.');
         }
         count(homeRegion, 'refused');
         if (error instanceof ApiError) {
           throw error;
         }
-        log.warn({ traceId: toSend.traceId, homeRegion, reason: String(error) }, 'a region is away');
-        throw unavailable(`The home region, ${homeRegion}, cannot be reached.`);
+        log.warn({ traceId: toSend.traceId, homeRegion, reason: String(error) }, 'region unreachable');
+        throw unavailable(`The home region ${homeRegion} cannot be reached. Try again later.`);
       }
     },
     register(metrics) {
       new Counter({
         name: 'svc_region_forwards_total',
-        help: 'Requests that belong into another region, by that region and whether it answered.',
+        help: 'Requests for orgs with another home region, by region and outcome.',
         labelNames: ['region', 'outcome'],
         registers: [metrics],
         collect() {
@@ -151,7 +151,7 @@ export function createForwarding({
   };
 }
 
-/** The token is among them, so that a mark cannot be moved to a request of somebody else. */
+/** Includes the token, so that a signed header cannot be moved to another caller's request. */
 function partsOf({ method = '', url = '', headers }: RequestHead): string[] {
   return [method, url, sha256(headers.authorization ?? ''), sha256(headers.cookie ?? '')];
 }
@@ -160,7 +160,7 @@ function unavailable(message: string): ApiError {
   return apiError('service_unavailable', message);
 }
 
-/** About one connection only, or this region's own to say. */
+/** Headers about a single connection, or set by this region. */
 const ownHeaders = new Set([
   'connection',
   'keep-alive',

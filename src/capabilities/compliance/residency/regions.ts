@@ -1,4 +1,4 @@
-/** Everything that a process in one of several regions has to do with the others; undefined while residency is off. */
+/** Everything that a process in one of several regions shares with the other regions; undefined if residency is off. */
 import type { Registry } from 'prom-client';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Regions } from '../../../platform/http/pipeline/regions.ts';
@@ -26,7 +26,7 @@ export interface RegionsDependencies {
 }
 
 export interface OwnAndOtherRegions extends Regions {
-  /** What is known of a token that belongs to an org of another region. */
+  /** Returns the credential of a token that belongs to an org of another region. */
   findCredential(token: string): Promise<Credential | undefined>;
   readonly pages: readonly Page[];
   readonly jobs: readonly Job[];

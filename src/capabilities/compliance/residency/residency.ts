@@ -1,4 +1,4 @@
-/** Where an org is at home, and what becomes of what arrives elsewhere. */
+/** Home region of an org, and the treatment of requests that arrive in another region. */
 import { apiError } from '../../../contract/api-error.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -8,7 +8,7 @@ import type { ResidencyView } from './schema.ts';
 const cachedOrgsMax = 10_000;
 
 export interface Residency {
-  /** Null: the org is at home everywhere. */
+  /** Null: every region is the home region. */
   readonly homeRegion: string | null;
   readonly mode: ResidencyMode;
 }
@@ -16,7 +16,7 @@ export interface Residency {
 /** Returns a promise only if the residency is not cached. */
 export type ResidencyOf = (orgId: string) => Residency | Promise<Residency>;
 
-/** For whatever has to keep an org's data, or its calls to models, in its region. */
+/** For code that must keep an org's data, or its calls to models, in its home region. */
 export function createResidencyOf(db: Database): ResidencyOf {
   const load = async (orgId: string): Promise<Residency> => {
     const org = await findOrg(db, orgId);

@@ -12,7 +12,7 @@ export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
     read({
       id: 'residency.read',
       path: '/v1/admin/orgs/{org_id}/residency',
-      summary: 'Read where an organization is at home',
+      summary: 'Get the home region of an organization',
       access: operator,
       response: ResidencyView,
       async handler({ params }) {
@@ -27,10 +27,11 @@ export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
       id: 'residency.put',
       method: 'PUT',
       path: '/v1/admin/orgs/{org_id}/residency',
-      summary: 'Say where an organization is at home',
+      summary: 'Set the home region of an organization',
       description:
-        'Call the home region itself: it tells the others. In other regions, requests of the org are sent home (`forward`) ' +
-        'or answered 403 `residency_violation` (`strict`). A `home_region` of null means at home everywhere. No data are moved.',
+        'Call the home region itself; it notifies the others. Other regions forward requests of the organization ' +
+        '(`forward`) or return 403 `residency_violation` (`strict`). A `home_region` of null means that every ' +
+        'region serves the organization. No data is moved.',
       access: operator,
       body: PutResidency,
       success: 200,

@@ -4,7 +4,8 @@ import { region } from '../../access/orgs/index.ts';
 
 const mode = choice(
   ['forward', 'strict'],
-  'What becomes of a request that arrives in another region: `forward` sends it to the home region, `strict` refuses it.',
+  'Treatment of requests that arrive in another region: `forward` sends them to the home region, `strict` ' +
+    'rejects them.',
 );
 
 export const ResidencyView = closed({ home_region: nullable(Type.String()), mode });

@@ -1,4 +1,4 @@
-/** One request, passed on to another server while it arrives. */
+/** Streams one request to another server while it arrives. */
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -13,16 +13,18 @@ import { forwardHeader } from '../../../platform/http/pipeline/regions.ts';
 import { boundInterimResponses } from '../../../platform/outbound/interim-responses.ts';
 
 export interface SendingBounds {
-  /** So many at once are enough; each has two connections. */
+  /** Maximum number of requests in flight; each needs two connections. */
   readonly underWayMax: number;
-  /** TLS included. */
+  /** Includes TLS. */
   readonly connectWithinMs: number;
-  /** How long a peer may neither take nor give a byte, once it is its turn. */
+  /** Maximum time that a peer may neither read nor send a byte while it is its turn. */
   readonly silenceMs: number;
 }
 export const usualBounds: SendingBounds = { underWayMax: 1_000, connectWithinMs: 5_000, silenceMs: 30_000 };
 
-/** Well below the time after which a peer closes an idle connection, so that none is used in that moment. */
+/**
+ * Well below the time after which a peer closes idle connections, so that a connection is not reused while it is being closed.
+ */
 const idleMs = 15_000;
 
 export interface PeerAgents {
@@ -30,7 +32,7 @@ export interface PeerAgents {
   readonly https: HttpsAgent;
 }
 
-/** Whatever is under way has a connection at once: waiting for one would look like a peer that is away. */
+/** Every request in flight gets a connection immediately: waiting for one would look like an unreachable peer. */
 export function createPeerAgents({ underWayMax }: SendingBounds): PeerAgents {
   const options = { keepAlive: true, maxSockets: underWayMax, timeout: idleMs };
   return { http: new HttpAgent(options), https: new HttpsAgent(options) };
@@ -40,15 +42,15 @@ export interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly origin: string;
-  /** What this region vouches for. */
+  /** Signed header of this region. */
   readonly mark: string;
   readonly bounds: SendingBounds;
   onBegin(): void;
-  /** Called once for each beginning, when nothing more goes in either direction. */
+  /** Called once per started request, when both directions have ended. */
   onEnd(): void;
 }
 
-/** Resolves with the answer as soon as its head is there; throws if there is none. */
+/** Resolves with the response as soon as its head arrives; throws if there is none. */
 export async function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMessage> {
   const { request, response, onBegin, onEnd } = passage;
   const outgoing = open(agents, passage);
@@ -57,10 +59,10 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
   return new Promise((resolve, reject) => {
     let begun: IncomingMessage | undefined;
     const giveUp = (error: Error) => {
-      // What the client still sends is read and thrown away, so that it gets to read its answer.
+      // The rest of the client's body is read and discarded, so that the client can read its response.
       request.unpipe(outgoing);
       request.resume();
-      // An answer that is here whole is passed on, whatever the peer does next. Node would drop what was not read yet.
+      // A response that arrived completely is passed on, whatever the peer does next. Node would drop the unread part.
       if (begun?.complete !== true) {
         outgoing.destroy();
         begun?.destroy(error);
@@ -68,27 +70,27 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
       reject(error);
     };
     outgoing.on('error', giveUp);
-    // A peer that wants to speak another protocol is let go of without an error.
-    const letGoOf = () => giveUp(new Error('it ended without an answer'));
+    // A protocol upgrade by the peer is aborted without an error event.
+    const letGoOf = () => giveUp(new Error('it closed the connection without a response'));
     outgoing.once('close', letGoOf);
     boundInterimResponses(outgoing);
     outgoing.once('response', (answer: IncomingMessage) => {
       outgoing.off('close', letGoOf);
       begun = answer;
-      // The body that the client was never asked for does not come.
+      // The body will not arrive, because the client was never asked to continue.
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);
     });
     giveUpOnSilence(outgoing, passage, giveUp);
-    // A client that has gone away takes its request along.
+    // If the client disconnects, its request is aborted.
     response.once('close', () => {
       if (!response.writableFinished) {
         outgoing.destroy();
       }
     });
-    const breakOff = () => giveUp(breakageOf(request) ?? new Error('the body broke off'));
+    const breakOff = () => giveUp(breakageOf(request) ?? new Error('the request body was interrupted'));
     onBroken(request, breakOff);
-    // Either may have happened while it was found out where the request belongs.
+    // Either may have happened while the home region was looked up.
     if (isBroken(request) || response.destroyed) {
       breakOff();
     } else {
@@ -110,13 +112,13 @@ function open(agents: PeerAgents, { request, origin, mark, bounds }: Passage): C
   });
 }
 
-/** What a message says of its connection to us only, beside what is always about that. */
+/** Names of the headers that a message declares as specific to its connection. */
 export function connectionHeaders({ headers }: IncomingMessage): ReadonlySet<string> {
   const named = headers.connection?.toLowerCase().split(',') ?? [];
   return new Set(named.map((name) => name.trim()));
 }
 
-/** About one connection only, or said by the mark. */
+/** Headers about a single connection, or contained in the signed header. */
 const dropped = new Set([
   'connection',
   'keep-alive',
@@ -132,7 +134,7 @@ const dropped = new Set([
   forwardHeader,
 ]);
 
-/** Line by line as they were sent: a header that was sent twice is for the home region to refuse. */
+/** Header lines are kept as they were sent: a duplicate header is for the home region to reject. */
 function headersFor(request: IncomingMessage, host: string, mark: string): string[] {
   const lines = ['host', host, forwardHeader, mark];
   const { rawHeaders } = request;
@@ -154,7 +156,7 @@ function passBody({ request, response }: Passage, outgoing: ClientRequest): void
   if (request.headers.expect === undefined) {
     request.pipe(outgoing);
   } else {
-    // The client waits for permission to send its body, which is the home region's to give.
+    // The client waits for `100 Continue`, which only the home region can send.
     outgoing.flushHeaders();
     outgoing.once('continue', () => {
       response.writeContinue();
@@ -184,11 +186,11 @@ function giveUpOnSilence(
     answer = begun;
   });
   outgoing.on('timeout', () => {
-    // A client that is slow, to send or to read, is not the peer's fault, and the server's own to bound.
+    // A client that sends or reads slowly is not the peer's fault; the server limits it.
     const isReadSlowly =
       answer !== undefined && (answer.isPaused() || answer.readableLength > 0 || response.writableLength > 0);
     if (!isReadSlowly && (request.complete || outgoing.writableNeedDrain)) {
-      giveUp(new Error('it has gone silent'));
+      giveUp(new Error('it stopped responding'));
     }
   });
 }

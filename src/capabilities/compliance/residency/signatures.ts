@@ -1,15 +1,15 @@
 /**
- * What regions send each other is signed with the secret that they share. A signature names what it is for, who it is for,
- * and the minute that it is good in, so none can be used for anything else. While the secret is changed there are two.
+ * Messages between regions are signed with a shared secret. A signature covers its purpose, its receiver and its time, so it
+ * cannot be used for anything else. During a rotation of the secret, two secrets are valid.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How far the clocks of two regions may differ, and how long something may be under way. */
+/** Maximum difference between the clocks of two regions, including the time in transit. */
 export const signatureGoodForMs = 60_000;
 
 export interface PeerSecrets {
   readonly signing: string;
-  /** Good as well, and signs nothing: the next one, or the last one. */
+  /** Also accepted, but not used for signing: the next or the previous secret. */
   readonly accepted: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Statement {
   readonly atMs: number;
 }
 
-/** `parts` are what the statement is about and the receiver knows anyway: they are signed, and not sent. */
+/** `parts` are what the statement is about and the receiver knows already: they are signed, but not sent. */
 export function sign(
   { signing }: PeerSecrets,
   purpose: string,
@@ -30,7 +30,7 @@ export function sign(
   return `${text}.${mac(signing, purpose, text, parts)}`;
 }
 
-/** The statement, if it was signed for this purpose and region, about these parts, and just now. */
+/** Returns the statement if it was signed for this purpose, region and parts within the allowed time. */
 export function verify<Signed extends Statement>(
   { signing, accepted }: PeerSecrets,
   purpose: string,
@@ -48,14 +48,14 @@ export function verify<Signed extends Statement>(
   return isFresh && statement.to === region && statement.from !== region ? statement : undefined;
 }
 
-/** JSON keeps the parts apart, whatever is in them. */
+/** JSON separates the parts unambiguously. */
 function mac(secret: string, purpose: string, text: string, parts: readonly string[]): string {
   return createHmac('sha256', secret)
     .update(JSON.stringify([purpose, text, ...parts]))
     .digest('hex');
 }
 
-/** Header values are latin1, where a character is a byte. */
+/** Header values are latin1, in which a character is a byte. */
 function isSame(given: string, wanted: string): boolean {
   return (
     given.length === wanted.length &&

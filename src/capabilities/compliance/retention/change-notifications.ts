@@ -1,4 +1,4 @@
-/** How processes learn that the retention policy of an org changed. */
+/** Change notifications for the retention policy of an org. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'retention';
@@ -7,7 +7,7 @@ export async function announcePolicy(tx: Transaction, orgId: string): Promise<vo
   await tx.notify(channel, orgId);
 }
 
-/** Hears the id of each org whose policy changed; null means that any of them may have. */
+/** Calls the listener with the id of each org whose policy changed; null means that any policy may have changed. */
 export function onPolicyChange(db: Database, heard: (orgId: string | null) => void): void {
   db.listen(channel, heard);
 }

@@ -1,6 +1,6 @@
 /**
- * The content of runs, where an org keeps it: encrypted with the key of all secrets, so that a copy of the database does not
- * show what people said. The policy that decides whether it is kept is cached.
+ * Content of runs, for orgs that keep it: encrypted under the encryption key, so that a copy of the database does not expose
+ * it. The setting is cached until a change notification arrives.
  */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -9,7 +9,7 @@ import { onPolicyChange } from './change-notifications.ts';
 import { findPolicy } from './queries.ts';
 
 export interface Contents {
-  /** Whether the org keeps what its runs say. */
+  /** Returns whether the org keeps the content of its runs. */
   areKept(orgId: string): boolean | Promise<boolean>;
   seal(orgId: string, runId: string, content: string): string;
   open(orgId: string, runId: string, sealed: string): string;

@@ -1,6 +1,6 @@
 /**
- * What is deleted of an org, a bounded batch at a time. Deleted runs and ledger entries leave closing balances, in the same
- * statement: the books agree before, after and, should the process be killed, in between.
+ * Deletes old data of an org, one bounded batch at a time. The same statement adds closing balances for deleted runs and ledger
+ * entries, so that the ledger balances at any time, also if the process is killed.
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 
@@ -11,7 +11,7 @@ const addToBalances = `
   ON CONFLICT (org_id, source, bucket) DO UPDATE
     SET usd_nanos = there.usd_nanos + excluded.usd_nanos, tokens = there.tokens + excluded.tokens,
         requests = there.requests + excluded.requests, uncovered_nanos = there.uncovered_nanos + excluded.uncovered_nanos`;
-const quarterOf = (column: string) => `date_bin('15 minutes', ${column}, '2000-01-01T00:00:00Z')`;
+const bucketExpression = (column: string) => `date_bin('15 minutes', ${column}, '2000-01-01T00:00:00Z')`;
 
 export async function deleteRuns(
   tx: Transaction,
@@ -31,7 +31,7 @@ export async function deleteRuns(
        RETURNING runs.charged_at, cost_nanos, adjusted_nanos, uncovered_nanos, input_tokens, output_tokens
      ), closed AS (
        INSERT INTO closed_balances AS there (org_id, source, bucket, usd_nanos, tokens, requests, uncovered_nanos)
-       SELECT $1, 'runs', ${quarterOf('charged_at')}, sum(cost_nanos + adjusted_nanos), sum(input_tokens + output_tokens),
+       SELECT $1, 'runs', ${bucketExpression('charged_at')}, sum(cost_nanos + adjusted_nanos), sum(input_tokens + output_tokens),
               count(*), sum(uncovered_nanos)
          FROM gone WHERE cost_nanos IS NOT NULL GROUP BY 3
        ${addToBalances}
@@ -56,7 +56,7 @@ export async function deleteLedgerEntries(
        RETURNING e.charged_at, e.usd_nanos, e.tokens, e.requests, e.uncovered_nanos, e.prepaid_nanos, e.packs, e.chain_id
      ), balances AS (
        INSERT INTO closed_balances AS there (org_id, source, bucket, usd_nanos, tokens, requests, uncovered_nanos)
-       SELECT $1, 'entries', ${quarterOf('charged_at')}, sum(usd_nanos), sum(tokens), sum(requests), sum(uncovered_nanos)
+       SELECT $1, 'entries', ${bucketExpression('charged_at')}, sum(usd_nanos), sum(tokens), sum(requests), sum(uncovered_nanos)
          FROM gone GROUP BY 3
        ${addToBalances}
      ), payments AS (

@@ -1,10 +1,10 @@
 /**
- * Deletes what is too old, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so
- * whoever was killed in the middle is gone on with by the next one. Between batches there is a pause in proportion, so that
- * deleting takes only a part of the machine's time, and a small one while decisions come in: somebody waits for these.
+ * Deletes expired data, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so an
+ * interrupted deletion is resumed by the next process. After each batch the job pauses in proportion to its duration, and
+ * longer while decisions are being made, so that it uses only a part of the machine's time.
  *
- * A kind that fails for an org is put off for a while and the next one is gone on with; and so is an org that fails as a whole.
- * What is wrong with one must not keep what was promised to delete of the others.
+ * A kind of data that fails for an org is postponed and the job continues with the next kind; the same applies to an org that
+ * fails as a whole. A failure in one org must not delay the deletions of the others.
  */
 import { Gauge, type Registry } from 'prom-client';
 import { createDecisionRate } from '../../../ledger/decision-rate.ts';
@@ -49,24 +49,24 @@ export interface RetentionDependencies extends Appending {
 const dayMs = 24 * 3_600_000;
 const everyMs = 5_000;
 const rowsPerBatch = 1_000;
-/** How long to rest after a batch, in terms of how long that took. */
+/** Pause after a batch, in multiples of its duration. */
 const restPerMs = { quiet: 3, busy: 12 };
 const restMsMax = 4_000;
-/** Fewer do not notice. */
+/** Below this rate the process counts as quiet. */
 const busyDecisionsPerMs = 0.1;
 
-/** Longer the longer the batch took, and the busier this process is with decisions. */
+/** Grows with the duration of the batch and with the rate of decisions in this process. */
 export function restMsAfter(tookMs: number, decisionsPerMs: number): number {
   const times = decisionsPerMs > busyDecisionsPerMs ? restPerMs.busy : restPerMs.quiet;
   return Math.min(restMsMax, tookMs * times);
 }
 
-/** When what failed is tried again. */
+/** Delay before a failed deletion is retried. */
 export const retryAfterMs = 10 * 60_000;
 
 interface Step {
   readonly kind: DeletedKind;
-  /** What has to go first: while that is put off, this one stays. */
+  /** The kind that must be deleted first: while it is postponed, this one is skipped. */
   readonly after?: DeletedKind;
   run(tx: Transaction, policy: PolicyRow, now: Date): Promise<number>;
 }
@@ -79,7 +79,7 @@ function stepsOf(signer: Signer): Step[] {
     {
       kind: 'contents',
       run: async (tx, { org_id, content_days }, now) =>
-        // Where none is to be kept, all of it goes, also what was said this very moment.
+        // If content is not kept at all, everything up to now is deleted.
         deleteContents(tx, org_id, {
           before: daysBefore(now, content_days === 0 ? -1 : content_days),
           limit,
@@ -133,7 +133,7 @@ function stepsOf(signer: Signer): Step[] {
   ];
 }
 
-/** Whose turn it is, and what is being deleted. */
+/** The org in progress, and the kind of data being deleted. */
 interface Turn {
   readonly policy: PolicyRow;
   kind: DeletedKind | undefined;
@@ -147,7 +147,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
   const { db, ids, heads, clock, faults, signer, log } = deps;
   const steps = stepsOf(signer);
 
-  /** One batch of the org whose turn it is. */
+  /** Deletes one batch of the org in progress. */
   async function deleteBatch(tx: Transaction, turn: Turn, now: Date): Promise<void> {
     const { policy } = turn;
     const putOff = stillPutOff(policy.put_off, now);
@@ -166,7 +166,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     const [retryAt] = Object.values(putOff).sort();
     const at = retryAt === undefined ? new Date(now.getTime() + dayMs) : new Date(retryAt);
     await scheduleNext(tx, policy.org_id, { at, putOff });
-    // One that a kind is missing from waits for it, but for no more than a day: what was deleted has to be on record.
+    // A run with a postponed kind stays open for it, but for at most a day: the deletions must be recorded.
     const isOver = retryAt === undefined || run.started_at <= daysBefore(now, 1);
     if (deletedKinds.every((kind) => run[kind] === 0n)) {
       await forgetRun(tx, run);
@@ -186,7 +186,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     }
   }
 
-  /** False: it is nobody's turn. */
+  /** Returns false if no org is due. */
   async function takeTurn(): Promise<boolean> {
     let turn: Turn | undefined;
     try {
@@ -203,8 +203,8 @@ export function retentionJob(deps: RetentionDependencies): Job {
         throw error;
       }
       const { policy, kind } = turn;
-      log.error({ org: policy.org_id, kind, err: error }, 'retention failed; it is tried again later');
-      // If the database is away this fails too, and the job ends here.
+      log.error({ org: policy.org_id, kind, err: error }, 'retention failed; will be retried');
+      // If the database is unavailable this fails too, and the job ends.
       const now = await agreedNow(db, clock);
       const failure = { policy, now, until: new Date(now.getTime() + retryAfterMs) };
       await (kind === undefined ? postpone(db, failure) : putKindOff(db, kind, failure));
@@ -222,11 +222,11 @@ export function retentionJob(deps: RetentionDependencies): Job {
   };
 }
 
-/** How many orgs it fails for, for whoever has to be told. */
+/** Number of orgs that retention fails for, for alerting. */
 export function registerRetentionMetrics(metrics: Registry, db: Database): void {
   new Gauge({
     name: 'svc_retention_failing_orgs',
-    help: 'Organizations that retention could not delete from the last time.',
+    help: 'Organizations whose last retention run failed.',
     registers: [metrics],
     async collect() {
       this.set(await countFailing(db).catch(() => Number.NaN));
@@ -234,7 +234,7 @@ export function registerRetentionMetrics(metrics: Registry, db: Database): void 
   });
 }
 
-/** Months whose last run and entry are gone give back their space as a whole. */
+/** Drops monthly partitions whose last run and ledger entry are deleted, which frees their space. */
 export function emptyMonthsJob({ db, clock }: Pick<RetentionDependencies, 'db' | 'clock'>): Job {
   return {
     id: 'drop-empty-partitions',

@@ -1,4 +1,4 @@
-/** The retention policy of an org, and what was deleted by it. */
+/** The retention policy of an org, and the record of its deletions. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { announcePolicy } from './change-notifications.ts';
@@ -58,7 +58,7 @@ export interface PolicyChange {
   readonly progress: Progress;
 }
 
-/** What is left out is as it is for an org that has set nothing. Deleting by it begins soon. */
+/** Omitted fields get their default. Deletion starts soon after. */
 export async function putPolicy(
   tx: Transaction,
   orgId: string,
@@ -82,7 +82,7 @@ export async function putPolicy(
   };
 }
 
-/** How deleting by it goes. */
+/** Returns the progress of deletion under the policy. */
 export async function findProgress(
   db: Queryable,
   orgId: string,

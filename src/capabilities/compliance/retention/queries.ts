@@ -10,9 +10,9 @@ export interface PolicyRow {
   readonly legal_hold: boolean;
   readonly created_at: Date;
   readonly updated_at: Date;
-  /** Since when deleting has failed; null: it has not, or it has come to its end since. */
+  /** Time since which deletion has failed; null: it has not failed, or has completed since. */
   readonly failing_since: Date | null;
-  /** The kinds that failed, and when each is tried again. */
+  /** The kinds that failed, and when each will be retried. */
   readonly put_off: PutOff;
 }
 export type PutOff = Readonly<Partial<Record<DeletedKind, string>>>;
@@ -29,7 +29,7 @@ export async function findPolicy(db: Queryable, orgId: string): Promise<PolicyRo
   return row;
 }
 
-/** What it was before, locked: whoever deletes by it has finished a batch. */
+/** Returns the previous policy, locked: a deletion batch in progress has finished by then. */
 export async function lockPolicy(tx: Queryable, orgId: string): Promise<PolicyRow | undefined> {
   const [row] = await tx.query<PolicyRow>(
     `SELECT ${columns} FROM retention_policies WHERE org_id = $1 FOR UPDATE`,
@@ -60,7 +60,7 @@ export async function upsertPolicy(tx: Queryable, row: Settings): Promise<void> 
   );
 }
 
-/** The policy whose turn it is, locked; those that others work on are passed over. */
+/** Returns the policy that is due, locked; policies that other processes hold are skipped. */
 export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | undefined> {
   const [row] = await tx.query<PolicyRow>(
     `SELECT ${columns} FROM retention_policies WHERE next_run_at <= $1 AND NOT legal_hold
@@ -70,7 +70,7 @@ export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | un
   return row;
 }
 
-/** Everything is deleted that has to be and could be; the next time is then. */
+/** All due deletions are complete or postponed; sets the next time. */
 export async function scheduleNext(
   tx: Queryable,
   orgId: string,
@@ -84,14 +84,14 @@ export async function scheduleNext(
   );
 }
 
-/** It failed, and when. Unless somebody has changed the policy since, who wants it tried at once. */
+/** A failure and its time. Has no effect if the policy was changed since, which requests an immediate retry. */
 interface Failure {
   readonly policy: PolicyRow;
   readonly now: Date;
   readonly until: Date;
 }
 
-/** Other orgs come first. */
+/** Postpones the org behind the others. */
 export async function postpone(db: Queryable, { policy, now, until }: Failure): Promise<void> {
   await db.query(
     `UPDATE retention_policies SET next_run_at = $3, failing_since = coalesce(failing_since, $4)
@@ -100,7 +100,7 @@ export async function postpone(db: Queryable, { policy, now, until }: Failure): 
   );
 }
 
-/** The other kinds come first. */
+/** Postpones the kind behind the others. */
 export async function putKindOff(
   db: Queryable,
   kind: DeletedKind,
@@ -141,7 +141,7 @@ export interface RunRow extends Readonly<Record<DeletedKind, bigint>> {
 
 export const selectRuns = `SELECT org_id, id, started_at, finished_at, ${deletedKinds.join(', ')} FROM retention_runs`;
 
-/** The one that is going on, or a new one. */
+/** Returns the run in progress, or a new one. */
 export async function openRun(tx: Queryable, orgId: string, id: string, now: Date): Promise<RunRow> {
   await tx.query(
     `INSERT INTO retention_runs (org_id, id, started_at) VALUES ($1, $2, $3)
@@ -150,7 +150,7 @@ export async function openRun(tx: Queryable, orgId: string, id: string, now: Dat
   );
   const [row] = await tx.query<RunRow>(`${selectRuns} WHERE org_id = $1 AND finished_at IS NULL`, [orgId]);
   if (row === undefined) {
-    throw new Error('the retention run that was just begun is missing');
+    throw new Error('retention run not found after it was created');
   }
   return row;
 }
@@ -176,7 +176,7 @@ export async function finishRun(tx: Queryable, { org_id, id }: RunRow, now: Date
   ]);
 }
 
-/** One that found nothing to do is not worth a row. */
+/** A run that deleted nothing is not recorded. */
 export async function forgetRun(tx: Queryable, { org_id, id }: RunRow): Promise<void> {
   await tx.query('DELETE FROM retention_runs WHERE org_id = $1 AND id = $2', [org_id, id]);
 }

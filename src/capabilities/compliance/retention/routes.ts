@@ -29,7 +29,7 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
     read({
       id: 'retention_policy.read',
       path: '/v1/orgs/{id}/retention-policy',
-      summary: 'Read how long things are kept',
+      summary: 'Get the retention policy',
       access: reader,
       response: RetentionPolicyView,
       async handler({ params }) {
@@ -41,10 +41,10 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
       id: 'retention_policy.put',
       method: 'PUT',
       path: '/v1/orgs/{id}/retention-policy',
-      summary: 'Set how long things are kept',
+      summary: 'Set the retention policy',
       description:
-        'What is left out is as if nobody had set it. Deleting begins within a minute and cannot be undone; sums, balances and ' +
-        'limits stay right.',
+        'Omitted fields get their default. Deletion starts within a minute and cannot be undone; sums, balances ' +
+        'and limits stay correct.',
       access: owner,
       body: PutRetentionPolicy,
       success: 200,
@@ -68,7 +68,7 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
     read({
       id: 'retention_policy.runs.list',
       path: '/v1/orgs/{id}/retention-runs',
-      summary: 'List what was deleted by the retention policy',
+      summary: 'List deletions under the retention policy',
       access: reader,
       query: RetentionRunFilters,
       response: page(RetentionRunView),
@@ -77,13 +77,13 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
   ];
 }
 
-/** Of the log of what operators do outside any org: it is kept under a policy like that of an org, with nothing else in it. */
+/** Routes for the platform's audit log, which has a retention policy like that of an org, with audit entries only. */
 function operatorRoutes({ db }: RetentionDependencies): Route[] {
   return [
     read({
       id: 'platform_retention.read',
       path: '/v1/admin/retention-policy',
-      summary: "Read how long the operators' audit log is kept",
+      summary: "Get the retention policy of the operators' audit log",
       access: operator,
       response: OperatorsRetentionView,
       async handler({ caller }) {
@@ -95,9 +95,8 @@ function operatorRoutes({ db }: RetentionDependencies): Route[] {
       id: 'platform_retention.put',
       method: 'PUT',
       path: '/v1/admin/retention-policy',
-      summary: "Set how long the operators' audit log is kept",
-      description:
-        'What is left out is as if nobody had set it: the log is kept for good. What was deleted is in the log itself.',
+      summary: "Set the retention policy of the operators' audit log",
+      description: 'If omitted, the log is kept for ever. Deletions are recorded in the log itself.',
       access: operator,
       body: PutOperatorsRetention,
       success: 200,

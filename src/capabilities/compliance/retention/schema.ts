@@ -6,7 +6,7 @@ import { deletedKinds } from './queries.ts';
 const days = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description });
 
-/** How long the ledger is kept at the least: no window of a limit is longer, and its counter outlives it by two days. */
+/** Minimum retention of the ledger: no window of a limit is longer, and its counter outlives it by two days. */
 export const ledgerDaysMin = 370;
 export const defaults = {
   runs_days: null,
@@ -21,28 +21,22 @@ const runsDays = nullable(
   days(
     1,
     3_650,
-    `Runs that are older are deleted. Their sums stay, and so do ledger entries for at least ${ledgerDaysMin} days. Null: for good.`,
+    `Older runs are deleted. Their sums are kept, and so are ledger entries for at least ${ledgerDaysMin} ` +
+      'days. Null: kept for ever.',
   ),
 );
-const contentDays = days(
-  0,
-  3_650,
-  'The `content` of runs that are older is deleted. 0: it is not kept in the first place.',
-);
+const contentDays = days(0, 3_650, 'The `content` of older runs is deleted. 0: content is not stored.');
 const auditDays = nullable(
   days(
     30,
     3_650,
-    'Audit entries that are older are deleted, and the log goes on from a signed anchor. So is the log of support access. Null: for good.',
+    'Older audit entries are deleted, and the log continues from a signed anchor. Also applies to the log of ' +
+      'support access. Null: kept for ever.',
   ),
 );
-const deliveriesDays = days(
-  1,
-  365,
-  'Webhook deliveries that are older are deleted, and their events a day later.',
-);
-const idempotencyDays = days(1, 30, 'How long the answer to an `Idempotency-Key` is kept.');
-const legalHold = Type.Boolean({ description: 'While it stands nothing is deleted, and nobody is erased.' });
+const deliveriesDays = days(1, 365, 'Older webhook deliveries are deleted, and their events a day later.');
+const idempotencyDays = days(1, 30, 'Days that the response to an `Idempotency-Key` is kept.');
+const legalHold = Type.Boolean({ description: 'While true, nothing is deleted and no customer is erased.' });
 
 export const PutRetentionPolicy = closed({
   runs_days: Type.Optional(runsDays),
@@ -55,13 +49,13 @@ export const PutRetentionPolicy = closed({
 export type PutRetentionPolicy = Static<typeof PutRetentionPolicy>;
 
 const updatedAt = nullable(
-  Type.String({ format: 'date-time', description: 'Null while nobody has set it.' }),
+  Type.String({ format: 'date-time', description: 'Null if the policy was never set.' }),
 );
 const count = Type.Integer();
 export const RetentionRunView = closed({
   id,
   started_at: timestamp,
-  finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while it goes on.' })),
+  finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while in progress.' })),
   deleted: closed({
     runs: count,
     contents: count,
@@ -74,16 +68,16 @@ export const RetentionRunView = closed({
 });
 export type RetentionRunView = Static<typeof RetentionRunView>;
 
-/** How deleting goes. */
+/** Progress of deletion. */
 const progress = {
   failing_since: nullable(
     Type.String({
       format: 'date-time',
-      description: 'Since when deleting has failed; it is tried again all the time. Null: it does not fail.',
+      description: 'Time since which deletion has failed; it is retried regularly. Null: it does not fail.',
     }),
   ),
   failing: Type.Array(choice(deletedKinds), {
-    description: 'What could not be deleted the last time; all else is.',
+    description: 'Kinds of data that could not be deleted the last time; all others were.',
   }),
   last_run: Type.Union([RetentionRunView, Type.Null()]),
 };
@@ -104,7 +98,8 @@ const operatorsAuditDays = nullable(
   days(
     90,
     3_650,
-    "Entries of the operators' log that are older are deleted, and it goes on from a signed anchor. Null: for good.",
+    "Older entries of the operators' log are deleted, and the log continues from a signed anchor. Null: kept " +
+      'for ever.',
   ),
 );
 export const PutOperatorsRetention = closed({

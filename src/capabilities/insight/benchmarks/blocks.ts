@@ -1,11 +1,11 @@
 /**
- * Who is counted together. Orgs enter a release in blocks of at least the floor, and a block stands or falls together:
- * if one of its orgs leaves, all of it is out until the next week. Every answer, of any cohort and at any moment of the
- * week, is about whole blocks. So whatever two answers, or any number of them, are subtracted from each other, what is
- * left is about whole blocks too, and never about fewer orgs than the floor.
+ * Groups orgs into blocks. Orgs enter a release in blocks of at least the minimum cohort size, and a block is counted as a
+ * whole: if one of its orgs leaves, the whole block is excluded until the next week. Every response, for any cohort and at any
+ * time of the week, is about whole blocks. So the difference between any number of responses is about whole blocks too, never
+ * about fewer orgs than the minimum.
  */
 
-/** What a cohort asks for; what it leaves out may be anything. */
+/** Criteria of a cohort; an omitted criterion matches any value. */
 export interface Criteria {
   readonly industry: string | null;
   readonly sizeBand: string | null;
@@ -19,7 +19,7 @@ export interface Block extends Criteria {
   readonly orgIds: readonly string[];
 }
 
-/** From the narrowest: orgs that are too few there are put together with others that are less alike. */
+/** From narrowest to widest: orgs that are too few at one level are grouped with less similar orgs at the next. */
 const levels: readonly ((candidate: Candidate) => Criteria | undefined)[] = [
   ({ industry, sizeBand }) => (industry === null || sizeBand === null ? undefined : { industry, sizeBand }),
   ({ industry }) => (industry === null ? undefined : { industry, sizeBand: null }),
@@ -28,8 +28,8 @@ const levels: readonly ((candidate: Candidate) => Criteria | undefined)[] = [
 ];
 
 /**
- * Of those who meet what is wanted, into blocks that meet it too. Those who are left over wait for others: they are not
- * put together with orgs that are less alike before somebody asks for all of them.
+ * Forms blocks of the orgs that match the criteria. The remaining orgs wait for others: they are not grouped with less similar
+ * orgs until a cohort that includes all of them is read.
  */
 export function formBlocks(candidates: readonly Candidate[], wanted: Criteria, floor: number): Block[] {
   const blocks: Block[] = [];
@@ -59,13 +59,13 @@ export function formBlocks(candidates: readonly Candidate[], wanted: Criteria, f
   return blocks;
 }
 
-/** Into as many parts as can have at least the floor, all about as large. */
+/** Splits into as many parts of at least the minimum size as possible, all about equally large. */
 function cut(orgIds: readonly string[], floor: number): string[][] {
   const parts = Math.floor(orgIds.length / floor);
   return Array.from({ length: parts }, (_, part) => orgIds.filter((__, index) => index % parts === part));
 }
 
-/** The blocks that an answer is about: alike in what is asked for, and whole. */
+/** Returns the whole blocks that match the criteria. */
 export function blocksOf<Some extends Block>(
   blocks: readonly Some[],
   wanted: Criteria,

@@ -1,4 +1,6 @@
-/** Cohorts: whom an org wants to be compared with. They are criteria and nothing more; who meets them is found on each read. */
+/**
+ * Cohorts: the orgs that an org wants to be compared with. A cohort is a set of criteria; its orgs are determined on each read.
+ */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -28,7 +30,7 @@ export async function createCohort(
     created_at: now,
   };
   if (!(await insertCohort(tx, row, cohortsMax))) {
-    throw apiError('conflict', `There are ${cohortsMax} cohorts already.`);
+    throw apiError('conflict', `The limit of ${cohortsMax} cohorts is reached. Delete a cohort first.`);
   }
   return viewCohort(row);
 }
@@ -43,7 +45,7 @@ export async function removeCohort(tx: Transaction, orgId: string, id: string): 
 
 function found(row: CohortRow | undefined): CohortRow {
   if (row === undefined) {
-    throw apiError('not_found', 'There is no such cohort.');
+    throw apiError('not_found', 'Cohort not found.');
   }
   return row;
 }

@@ -1,4 +1,4 @@
-/** What an org contributes, and what many of them come to. Every org has one vote, whatever it spends. */
+/** Figures that an org contributes, and their aggregation. Every org has the same weight, whatever it spends. */
 import { percentiles } from '../../../kernel/latency-histogram.ts';
 import type { OrgUsage } from '../usage/index.ts';
 
@@ -12,17 +12,17 @@ export const metricNames = [
 ] as const;
 export type MetricName = (typeof metricNames)[number];
 
-/** Dollars are counted in nanodollars. Null: it has none, such as a cost per token without tokens. */
+/** Amounts of money are nanodollars. Null: not defined, such as a cost per token without tokens. */
 export interface Figures {
   readonly metrics: Readonly<Record<MetricName, number | null>>;
-  /** Of its runs. Only those that it uses most. */
+  /** Shares of the org's runs, for its most used models only. */
   readonly modelShares: Readonly<Record<string, number>>;
 }
 
-/** Models beyond it are a small part of any org's runs. */
+/** Further models are a small part of any org's runs. */
 const modelsPerOrg = 50;
 
-/** Undefined: it has nothing to contribute. */
+/** Returns undefined if the org has nothing to contribute. */
 export function figuresOf(usage: OrgUsage | undefined): Figures | undefined {
   if (usage === undefined || usage.runs <= 0) {
     return undefined;
@@ -64,8 +64,8 @@ export interface Aggregate {
 }
 
 /**
- * Of whole blocks. A block in which fewer than the floor have a figure is left out of that figure, so that also what
- * few of an answer's orgs have is never about fewer.
+ * Aggregates whole blocks. A block in which fewer orgs than the minimum have a figure is excluded from that figure, so that
+ * rare figures are never about fewer orgs either.
  */
 export function aggregate(blocks: readonly (readonly Figures[])[], floor: number): Aggregate {
   const metrics = metricNames.map((name) => {
@@ -89,18 +89,17 @@ function quartilesOf(values: readonly number[]): Quartiles {
   return { q1: at(0.25), median: at(0.5), q3: at(0.75) };
 }
 
-/** To two digits that count: enough to compare with, too coarse to find one org's change in. */
+/** Rounds to two significant digits: enough for a comparison, too coarse to detect the change of one org. */
 export function roundTo2(value: number): number {
   return Number(value.toPrecision(2));
 }
 
-/** The most that one org may make up of what a block tells of a model. */
+/** Maximum share of one org in the figure of a model in a block. */
 const dominantPart = 0.5;
 
 /**
- * The mean of the orgs' own shares, in whole percent. A block tells of models that enough of it use, and of which no org
- * makes up more than half; of others its part is not told. So what a wider answer has more than a narrower one is never what
- * only one org does.
+ * Mean of the orgs' shares, in whole percent. A block includes a model only if enough of its orgs use it and no org makes up
+ * more than half. So the difference between a wider and a narrower response is never the usage of a single org.
  */
 function modelMixOf(blocks: readonly (readonly Figures[])[], floor: number): ModelShare[] {
   const sums = new Map<string, number>();
@@ -130,8 +129,8 @@ function sharesByModel(members: readonly Figures[]): Map<string, number[]> {
 }
 
 /**
- * In which quarter of the cohort a value lies, from 1, the lowest. It follows from what the caller is told anyway. The value is
- * rounded as the quartiles are: who has what everybody has must not come out above them for a digit that was cut off.
+ * Quarter of the cohort in which a value lies, from 1, the lowest. It follows from figures that the caller gets anyway. The
+ * value is rounded like the quartiles: an org with the common value must not rank above it because of a truncated digit.
  */
 export function quarterOf(own: number, { q1, median, q3 }: Quartiles): 1 | 2 | 3 | 4 {
   const value = roundTo2(own);

@@ -1,4 +1,4 @@
-/** Who takes part in benchmarks, and as what. */
+/** Participation of orgs in benchmarks. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { eraseFigures, findParticipant, type ParticipantRow, putParticipant } from './queries.ts';
 import type { ParticipationView, PutParticipation } from './schema.ts';
@@ -13,7 +13,7 @@ function viewParticipation(row: ParticipantRow | undefined): ParticipationView {
     : { ...row, updated_at: row.updated_at.toISOString() };
 }
 
-/** Replaces the whole. Who leaves takes its figures along, in the same transaction. */
+/** Replaces the whole setting. The figures of an org that leaves are deleted in the same transaction. */
 export async function putOwnParticipation(
   tx: Transaction,
   now: Date,
@@ -29,7 +29,7 @@ export async function putOwnParticipation(
   return { before, after: viewParticipation(row) };
 }
 
-/** The same word however it is written. */
+/** Normalizes case and whitespace for comparison. */
 export function alike(word: string | null | undefined): string | null {
   return word?.trim().toLowerCase() ?? null;
 }

@@ -28,7 +28,7 @@ export async function putParticipant(tx: Transaction, orgId: string, row: Partic
   );
 }
 
-/** The row stays, without a number: its block has to be known to be broken, and the org must not enter twice. */
+/** Keeps the row without figures: its block must be known to be incomplete, and the org must not enter twice. */
 export async function eraseFigures(tx: Transaction, orgId: string): Promise<void> {
   await tx.query('UPDATE benchmark_members SET figures = NULL WHERE org_id = $1', [orgId]);
 }
@@ -44,7 +44,7 @@ export interface CohortRow {
 
 const cohortColumns = 'id, org_id, name, industry, size_band, created_at';
 
-/** False where the org has as many already. Cohorts made at the same time may exceed that by a few. */
+/** Returns false if the org has reached the limit. Concurrent inserts may exceed it by a few. */
 export async function insertCohort(tx: Transaction, row: CohortRow, most: number): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO benchmark_cohorts (${cohortColumns})
@@ -63,7 +63,7 @@ export async function findCohort(db: Queryable, orgId: string, id: string): Prom
   return row;
 }
 
-/** What was there. Of two that delete it at once, one finds nothing. */
+/** Returns the deleted row. Of two concurrent deletions, one finds nothing. */
 export async function deleteCohort(
   tx: Transaction,
   orgId: string,
@@ -86,7 +86,7 @@ export function listCohorts(db: Queryable, orgId: string, query: CohortFilters):
   });
 }
 
-/** Nobody else forms blocks of this week until the transaction ends. What is left of earlier weeks is forgotten. */
+/** Locks block formation for this week until the transaction ends, and deletes earlier weeks. */
 export async function lockWeek(tx: Transaction, week: Date): Promise<void> {
   await tx.query('INSERT INTO benchmark_weeks (week) VALUES ($1) ON CONFLICT DO NOTHING', [week]);
   await tx.query('SELECT week FROM benchmark_weeks WHERE week = $1 FOR UPDATE', [week]);
@@ -103,7 +103,7 @@ const waitingFrom = `
 
 export interface Waiting {
   readonly week: Date;
-  /** Who has used nothing since has nothing to contribute. */
+  /** Orgs without usage since then have nothing to contribute. */
   readonly since: Date;
   readonly wanted: Criteria;
   readonly most: number;
@@ -120,7 +120,7 @@ export async function countWaiting(db: Queryable, { week, since, wanted, most }:
   return rows.length;
 }
 
-/** In an order that is another one each week. Who is found here cannot leave before the transaction ends. */
+/** Returns waiting orgs, in a different order each week. They cannot leave before the transaction ends. */
 export async function findWaiting(
   tx: Transaction,
   { week, since, wanted, most }: Waiting,
@@ -154,7 +154,7 @@ export async function insertMembers(
       orgIds.map((org_id) => ({
         org_id,
         week,
-        // By its first org: no other block of the week has that one.
+        // Named after its first org, which is in no other block of the week.
         block: orgIds[0],
         industry,
         size_band: sizeBand,
@@ -168,11 +168,11 @@ export interface Member {
   readonly orgId: string;
   readonly block: string;
   readonly criteria: Criteria;
-  /** Null: it does not contribute any more. */
+  /** Null: the org no longer contributes. */
   readonly figures: Figures | null;
 }
 
-/** Of a week, as they are at this moment: who has left or is suspended contributes nothing. */
+/** Returns the current members of a week: orgs that left or are suspended contribute nothing. */
 export async function findMembers(db: Queryable, week: Date): Promise<Member[]> {
   const rows = await db.query<{
     org_id: string;

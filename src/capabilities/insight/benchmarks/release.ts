@@ -1,6 +1,6 @@
 /**
- * A week's release: made of those who wait whenever somebody reads and there are enough of them, and the same for all
- * readers. Nothing that an org does later in the week moves its figures, except that it leaves.
+ * The release of a week: on each read, waiting orgs enter if there are enough of them. All readers get the same figures, and
+ * later usage in the week does not change them; only leaving does.
  */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -30,9 +30,9 @@ import {
 import type { BenchmarkView } from './schema.ts';
 
 const dayMs = 86_400_000;
-/** Besides what there is of the week itself. */
+/** Days of history in addition to the current week. */
 const historyDays = 7;
-/** Those who are beyond it enter with the next read. */
+/** Further orgs enter with the next read. */
 const enteringMax = 500;
 
 interface Release {
@@ -62,7 +62,7 @@ export async function readBenchmark(
   const members = new Map((await findMembers(db, release.week)).map((one) => [one.orgId, one]));
   const figures = (id: string) => members.get(id)?.figures ?? undefined;
   const contributes = (id: string) => figures(id) !== undefined;
-  // The floor may have been raised since a block was formed.
+  // The minimum may have been raised since a block was formed.
   const blocks = blocksOf(blocksIn([...members.values()]), wanted, contributes).filter(
     ({ orgIds }) => orgIds.length >= floor,
   );
@@ -70,7 +70,8 @@ export async function readBenchmark(
     throw apiErrorWithDetails(
       'insufficient_cohort_size',
       { minimum_cohort_size: floor },
-      'Too few organizations contribute to this cohort now. Those who have just come wait for others, and where one has left, those who were counted together with it wait for the next week.',
+      'Too few organizations contribute to this cohort. New participants wait until there are enough of them; if ' +
+        'one leaves, the organizations grouped with it wait until next week.',
     );
   }
   const told = aggregate(
@@ -95,7 +96,7 @@ export async function readBenchmark(
   } as BenchmarkView;
 }
 
-/** Puts those who wait and are asked for into blocks, if there may be enough of them. */
+/** Forms blocks of the waiting orgs that match, if there may be enough of them. */
 async function takeIn(
   db: Database,
   { week, since }: Release,

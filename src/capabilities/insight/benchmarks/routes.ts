@@ -18,7 +18,7 @@ import {
 export interface BenchmarkDependencies {
   readonly db: Database;
   readonly ids: Ids;
-  /** The fewest organizations that any answer may be about. */
+  /** Minimum number of organizations in any response. */
   readonly floor: number;
 }
 
@@ -33,10 +33,11 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       id: 'benchmark_participation.put',
       method: 'PUT',
       path: participation,
-      summary: 'Take part in benchmarks, or leave',
+      summary: 'Join or leave benchmarks',
       description:
-        'Replaces the whole. Leaving takes effect at once: no later answer has the figures of the organization in it. ' +
-        'Who comes back, or changes industry or size, counts that way from the next week on.',
+        'Replaces the whole setting. Leaving takes effect immediately: no later response contains the figures of ' +
+        'the organization. If an organization joins again, or changes industry or size, this counts from the next ' +
+        'week.',
       access: admin,
       body: PutParticipation,
       success: 200,
@@ -50,7 +51,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
     read({
       id: 'benchmark_participation.read',
       path: participation,
-      summary: 'Read whether the organization takes part in benchmarks',
+      summary: 'Get the benchmark participation of the organization',
       access: reader,
       response: ParticipationView,
       handler: ({ params }) => readParticipation(db, params.id),
@@ -59,9 +60,9 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       id: 'benchmarks.create_cohort',
       method: 'POST',
       path: cohorts,
-      summary: 'Define a cohort to be compared with',
+      summary: 'Create a cohort',
       description:
-        'All who take part where `criteria` is empty. Whether they are enough is looked at on each read.',
+        'Empty `criteria` match all participants. Whether there are enough of them is checked on each read.',
       access: admin,
       body: CreateCohort,
       success: 201,
@@ -76,7 +77,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
     read({
       id: 'benchmarks.list_cohorts',
       path: cohorts,
-      summary: "List the organization's cohorts",
+      summary: 'List cohorts',
       access: reader,
       query: CohortFilters,
       response: page(CohortView),
@@ -88,11 +89,12 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
     read({
       id: 'benchmarks.read_cohort',
       path: `${cohorts}/{cohort_id}`,
-      summary: 'Compare with a cohort',
+      summary: 'Compare the organization with a cohort',
       description:
-        'Quartiles of what the organizations of the cohort contribute, and where the caller stands, who need not take ' +
-        'part. An answer is about whole blocks of at least `minimum_cohort_size` organizations, and is the same for ' +
-        'everyone for a week, from Monday in UTC, except that blocks come in and, where one of theirs leaves, go.',
+        'Returns quartiles of the organizations in the cohort, and the position of the caller, who need not ' +
+        'participate. The figures cover whole blocks of at least `minimum_cohort_size` organizations. They are the ' +
+        'same for all callers during a week, which starts on Monday in UTC, except that new blocks enter and ' +
+        'blocks that an organization leaves are excluded.',
       access: reader,
       response: BenchmarkView,
       errors: ['insufficient_cohort_size'],
@@ -106,7 +108,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       method: 'DELETE',
       path: `${cohorts}/{cohort_id}`,
       summary: 'Delete a cohort',
-      description: 'Only the criteria are gone: whoever takes part in benchmarks still does.',
+      description: 'Deletes the criteria only; participation in benchmarks does not change.',
       access: admin,
       success: 204,
       response: closed({}),

@@ -3,7 +3,7 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { metricNames } from './figures.ts';
 
-/** In your own words; upper and lower case are not told apart. */
+/** Free text, compared without regard to case. */
 const word = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', examples: ['software'] });
 
 export const PutParticipation = closed({
@@ -17,7 +17,7 @@ export const ParticipationView = closed({
   enabled: Type.Boolean(),
   industry: nullable(Type.String()),
   size_band: nullable(Type.String()),
-  updated_at: nullable(Type.String({ format: 'date-time', description: 'Null: it was never set.' })),
+  updated_at: nullable(Type.String({ format: 'date-time', description: 'Null if it was never set.' })),
 });
 export type ParticipationView = Static<typeof ParticipationView>;
 
@@ -46,7 +46,7 @@ const quarter = nullable(
   Type.Integer({
     minimum: 1,
     maximum: 4,
-    description: 'The quarter of the cohort in which your own figure lies; 1 is the lowest.',
+    description: 'Quarter of the cohort in which your figure lies; 1 is the lowest.',
   }),
 );
 const numbers = nullable(
@@ -54,7 +54,7 @@ const numbers = nullable(
     q1: Type.Number(),
     median: Type.Number(),
     q3: Type.Number(),
-    own: nullable(Type.Number({ description: 'Null: you have none.' })),
+    own: nullable(Type.Number({ description: 'Null if you have no such figure.' })),
     own_quarter: quarter,
   }),
 );
@@ -63,7 +63,7 @@ const amounts = nullable(
     q1: Type.String(),
     median: Type.String(),
     q3: Type.String(),
-    own: nullable(Type.String({ description: 'Null: you have none.' })),
+    own: nullable(Type.String({ description: 'Null if you have no such figure.' })),
     own_quarter: quarter,
   }),
 );
@@ -71,27 +71,28 @@ const amounts = nullable(
 export const BenchmarkView = closed({
   ...described,
   release: closed({
-    week: Type.String({ description: 'The Monday, in UTC, as `YYYY-MM-DD`.' }),
-    from: Type.String({ ...timestamp, description: 'The figures are about the time from here on.' }),
-    until: Type.String({ ...timestamp, description: 'When the next release takes its place.' }),
+    week: Type.String({ description: 'Monday of the week in UTC, as `YYYY-MM-DD`.' }),
+    from: Type.String({ ...timestamp, description: 'Start of the period that the figures cover.' }),
+    until: Type.String({ ...timestamp, description: 'When the next release replaces this one.' }),
   }),
-  contributing_orgs: Type.Integer({ description: 'How many organizations the figures are made of.' }),
+  contributing_orgs: Type.Integer({ description: 'Number of organizations in the figures.' }),
   minimum_cohort_size: Type.Integer(),
   metrics: Type.Object(
     Object.fromEntries(metricNames.map((metric) => [metric, metric.endsWith('_usd') ? amounts : numbers])),
     {
       additionalProperties: false,
       description:
-        'Quartiles, each organization counting once, rounded to two digits. Null: too few have this figure.',
+        'Quartiles with equal weight per organization, rounded to two significant digits. Null if too few ' +
+        'organizations have this figure.',
     },
   ),
   model_mix: Type.Array(
     closed({
       model: Type.String(),
-      share: Type.Number({ description: "The mean of the organizations' own shares of their runs." }),
+      share: Type.Number({ description: "Mean of the organizations' shares of runs." }),
       own_share: Type.Number(),
     }),
-    { description: 'Models that enough organizations use, and that none of them alone makes up.' },
+    { description: 'Models that enough organizations use and that no single organization dominates.' },
   ),
 });
 export type BenchmarkView = Static<typeof BenchmarkView>;

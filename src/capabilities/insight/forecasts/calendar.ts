@@ -1,18 +1,18 @@
-/** The days of a time zone, as far as forecasts go: where they begin, and their names. */
+/** Days of a time zone for forecasts: their start and their name. */
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { labelOf } from '../usage/index.ts';
 
 export const dayMs = 86_400_000;
 const daysAtOnce = 7;
 
-/** Today in a time zone, and where it begins and ends. */
+/** Today in a time zone, with its start and end. */
 export interface Today {
   readonly timezone: string;
-  /** Days since 1970, so that neighbours differ by one. */
+  /** Days since 1970, so that consecutive days differ by one. */
   readonly number: number;
   readonly startMs: number;
   readonly endMs: number;
-  /** How much of it is still to come, from 0 to 1. */
+  /** Remaining part of the day, from 0 to 1. */
   readonly left: number;
 }
 
@@ -28,8 +28,8 @@ export function todayIn(timezone: string, nowMs: number): Today {
 }
 
 /**
- * Where the so many days before today begin, oldest first. To compute a day is dear, so a week at a time is stepped over
- * where it has seven days of 24 hours; only weeks with daylight saving in them are gone through day by day.
+ * Returns the start of each of the `count` days before today, oldest first. Computing a day is expensive, so weeks of seven
+ * 24-hour days are skipped as a whole; only weeks with a daylight saving change are computed day by day.
  */
 export function daysBefore({ timezone, startMs }: Today, count: number): number[] {
   const starts: number[] = [];
@@ -45,7 +45,7 @@ export function daysBefore({ timezone, startMs }: Today, count: number): number[
   return starts.reverse();
 }
 
-/** An instant within a day that comes so many days after today, for windows to be asked for by it. */
+/** Returns an instant within the day that is `daysLater` days after today, for looking up windows. */
 export function middleOfDay({ startMs }: Today, daysLater: number): number {
   return startMs + (daysLater + 0.5) * dayMs;
 }

@@ -1,4 +1,4 @@
-/** What the days to come will cost and how much will run, as they are or as a scenario has them, and how many teams pay. */
+/** Forecast of cost and volume for the coming days, with or without a scenario, and of the number of teams that pay off. */
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
 import { mean } from '../../../kernel/forecast/series.ts';

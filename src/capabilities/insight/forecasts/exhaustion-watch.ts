@@ -1,9 +1,9 @@
 /**
- * Tells, by an event, of limits that are expected to run out before their window ends: once per limit and window. What has
- * no window is told of when it is expected to last no longer than a month, and again once more was bought.
+ * Emits an event for each limit that is expected to run out before its window ends: once per limit and window. A limit without
+ * a window is reported when it is expected to run out within a month, and again after it was topped up.
  *
- * Each time a few orgs are looked at, of each a few groups of limits, so that it never takes more than a little: those whose
- * books have moved lately and that somebody listens to. A large org is gone through over several turns.
+ * Each run checks a few orgs, and a few groups of limits of each, to bound its cost: orgs with recent postings that subscribe
+ * to the event. A large org is checked over several runs.
  */
 import type { EventType } from '../../../contract/events.ts';
 import { inUnit } from '../../../kernel/denial.ts';
@@ -38,7 +38,7 @@ export interface WatchDependencies {
   readonly clock: SharedClock;
   readonly ledger: Pick<Ledger, 'limitUsage'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
-  /** Whether anybody in the org waits for the event. */
+  /** Returns whether the org subscribes to the event. */
   wants(orgId: string, type: EventType): boolean;
 }
 
@@ -46,18 +46,18 @@ const eventType: EventType = 'limit.exhaustion_forecast';
 const everyMs = 60_000;
 const orgsPerRun = 5;
 const groupsPerOrg = 25;
-/** An org is looked at again after so long; if its books stand still for longer than that, not at all. */
+/** Interval between two checks of an org. An org without postings for longer than this is not checked. */
 const restMs = 3_600_000;
 const activeMs = 2 * dayMs;
 const historyDaysMax = 90;
-/** Less than a week says too little to alarm anybody. */
+/** A shorter history is not enough for an alert. */
 const historyDaysMin = 7;
-/** Of what has no window. */
+/** For limits without a window. */
 const noticeDays = 30;
 const noticesKeptMs = 400 * dayMs;
 const deletedPerRun = 500;
 
-/** Limits that count the same, and so share a forecast. */
+/** Limits with the same match and unit, which share a forecast. */
 interface Group {
   readonly name: string;
   readonly scope: ScopeFilter;
@@ -99,7 +99,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
             data: dataOf(outlook, measure, today),
           })),
       );
-      // What is left is due in the next turn.
+      // The remaining groups are due in the next run.
       const checkedAt = isDone ? now : new Date(now.getTime() - restMs - 1);
       await saveCheck(tx, org_id, isDone ? '' : last.name, checkedAt);
     });
@@ -147,7 +147,7 @@ async function lookAhead(
   return outlooks(current, ahead, today, timezone);
 }
 
-/** In an order that stays, so that the next turn can go on after the last one. Limits for each value are nobody's. */
+/** In a stable order, so that the next run can continue after the last group. Limits with a wildcard are skipped. */
 function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   const groups = new Map<string, Group>();
   for (const { unit, match, expiresAtMs } of all) {
@@ -163,13 +163,13 @@ function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What is used up already refuses by now, and is told of by another event. */
+/** An exhausted limit already denies requests, and is reported by another event. */
 function isWorthTelling({ limit, used, inWindow, runsOut }: Outlook): boolean {
   const isNear = limit.span.kind !== 'lifetime' || (runsOut !== undefined && runsOut < noticeDays);
   return inWindow && isNear && used < limit.capacity;
 }
 
-/** What has no window runs out anew once more was bought. */
+/** A limit without a window can run out again after it was topped up. */
 function noticeKey({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
   return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }

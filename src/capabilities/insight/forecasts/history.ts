@@ -1,4 +1,4 @@
-/** What was used on each whole day before today, and today so far. */
+/** Usage of each whole day before today, and of today so far. */
 import { type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { sumUsage, type UsageGroup } from '../usage/index.ts';
@@ -15,7 +15,7 @@ export type DayOfUse = Pick<
 >;
 
 export interface History {
-  /** From the first day with a run up to yesterday. A day between without any is a day of history too. */
+  /** From the first day with a run to yesterday, including days without runs. */
   readonly days: readonly DayOfUse[];
   readonly today: DayOfUse;
 }

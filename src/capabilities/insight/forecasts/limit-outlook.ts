@@ -1,4 +1,4 @@
-/** When limits run out if the days to come go as forecast: budgets, caps, quotas, plans, packs, prepaid balances. */
+/** Predicts when limits run out under a forecast: budgets, caps, quotas, plans, credit packs, prepaid balances. */
 import { inUnit } from '../../../kernel/denial.ts';
 import type { Forecast } from '../../../kernel/forecast/forecast.ts';
 import {
@@ -25,7 +25,7 @@ import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
 import type { Measure } from './measures.ts';
 
-/** A limit with what is used of it now. */
+/** A limit with its current usage. */
 export interface LimitNow {
   readonly limit: Limit;
   readonly window: Window;
@@ -33,14 +33,14 @@ export interface LimitNow {
   readonly used: bigint;
 }
 
-/** Numbers of days from today, and what is expected. Undefined: not within what was looked at. */
+/** Days from today on which events are expected. Undefined: not within the forecast. */
 export interface Outlook extends LimitNow {
   readonly runsOut: number | undefined;
   readonly earliest: number | undefined;
   readonly latest: number | undefined;
-  /** Before its window ends; of what has no window, at all. */
+  /** Before its window ends; without a window, at any time. */
   readonly inWindow: boolean;
-  /** What will be used of the window when it ends; null without one, or where it ends too far away. */
+  /** Predicted usage when the window ends; null without a window, or if it ends after the forecast. */
   readonly usedAtEnd: number | null;
 }
 
@@ -54,14 +54,14 @@ const countedKinds: readonly Limit['kind'][] = [
   'customer',
   'credits',
 ];
-/** Of one scope; an org may have thousands of customers, but hardly a customer hundreds of packs. */
+/** Per scope. An org may have thousands of customers, but a customer rarely has hundreds of packs. */
 const limitsMax = 100;
 
 export function scopeOfFilter(filter: ScopeFilter): Scope {
   return { ...emptyScope, ...filter };
 }
 
-/** The limits that count just what the scope is about, no more and no less, in the unit of the measure. */
+/** Returns the limits that count exactly this scope, in the unit of the measure. */
 export function limitsOfScope(
   limits: OrgLimits,
   filter: ScopeFilter,
@@ -86,7 +86,7 @@ export interface LimitReader {
   readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
-/** Settled and held of each now. Of a limit that counts each value by itself, what is settled of this one. */
+/** Returns what is settled and held of each limit. For a limit with a wildcard, only what is settled for this value. */
 export async function limitsNow(
   { db, ledger }: LimitReader,
   { orgId, timezone }: OrgLimits,
@@ -114,7 +114,7 @@ export async function limitsNow(
   return found;
 }
 
-/** How many days ahead a forecast has to go so that the windows of the limits end within it. */
+/** Returns the number of days that a forecast must cover to include the end of all windows. */
 export function daysUntilEnds(
   limits: readonly Limit[],
   timezone: string,
@@ -160,7 +160,7 @@ function windowOutlook(now: LimitNow, ahead: DaysAhead, today: Today, orgTimezon
   };
 }
 
-/** Packs of a customer are burned one after the other: the one that expires first, then the oldest. */
+/** Packs of a customer are used one after the other: the one that expires first, then the oldest. */
 function packOutlooks(limits: readonly LimitNow[], ahead: DaysAhead, today: Today): Map<string, Outlook> {
   const inOrder = limits
     .filter(({ limit }) => limit.kind === 'credits')
@@ -191,7 +191,7 @@ function packOutlooks(limits: readonly LimitNow[], ahead: DaysAhead, today: Toda
   );
 }
 
-/** As events and answers tell it. */
+/** Formats an outlook for events and responses. */
 export function viewOutlook(outlook: Outlook, measure: Measure, today: Today) {
   const { limit, window, used, usedAtEnd } = outlook;
   const date = (daysLater: number | undefined) =>

@@ -1,4 +1,4 @@
-/** The deprecated forecast: a deployment's return, in proportion to the number of teams. */
+/** The deprecated forecast: the return of a deployment, in proportion to the number of teams. */
 import { formatUsd } from '../../../kernel/money.ts';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
@@ -7,7 +7,7 @@ import { projectLinearly, type Return } from './linear.ts';
 import type { LinearForecastQuery, LinearForecastView } from './schema.ts';
 
 const historyMs = 30 * 86_400_000;
-/** Teams beyond it are not told apart: those that cost least. */
+/** Maximum number of teams that are counted separately; the ones with the least cost are dropped. */
 const teamsObservedMax = 10_000;
 
 export async function forecastLinearly(
@@ -16,7 +16,7 @@ export async function forecastLinearly(
   { deployment, teams }: LinearForecastQuery,
   now: Date,
 ): Promise<LinearForecastView> {
-  // In whole quarters of an hour, which is as finely as usage is summed; the one that goes on is in it.
+  // Rounded up to a 15-minute bucket, the resolution of usage; includes the current bucket.
   const toMs = (Math.floor(now.getTime() / bucketMs) + 1) * bucketMs;
   const fromMs = toMs - historyMs;
   const { total, groups } = await sumUsage(db, {
@@ -28,7 +28,7 @@ export async function forecastLinearly(
     after: undefined,
     limit: teamsObservedMax,
   });
-  // Runs without a team are in the total and make none; where nothing but those has run, they are one.
+  // Runs without a team are in the total but do not count as a team; if all runs are without a team, they count as one.
   const named = groups.filter(({ values }) => values[0] !== '').length;
   const teamsObserved = named === 0 && groups.length > 0 ? 1 : named;
   const observed = {

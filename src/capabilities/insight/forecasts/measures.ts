@@ -1,4 +1,4 @@
-/** What can be forecast: how it is read from usage, and how it is written. */
+/** Measures that can be forecast: how they are read from usage and how they are formatted. */
 import type { Unit } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { DayOfUse } from './history.ts';
@@ -8,13 +8,13 @@ export type MeasureName = (typeof measureNames)[number];
 
 export interface Measure {
   readonly name: MeasureName;
-  /** That of the limits that count it. */
+  /** Unit of the limits that count this measure. */
   readonly unit: Unit;
   /** Exact; nanodollars for spend. */
   of(day: DayOfUse): bigint;
-  /** What was counted, to the last digit. */
+  /** Formats a counted amount exactly. */
   exact(amount: bigint): string;
-  /** What is estimated. More digits than these would claim a precision that no forecast has. */
+  /** Formats an estimate, without digits that would suggest a precision that no forecast has. */
   estimate(amount: number): string;
 }
 
@@ -42,12 +42,12 @@ export const measures: Readonly<Record<MeasureName, Measure>> = {
   },
 };
 
-/** Cached and cache-write tokens are part of the input. */
+/** Cached and cache-write tokens are part of the input tokens. */
 export function tokensOf(day: DayOfUse): bigint {
   return BigInt(day.input_tokens) + BigInt(day.output_tokens);
 }
 
-/** To the millionth of a dollar. */
+/** Rounds to a millionth of a dollar. */
 export function estimatedUsd(nanos: number): string {
   return formatUsd(BigInt(Math.round(nanos / 1_000)) * 1_000n);
 }
@@ -56,7 +56,7 @@ export function hundredths(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Without an exponent, however large. */
+/** Formats without an exponent, however large. */
 function wholeText(value: number): string {
   return BigInt(Math.round(value)).toString();
 }

@@ -1,4 +1,4 @@
-/** What moving tokens from one model to another does to the cost, by the prices that hold for the organization. */
+/** Computes the effect on cost of moving tokens from one model to another, at the prices of the organization. */
 import { costOf, type Rates } from '../../../kernel/prices.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Prices } from '../../spend/models/index.ts';
@@ -14,7 +14,7 @@ const modelsMax = 200;
 export interface Mixed {
   readonly uses: readonly ModelUse[];
   readonly costBefore: number;
-  /** Named in the scenario, and what they would cost cannot be told: it is taken to be what it was. */
+  /** Models of the scenario without a known price: their cost is assumed to be unchanged. */
   readonly unpriced: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export async function readMix(
   };
 }
 
-/** False where the cost of the moved part is not known. */
+/** Returns false if the cost of the moved part is unknown. */
 function move(
   uses: Map<string, Use>,
   from: string,
@@ -97,7 +97,7 @@ function move(
   return cost !== undefined;
 }
 
-/** Undefined where it cannot be told: no price and no history, or nothing that a price could be put on. */
+/** Returns undefined if the cost is unknown: no price and no history, or nothing to apply a price to. */
 function costElsewhere(moved: Use, target: Use, rates: Rates | undefined): number | undefined {
   const tokens = moved.input + moved.output;
   if (tokens === 0 && (rates?.requestNanosEach ?? null) === null) {

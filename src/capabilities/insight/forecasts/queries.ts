@@ -14,7 +14,7 @@ export interface ScenarioRow {
 
 const columns = 'org_id, id, name, description, changes, created_at, updated_at';
 
-/** Throws the unique violation of `capacity_scenarios_name` where another has the name. */
+/** Throws the unique violation of `capacity_scenarios_name` if the name is taken. */
 export async function upsertScenario(tx: Queryable, row: ScenarioRow): Promise<void> {
   await tx.query(
     `INSERT INTO capacity_scenarios (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -55,7 +55,7 @@ export async function findScenario(
   return row;
 }
 
-/** By its id or by its name; an id is nobody's name by accident. */
+/** Finds by id or by name; a name that looks like an id does not occur by accident. */
 export async function findScenarioNamed(
   db: Queryable,
   orgId: string,
@@ -92,8 +92,8 @@ export interface DueOrg {
 }
 
 /**
- * Orgs whose books have moved lately and whose limits were not forecast since `checkedBefore`, claimed: of several
- * processes that ask at once, one gets an org.
+ * Claims orgs with recent postings whose limits were not checked since `checkedBefore`. Of several concurrent processes, one
+ * gets each org.
  */
 export async function claimDueOrgs(
   db: Queryable,
@@ -117,7 +117,7 @@ export async function claimDueOrgs(
   );
 }
 
-/** Where the next look at the org goes on, and from when on it is due: at once where not everything was looked at. */
+/** Stores the cursor of the next check, and when it is due: immediately if this check was incomplete. */
 export async function saveCheck(
   tx: Queryable,
   orgId: string,
@@ -131,7 +131,7 @@ export async function saveCheck(
   ]);
 }
 
-/** Those of the counters that were not told of before. */
+/** Returns the counters that were not reported before. */
 export async function insertNotices(
   tx: Queryable,
   orgId: string,

@@ -38,10 +38,10 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       path: '/v1/orgs/{id}/forecasts',
       summary: 'Forecast spend, runs or tokens, and when limits run out',
       description:
-        'Of all runs, of those of one model, workflow, deployment, department, team, customer, provider or key, or with ' +
-        '`group_by` of each of the largest. Models with and without weekdays and trend are tried on the past, and the best ' +
-        'is taken; bands come from how far it was off. Each limit that counts just that is told with the day on which it ' +
-        'is expected to run out.',
+        'Covers all runs, the runs of one model, workflow, deployment, department, team, customer, provider or ' +
+        'key, or with `group_by` each of the largest groups. Models with and without weekdays and trend are ' +
+        'backtested, and the best one is used; bands come from its errors. Each limit that counts exactly this ' +
+        'scope is listed with the day on which it is expected to run out.',
       access: reader,
       query: ForecastsQuery,
       response: ForecastsView,
@@ -50,10 +50,10 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
     read({
       id: 'forecasts.linear',
       path: '/v1/forecast',
-      summary: "Project a deployment's return by team count",
+      summary: 'Project the return of a deployment by team count',
       description:
-        'What the runs of the deployment were worth and cost in the last 30 days, for so many teams instead of those ' +
-        'observed: in proportion, without diminishing returns. Without runs every figure is zero.',
+        "Scales the value and cost of the deployment's runs in the last 30 days from the observed number of teams " +
+        'to the requested one, in proportion, without diminishing returns. Without runs every figure is zero.',
       access: reader,
       query: LinearForecastQuery,
       response: LinearForecastView,
@@ -62,12 +62,12 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
     read({
       id: 'forecasts.capacity',
       path: '/v1/capacity/forecasts',
-      summary: 'Project spend and volume day by day, and the return by team count',
+      summary: 'Project daily spend and volume, and the return by team count',
       description:
-        'From up to 180 whole days of history, by the model that would have told the last weeks best. Four days in five should ' +
-        'lie within `low` and `high`, and so should the total. Today is the first day projected, as a whole. With a scenario, ' +
-        'the forecast is as that has it, and `baseline` as things are. `teams` says what more teams would bring, by a curve of ' +
-        'diminishing returns, and up to which count another one pays.',
+        'Uses up to 180 whole days of history and the model with the best backtest. Four of five days should lie ' +
+        'within `low` and `high`, and so should the total. Today is the first projected day, as a whole. With a ' +
+        'scenario, the forecast includes its changes, and `baseline` does not. `teams` shows the effect of more ' +
+        'teams, with diminishing returns, and up to which count another team pays off.',
       access: reader,
       query: CapacityForecastQuery,
       response: CapacityForecastView,
@@ -79,8 +79,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       method: 'POST',
       path: '/v1/orgs/{id}/capacity-scenarios',
       summary: 'Create a capacity scenario',
-      description:
-        'Growth, teams, another mix of models, prices, seasons, a new deployment: any of them together.',
+      description: 'Combines growth, teams, model mix, prices, seasons and a new deployment as needed.',
       access: admin,
       body: CreateScenario,
       bodyLimitBytes: bodyLimits.lists,
@@ -108,7 +107,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
     read({
       id: 'capacity_scenarios.read',
       path: '/v1/orgs/{id}/capacity-scenarios/{scenario_id}',
-      summary: 'Read a capacity scenario',
+      summary: 'Get a capacity scenario',
       access: reader,
       response: ScenarioView,
       handler: async ({ params }) => viewScenario(await requireScenario(db, params.id, params.scenario_id)),
@@ -117,8 +116,8 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       id: 'capacity_scenarios.change',
       method: 'PATCH',
       path: '/v1/orgs/{id}/capacity-scenarios/{scenario_id}',
-      summary: 'Change a capacity scenario',
-      description: '`changes` is replaced as a whole.',
+      summary: 'Update a capacity scenario',
+      description: 'Replaces `changes` as a whole.',
       access: admin,
       body: PatchScenario,
       bodyLimitBytes: bodyLimits.lists,

@@ -1,31 +1,33 @@
-/** What a scenario makes of a forecast: factors of volume and price by day, and what a new deployment adds. Pure. */
+/**
+ * Effect of a scenario on a forecast: factors of volume and price by day, and the volume of a new deployment. Pure functions.
+ */
 import type { Estimate, Forecast } from '../../../kernel/forecast/forecast.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { numberOf } from './calendar.ts';
 import type { ScenarioChanges } from './scenario-schema.ts';
 
-/** What the runs of a model took, in the days that the mix is told by. */
+/** Usage of a model in the period that the mix is based on. */
 export interface ModelUse {
   readonly model: string;
   readonly costNanos: number;
 }
 
 export interface Situation {
-  /** The first day ahead, counted since 1970, and how many there are. */
+  /** First forecast day, counted since 1970, and the number of days. */
   readonly firstDay: number;
   readonly days: number;
   readonly teamsObserved: number;
-  /** After the moves of the mix. Their sum against that before them is what the mix changes. */
+  /** Usage after the moves of the mix. Its cost relative to the cost before is the effect of the mix. */
   readonly mixed: readonly ModelUse[];
   readonly costBeforeMix: number;
-  /** Whether the new deployment is among what is forecast. */
+  /** Returns whether the new deployment is part of the forecast. */
   readonly countsDeployment: (name: string) => boolean;
 }
 
-/** For each day ahead. */
+/** One value per forecast day. */
 export interface Effects {
   readonly volume: readonly number[];
-  /** The same without the number of teams: what happens to the value of each. */
+  /** The volume factor without the number of teams: the effect on the value of each team. */
   readonly volumePerTeam: readonly number[];
   readonly price: readonly number[];
   readonly addedCostNanos: readonly number[];
@@ -57,7 +59,7 @@ export function effectsOf(changes: ScenarioChanges, situation: Situation): Effec
   };
 }
 
-/** 1970 began on a Thursday. */
+/** 1970-01-01 was a Thursday. */
 function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }
@@ -69,7 +71,7 @@ function seasonAt(seasonality: ScenarioChanges['seasonality'], day: number): num
     .reduce((factor, { percent }) => (factor * percent) / 100, weekday);
 }
 
-/** From nothing on the day before it starts, in equal steps, to all of it. */
+/** Ramps up in equal steps from zero on the day before the start to the full volume. */
 function rampAt(added: ScenarioChanges['new_deployment'], situation: Situation, day: number): number {
   if (added === undefined || !situation.countsDeployment(added.name)) {
     return 0;
@@ -78,7 +80,7 @@ function rampAt(added: ScenarioChanges['new_deployment'], situation: Situation, 
   return running <= 0 ? 0 : Math.min(1, running / ((added.ramp_days ?? 0) + 1));
 }
 
-/** Each model's part of the cost at its new price. Without any cost, only what holds for every model can be said. */
+/** Price factor, weighted by each model's part of the cost. Without any cost, only changes for all models apply. */
 function priceAt(
   priceChanges: NonNullable<ScenarioChanges['price_changes']>,
   { mixed, costBeforeMix }: Situation,
@@ -95,7 +97,7 @@ function priceAt(
   return mixed.reduce((sum, { model, costNanos }) => sum + costNanos * factorOf(model), 0) / costBeforeMix;
 }
 
-/** The forecast with each day multiplied and added to; a sum keeps its band's width in proportion. */
+/** Multiplies each day of the forecast and adds to it; the band of a sum scales in proportion. */
 export function withEffects(
   { days, sums }: Pick<Forecast, 'days' | 'sums'>,
   factors: readonly number[],

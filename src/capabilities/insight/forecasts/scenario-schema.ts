@@ -16,24 +16,25 @@ export const scenariosPerOrgMax = 100;
 const partsMax = 20;
 const countMax = 1_000_000_000_000;
 
-/** Which days there are is checked where a scenario is made. */
+/** Whether the day exists is checked when a scenario is created. */
 const day = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d$',
   examples: ['2027-01-15'],
   description: 'As `YYYY-MM-DD`.',
 });
 const change = Type.Number({ minimum: -100, maximum: 1_000 });
-const share = Type.Number({ minimum: 0, maximum: 1_000, description: '100 changes nothing.' });
+const share = Type.Number({ minimum: 0, maximum: 1_000, description: '100 means no change.' });
 
 export const ScenarioChanges = closed({
   growth_percent_per_month: Type.Optional(
-    Type.Number({ ...change, description: 'More volume than forecast, growing by as much each month.' }),
+    Type.Number({ ...change, description: 'Additional volume, growing by this much each month.' }),
   ),
   teams: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: teamsSearchedMax,
-      description: 'As many teams instead of those observed: volume in proportion, value by the curve.',
+      description:
+        'Number of teams instead of the observed one: scales volume in proportion, and value by the curve.',
     }),
   ),
   model_mix: Type.Optional(
@@ -41,7 +42,8 @@ export const ScenarioChanges = closed({
       closed({ from_model: label, to_model: label, percent: Type.Number({ minimum: 0, maximum: 100 }) }),
       {
         maxItems: partsMax,
-        description: 'Parts of the tokens of one model that go to another, at its price. In this order.',
+        description:
+          "Shares of a model's tokens that move to another model, at its price. Applied in this order.",
       },
     ),
   ),
@@ -61,13 +63,13 @@ export const ScenarioChanges = closed({
         Type.Array(share, {
           minItems: 7,
           maxItems: 7,
-          description: 'From Monday on, of the volume forecast.',
+          description: 'Factors of the forecast volume, from Monday on.',
         }),
       ),
       periods: Type.Optional(
         Type.Array(closed({ from: day, to: day, percent: share }), {
           maxItems: partsMax,
-          description: 'Both days included.',
+          description: 'Both days are included.',
         }),
       ),
     }),
@@ -83,7 +85,7 @@ export const ScenarioChanges = closed({
         Type.Integer({
           minimum: 0,
           maximum: 365,
-          description: 'Until it is at its full volume. Default: 0.',
+          description: 'Days until the full volume is reached. Default: 0.',
         }),
       ),
     }),
@@ -94,7 +96,7 @@ export type ScenarioChanges = Static<typeof ScenarioChanges>;
 const description = Type.String({ maxLength: 1_000 });
 const changes = Type.Object(ScenarioChanges.properties, {
   additionalProperties: false,
-  description: 'What would be different. Given as a whole.',
+  description: 'Changes to the forecast. Replaced as a whole.',
 });
 
 export const ScenarioView = closed({

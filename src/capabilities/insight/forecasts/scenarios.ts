@@ -1,4 +1,4 @@
-/** The life of a scenario: what an organization wants to know the cost of before it does it. */
+/** Capacity scenarios: planned changes whose cost an organization wants to know in advance. */
 
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -41,10 +41,13 @@ export async function createScenario(
   { name, description, changes }: CreateScenario,
 ): Promise<ScenarioRow> {
   checkDays(changes);
-  // Under the org's lock, so that two that come at once are not both the last that fits.
+  // Under the org's lock, so that concurrent creations cannot exceed the maximum.
   await lockOrg(tx, orgId);
   if ((await countScenarios(tx, orgId)) >= scenariosPerOrgMax) {
-    throw apiError('conflict', `An organization has at most ${scenariosPerOrgMax} scenarios.`);
+    throw apiError(
+      'conflict',
+      `The limit of ${scenariosPerOrgMax} scenarios is reached. Delete a scenario first.`,
+    );
   }
   const row: ScenarioRow = {
     org_id: orgId,
@@ -95,7 +98,7 @@ export async function requireScenarioNamed(
 
 function found(row: ScenarioRow | undefined): ScenarioRow {
   if (row === undefined) {
-    throw apiError('not_found', 'There is no such scenario.');
+    throw apiError('not_found', 'Scenario not found.');
   }
   return row;
 }
@@ -110,7 +113,7 @@ async function save(tx: Transaction, row: ScenarioRow): Promise<void> {
   }
 }
 
-/** Refuses days that no calendar has, and periods that end before they begin. */
+/** Rejects days that do not exist, and periods that end before they start. */
 function checkDays({ price_changes = [], seasonality, new_deployment }: ScenarioChanges): void {
   const periods = seasonality?.periods ?? [];
   const given: [string, string | undefined][] = [
@@ -126,10 +129,10 @@ function checkDays({ price_changes = [], seasonality, new_deployment }: Scenario
   ];
   const fieldErrors: FieldError[] = given
     .filter(([, text]) => text !== undefined && !isDay(text))
-    .map(([field]) => ({ field, code: 'invalid_format', message: 'There is no such day.' }));
+    .map(([field]) => ({ field, code: 'invalid_format', message: 'This day does not exist.' }));
   for (const [index, { from, to }] of periods.entries()) {
     if (isDay(from) && isDay(to) && to < from) {
-      const message = 'This has to be `from` or a later day.';
+      const message = 'Must not be before `from`.';
       fieldErrors.push({ field: `changes.seasonality.periods[${index}].to`, code: 'out_of_range', message });
     }
   }

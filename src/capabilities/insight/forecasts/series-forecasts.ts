@@ -1,4 +1,4 @@
-/** Spend, runs or tokens of everything, of one scope, or of the largest of a kind: what comes, and which limits run out. */
+/** Forecasts of spend, runs or tokens for everything, for one scope, or for the largest groups, and the limits that run out. */
 import { invalidFields } from '../../../contract/api-error.ts';
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
@@ -72,7 +72,7 @@ export async function forecastSeries(
   };
 }
 
-/** One field at most, and none together with groups: limits are about one thing at a time too. */
+/** At most one field, and none together with groups: limits are about one field at a time too. */
 function scopeIn(query: ForecastsQuery): ScopeFilter {
   const given = scopeFields.filter((name) => query[name] !== undefined);
   const surplus = query.group_by === undefined ? given.slice(1) : given;
@@ -81,14 +81,14 @@ function scopeIn(query: ForecastsQuery): ScopeFilter {
       surplus.map((field) => ({
         field,
         code: 'too_many',
-        message: 'A forecast is about one field, or about the groups of one.',
+        message: 'Use a single filter, or `group_by` without a filter.',
       })),
     );
   }
   return Object.fromEntries(given.map((name) => [name, query[name]]));
 }
 
-/** Those that cost most. Runs that do not say are in none. */
+/** Returns the values with the highest cost. Runs without a value are in no group. */
 async function largest(
   db: Database,
   { limits, today, now, historyDaysMax }: Wanted,

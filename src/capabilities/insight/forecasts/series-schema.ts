@@ -20,14 +20,14 @@ export const ForecastsQuery = closed({
     ]),
   ) as Record<ScopeField, ReturnType<typeof Type.Optional<typeof label>>>),
   group_by: Type.Optional(
-    choice(scopeFields, 'A forecast for each of the values of this field that cost most, instead of one.'),
+    choice(scopeFields, 'Returns one forecast for each of the values of this field with the highest cost.'),
   ),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: groupsShown.max,
       default: groupsShown.fallback,
-      description: 'How many groups.',
+      description: 'Number of groups.',
     }),
   ),
   horizon_days: horizon,
@@ -36,7 +36,7 @@ export const ForecastsQuery = closed({
       minimum: historyDays.min,
       maximum: historyDays.max,
       default: historyDays.fallback,
-      description: 'How many days to look back, at most.',
+      description: 'Maximum number of days of history.',
     }),
   ),
 });
@@ -46,70 +46,72 @@ const amount = (description: string) =>
   Type.String({ description: `A decimal string in the unit of the measure: ${description}` });
 
 const estimate = {
-  expected: amount('what is expected.'),
-  low: nullable(amount('the lower end of the band; null where there is too little history.')),
-  high: nullable(amount('the upper end of the band.')),
+  expected: amount('expected amount.'),
+  low: nullable(amount('lower end of the band; null if there is too little history.')),
+  high: nullable(amount('upper end of the band.')),
 };
 
 const LimitOutlook = closed({
   limit_id: Type.String(),
   kind: choice(limitKinds),
   match: Type.Record(Type.String(), Type.String(), {
-    description: 'Whom the limit counts; empty: everyone.',
+    description: 'Fields that the limit matches; empty: all runs.',
   }),
   unit: choice(units),
-  limit: amount('all of it.'),
+  limit: amount('capacity of the limit.'),
   used: amount('settled and held, now.'),
-  window_start: nullable(Type.String({ format: 'date-time', description: 'Null: it has no window.' })),
+  window_start: nullable(Type.String({ format: 'date-time', description: 'Null: the limit has no window.' })),
   window_end: nullable(Type.String({ format: 'date-time' })),
-  expires_at: nullable(Type.String({ format: 'date-time', description: 'Of a credit pack.' })),
+  expires_at: nullable(Type.String({ format: 'date-time', description: 'Only for a credit pack.' })),
   runs_out_on: nullable(
-    Type.String({ description: 'The day, as `YYYY-MM-DD`. Null: not within the days looked at.' }),
+    Type.String({ description: 'The day, as `YYYY-MM-DD`. Null: not within the forecast.' }),
   ),
   earliest_on: nullable(Type.String({ description: 'The same at the upper end of the band.' })),
   latest_on: nullable(Type.String({ description: 'The same at the lower end of the band.' })),
   runs_out_in_window: Type.Boolean({
-    description: 'Before the present window ends; of what has no window, within the days looked at.',
+    description: 'Before the current window ends; without a window, within the forecast.',
   }),
   expected_at_window_end: nullable(
-    amount('what will be used of the present window when it ends. Null without one.'),
+    amount('predicted usage at the end of the current window. Null without a window.'),
   ),
 });
 
 export const ForecastView = closed({
-  scope: Type.Record(Type.String(), Type.String(), { description: 'What it is about; empty: all runs.' }),
-  method: choice(methods, 'The model that did best in the backtest.'),
-  quality: choice(qualities, 'How much there was to go by, for looking so far ahead.'),
+  scope: Type.Record(Type.String(), Type.String(), {
+    description: 'Filter of the forecast; empty: all runs.',
+  }),
+  method: choice(methods, 'Model with the best backtest.'),
+  quality: choice(qualities, 'Confidence, based on the amount of history for this horizon.'),
   backtest: Type.Union(
     [
       closed({
-        mean_absolute_error: amount('how far the method was off, of a day.'),
-        seasonal_naive_error: nullable(amount('how far repeating the week before was off.')),
-        origins: Type.Integer({ description: 'From how many days gone by it was tried.' }),
-        days_ahead: Type.Integer({ description: 'How far ahead each time, at most.' }),
+        mean_absolute_error: amount('mean error per day of the model.'),
+        seasonal_naive_error: nullable(amount('mean error per day of repeating the previous week.')),
+        origins: Type.Integer({ description: 'Number of days in the past that forecasts started from.' }),
+        days_ahead: Type.Integer({ description: 'Maximum number of days ahead in each backtest.' }),
       }),
       Type.Null(),
     ],
-    { description: 'Null where there are too few days for one.' },
+    { description: 'Null if there are too few days for a backtest.' },
   ),
   history: Type.Array(closed({ date, value: amount('exactly.') }), {
     description: 'Whole days, from the first with a run.',
   }),
-  today: closed({ date, value: amount('so far; exactly.') }),
+  today: closed({ date, value: amount('so far, exact.') }),
   forecast: Type.Array(closed({ date, ...estimate }), { description: 'The first day is today, as a whole.' }),
   total: closed(estimate),
   limits: Type.Array(LimitOutlook, {
-    description: 'Limits that count just this scope, in this unit.',
+    description: 'Limits that count exactly this scope, in this unit.',
   }),
 });
 export type ForecastView = Static<typeof ForecastView>;
 
 export const ForecastsView = closed({
   measure: choice(measureNames),
-  unit: choice(units, 'Of every amount.'),
-  timezone: Type.String({ description: 'The time zone of the days.' }),
+  unit: choice(units, 'Unit of all amounts.'),
+  timezone: Type.String({ description: 'Time zone of the days.' }),
   horizon_days: Type.Integer(),
-  coverage: Type.Number({ description: 'How many of the days to come should lie within their band.' }),
+  coverage: Type.Number({ description: 'Share of forecast days that should lie within their band.' }),
   data: Type.Array(ForecastView),
 });
 export type ForecastsView = Static<typeof ForecastsView>;

@@ -1,4 +1,4 @@
-/** How many teams there were in each of the last weeks, what their runs were worth and what they cost. */
+/** Number of teams in each of the last weeks, with the value and cost of their runs. */
 import { fitReturns, type ReturnsCurve, teamsSearchedMax } from '../../../kernel/forecast/returns-curve.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { sumUsage } from '../usage/index.ts';
@@ -8,9 +8,9 @@ import { estimatedUsd } from './measures.ts';
 import type { TeamReturnsView } from './schema.ts';
 
 const weeksMax = 26;
-/** Told apart in all weeks together. */
+/** Maximum number of distinct pairs of team and week. */
 const teamWeeksMax = 10_000;
-/** What a team costs, and how many there are, is told by the last weeks. */
+/** Cost per team and the number of teams are averaged over these weeks. */
 const recentWeeks = 8;
 const observedWeeks = 4;
 const daysOfWeek = 7;
@@ -22,9 +22,9 @@ interface TeamWeek {
 }
 
 export interface TeamReturns {
-  /** Of the last four weeks, to the nearest. Zero without any history. */
+  /** Average of the last four weeks, rounded. Zero without history. */
   readonly observed: number;
-  /** Of a week. */
+  /** Per week. */
   readonly costPerTeam: number;
   readonly curve: ReturnsCurve | undefined;
 }
@@ -57,11 +57,11 @@ export async function readTeamReturns(
     week.cost += Number(usd_nanos);
     byWeek.set(Number(values[1]), week);
   }
-  // Weeks come in order; where there were more teams than are told apart, the last one is not whole.
+  // Weeks are in order; if the maximum was reached, the last week is incomplete.
   const whole = groups.length < teamWeeksMax ? [...byWeek] : [...byWeek].slice(0, -1);
   const weeks = whole
     .sort(([a], [b]) => a - b)
-    // Runs that name no team share the teams there are; with none at all they are one.
+    // Runs without a team are spread over the existing teams; without any team they count as one.
     .map(([, { named, value, cost }]): TeamWeek => ({ teams: Math.max(1, named), value, cost }));
   return returnsOf(weeks);
 }
@@ -80,11 +80,11 @@ export function returnsOf(weeks: readonly TeamWeek[]): TeamReturns {
 }
 
 export interface TeamFactors {
-  /** How many weeks the figures are for. */
+  /** Number of weeks that the figures cover. */
   readonly weeks: number;
   readonly value: number;
   readonly cost: number;
-  /** That a scenario plans for. */
+  /** Team count of a scenario. */
   readonly planned: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export function viewTeamReturns(
       points: [],
     };
   }
-  // A curve that is worth a factor more pays as one whose teams cost a factor less.
+  // A curve with a higher value pays off like one with cheaper teams.
   const pays = curve.paysUpTo(factors.value === 0 ? Number.POSITIVE_INFINITY : cost / factors.value);
   const told = (teams: number) => (teams >= teamsSearchedMax ? null : teams);
   const usd = (weekly: number) => signedUsd(weekly * factors.weeks);
@@ -143,7 +143,7 @@ function qualityOf({ priorWeight, rSquared }: ReturnsCurve): 'low' | 'fair' | 'g
   return priorWeight > 0.2 || (rSquared ?? 0) < 0.5 ? 'fair' : 'good';
 }
 
-/** From one team to well past those there are and those that pay, evenly, and those planned for. */
+/** Evenly spaced counts from one team to well past the observed and the paying count, and the planned count. */
 function teamCounts(observed: number, pays: number, planned = 1): number[] {
   const paying = pays >= teamsSearchedMax ? 0 : pays;
   const last = Math.min(teamsSearchedMax, Math.max(2 * observed, Math.ceil(1.5 * paying), planned, 10));

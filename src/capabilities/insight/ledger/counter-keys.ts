@@ -1,9 +1,9 @@
-/** Reads the names of counters, which `counterKey` in the kernel writes: `limit@window` or `limit@window:values`. */
+/** Parses counter keys, which `counterKey` in the kernel writes: `limit@window` or `limit@window:values`. */
 
 export interface CounterName {
   readonly limitId: string;
   readonly startMs: number;
-  /** Whose counter it is, where a limit counts each value by itself. Several of them cannot always be told apart. */
+  /** Values that the counter is for, if the limit has a wildcard. Several values cannot always be separated. */
   readonly values: string | undefined;
 }
 

@@ -14,7 +14,7 @@ const metric = async (name: string) => {
 const check = () => world.runJob('reconcile-ledger');
 const spend = (org: TestOrg, body: object) =>
   world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', ...body } });
-const faults = () => world.logLines.filter((line) => line.includes('the books do not agree'));
+const faults = () => world.logLines.filter((line) => line.includes('ledger does not balance'));
 
 test('a fault is found without anyone asking, shows in the metrics and the log, and goes when it is mended', async () => {
   const org = await world.createOrg();

@@ -1,7 +1,7 @@
 /**
- * Reconciles in the background, so that a fault in the books shows without anyone asking. Each time a few orgs are looked
- * at: those whose books have moved since, the one that was looked at longest ago first. The larger an org's books, the
- * longer it is left alone, so that checking never takes more than a hundredth of the time.
+ * Reconciles ledgers in the background, so that a drift is reported without a request. Each run checks a few orgs with new
+ * postings, the least recently checked first. The longer a check takes, the longer the org is skipped, so that checks never
+ * take more than a hundredth of the time.
  */
 
 import type { Ledger } from '../../../ledger/ledger.ts';
@@ -28,7 +28,7 @@ const restPerMs = 100;
 
 interface Check {
   readonly atMs: number;
-  /** Not to be looked at again before. */
+  /** Earliest time of the next check. */
   readonly restUntilMs: number;
 }
 
@@ -38,7 +38,7 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
   async function due(): Promise<string[]> {
     const nowMs = clock.now().getTime();
     const candidates = await findRecentlyBooked(db, candidatesMax);
-    // Whoever is no longer among them has nothing new to look at.
+    // Orgs that are no longer candidates have no new postings.
     const known = new Set(candidates.map(({ org_id }) => org_id));
     for (const orgId of checks.keys()) {
       if (!known.has(orgId)) {
@@ -67,7 +67,7 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
     if (!view.balanced) {
       log.error(
         { orgId, driftUsd: view.drift_usd, counters: view.counters.slice(0, 5) },
-        'the books do not agree',
+        'ledger does not balance',
       );
     }
     const endedMs = clock.now().getTime();

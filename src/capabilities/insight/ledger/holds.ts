@@ -1,4 +1,4 @@
-/** Open holds as their readers see them, and the two ways in which a caller changes one: extending and voiding. */
+/** Open holds, and the two changes that a caller can make to one: extend and void. */
 import { apiError } from '../../../contract/api-error.ts';
 import { debitsOf } from '../../../kernel/admission.ts';
 import type { Unit } from '../../../kernel/limits.ts';
@@ -24,7 +24,7 @@ export async function listHolds(
   orgId: string,
   { limit = pageSize.fallback, cursor, sort = 'admitted_at' }: HoldFilters,
 ): Promise<PageOf<HoldView>> {
-  // A cursor holds the id alone: ids have the order of the admissions.
+  // A cursor contains the id only: ids are ordered by admission.
   const after = cursor === undefined ? undefined : decodeCursor(cursor, sort, 'text').id;
   const holds = await ledger.holds(orgId, { limit: limit + 1, after, newestFirst: sort.startsWith('-') });
   const data = await viewHolds(db, orgId, holds.slice(0, limit));
@@ -34,8 +34,9 @@ export async function listHolds(
 }
 
 /**
- * The answer is kept in a transaction of its own after the change. Where that is never reached, nothing was promised:
- * the retry extends again, from its own time on, and extending twice is extending once to the later end.
+ * The idempotent response is stored in a separate transaction after the change. If the process stops in between, no response
+ * was sent: the retry extends again, from its own time on, and extending twice has the same effect as extending once to the
+ * later end.
  */
 export async function extendHold(
   { db, ledger }: HoldDependencies,
@@ -47,7 +48,7 @@ export async function extendHold(
   const change = await ledger.extend(orgId, holdId, seconds);
   const [view] = await viewHolds(db, orgId, [changed(change)]);
   if (view === undefined) {
-    throw new Error('a hold was not shown');
+    throw new Error('hold not shown');
   }
   if (seal !== undefined) {
     await db.transaction((tx) => seal(tx, view));
@@ -56,9 +57,9 @@ export async function extendHold(
 }
 
 /**
- * The answer is kept after the change here too, so a retry may find a hold that its own first attempt has voided and
- * nobody was told. The hold's end says that it was voided, and that is what was asked for: with an `Idempotency-Key` it
- * is answered as done. Without one, a second void is a conflict like that of any hold that has ended.
+ * Here too the idempotent response is stored after the change, so a retry may find a hold that its own first attempt has voided
+ * without a response. The end of the hold records that it was voided, which is what was requested: with an `Idempotency-Key`
+ * the retry succeeds. Without one, a second void is a conflict, as for any hold that has ended.
  */
 export async function voidHold(
   { db, ledger }: HoldDependencies,
@@ -89,7 +90,7 @@ function changed(change: HoldChange): Hold {
     case 'unknown':
       throw apiError('not_found');
     case 'ended':
-      throw apiError('conflict', 'The hold has ended already.');
+      throw apiError('conflict', 'The hold has already ended.');
   }
 }
 

@@ -11,9 +11,9 @@ test('several readings are told of as one: from nothing to all days, never back'
   const tell = tellReading([settled, books, books], async (progress) => {
     told.push(progress);
   });
-  await inPieces(settled, 'quarters', tell, async () => undefined);
+  await inPieces(settled, 'buckets', tell, async () => undefined);
   const oneOfThree = told.at(-1)?.done;
-  await inPieces(books, 'quarters', tell, async () => undefined);
+  await inPieces(books, 'buckets', tell, async () => undefined);
   await inPieces(books, 'days', tell, async () => undefined);
   expect(oneOfThree).toBe(3);
   expect(told.at(-1)).toEqual({ done: 11, of: 11, unit: 'days' });

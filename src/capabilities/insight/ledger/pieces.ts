@@ -1,4 +1,4 @@
-/** Long stretches of the books are read in pieces, so that nobody waits for more than one of them. */
+/** Reads long periods of the ledger in pieces, so that other work waits for one piece at most. */
 import { performance } from 'node:perf_hooks';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
@@ -13,13 +13,13 @@ const dayMs = 86_400_000;
 const quickMs = 40;
 const slowMs = 150;
 
-/** How long the first piece is, and the shortest: quarters of an hour, or days in UTC. */
+/** Length of the first piece, and the unit: 15-minute buckets, or days in UTC. */
 const lengths = {
-  quarters: { firstMs: 64 * bucketMs, unitMs: bucketMs },
+  buckets: { firstMs: 64 * bucketMs, unitMs: bucketMs },
   days: { firstMs: dayMs, unitMs: dayMs },
 } as const;
 
-/** Of whole units, as long as can be read in a moment. */
+/** Reads pieces of whole units, each as long as can be read quickly. */
 export async function inPieces(
   { fromMs, toMs }: TimeRange,
   unit: keyof typeof lengths,
@@ -43,7 +43,7 @@ export async function inPieces(
   }
 }
 
-/** Tells of several readings, one after the other, as of the days that all of them together are about. */
+/** Reports the progress of several consecutive readings as a number of days. */
 export function tellReading(
   readings: readonly TimeRange[],
   progress: ReportProgress | undefined,
@@ -58,6 +58,6 @@ export function tellReading(
   };
 }
 
-export function quarterOf(atMs: number): number {
+export function bucketStartMs(atMs: number): number {
   return Math.floor(atMs / bucketMs) * bucketMs;
 }

@@ -3,7 +3,7 @@ import type { LimitField } from '../../../ledger/scope.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
 
-/** Also of limits that have ended. */
+/** Includes limits that have ended. */
 export async function findUnits(
   db: Queryable,
   orgId: string,
@@ -36,11 +36,11 @@ export async function findKinds(
 /** Columns of a ledger entry that limits can match. */
 export const entryFields: readonly LimitField[] = matchFields.filter((field) => field !== 'route_class');
 
-/** Counters that can be summed together: they go by the same fields, in any of these windows. */
+/** Counters that can be summed together: they match the same fields, in any of these windows. */
 export interface SumRequest {
   readonly fields: readonly LimitField[];
   readonly windows: readonly { readonly startMs: number; readonly endMs: number }[];
-  /** For each field, the values that matter; null: all of them. */
+  /** Relevant values of each field; null: all values. */
   readonly values: readonly (readonly string[] | null)[];
 }
 
@@ -51,7 +51,7 @@ export interface EntrySum {
   readonly amounts: Amounts;
 }
 
-/** Each entry is looked at once for every kind of window that it lies in, however many counters there are. */
+/** Each entry is read once per kind of window that contains it, however many counters there are. */
 export async function sumEntries(db: Queryable, orgId: string, request: SumRequest): Promise<EntrySum[]> {
   const { fields, windows, values } = request;
   const conditions = fields.map((field, index) =>
@@ -87,7 +87,7 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
   }));
 }
 
-/** Of an org's books: from when to when there is something in them. Undefined: there is nothing. */
+/** Returns the time range of an org's ledger; undefined if it is empty. */
 export async function findBounds(db: Queryable, orgId: string): Promise<TimeRange | undefined> {
   const [row] = await db.query<{ first: Date | null; last: Date | null }>(
     `SELECT least(e.first, r.first, u.first, d.first, t.first) AS first,
@@ -104,7 +104,7 @@ export async function findBounds(db: Queryable, orgId: string): Promise<TimeRang
     : { fromMs: row.first.getTime(), toMs: row.last.getTime() + 1 };
 }
 
-/** Who pays besides limits in windows: packs by their id, and the prepaid balance. */
+/** Payers besides limits with windows: credit packs by id, and the prepaid balance. */
 export interface Payment {
   readonly kind: 'credits' | 'prepaid';
   /** The pack; empty for the prepaid balance. */
@@ -112,7 +112,7 @@ export interface Payment {
   readonly nanos: bigint;
 }
 
-/** What they have paid as the entries of some time say. */
+/** Returns payments according to the entries of a period. */
 export async function sumPayments(
   db: Queryable,
   orgId: string,
@@ -130,12 +130,12 @@ export async function sumPayments(
   return rows.map((row) => ({ ...row, nanos: BigInt(row.nanos) }));
 }
 
-/** What they have paid by entries that were deleted since. */
+/** Returns payments of entries that were deleted since. */
 export async function findClosedPayments(db: Queryable, orgId: string): Promise<Payment[]> {
   return db.query<Payment>('SELECT kind, id, nanos FROM closed_payments WHERE org_id = $1', [orgId]);
 }
 
-/** What deleted entries have used of these chains. */
+/** Returns the usage of these chains by deleted entries. */
 export async function findClosedChains(
   db: Queryable,
   orgId: string,
@@ -153,7 +153,7 @@ export async function findClosedChains(
   }));
 }
 
-/** The same as the tallies say. */
+/** Returns payments according to the tallies. */
 export async function findTallies(db: Queryable, orgId: string): Promise<Payment[]> {
   const rows = await db.query<{ kind: Payment['kind']; id: string; nanos: string }>(
     `SELECT l.kind, CASE l.kind WHEN 'credits' THEN l.id ELSE '' END AS id, sum(t.settled) AS nanos
@@ -164,7 +164,7 @@ export async function findTallies(db: Queryable, orgId: string): Promise<Payment
   return rows.map((row) => ({ ...row, nanos: BigInt(row.nanos) }));
 }
 
-/** Whether the org ever had a pack or a prepaid balance: most have not, and need not be summed. */
+/** Returns whether the org ever had a credit pack or a prepaid balance: most have not, and need not be summed. */
 export async function hasPayers(db: Queryable, orgId: string): Promise<boolean> {
   const rows = await db.query(
     `SELECT 1 AS one FROM limits WHERE org_id = $1 AND kind IN ('credits', 'prepaid') LIMIT 1`,
@@ -183,16 +183,16 @@ export interface Totals {
   readonly drift: Drift;
 }
 
-/** How far two records differ, day by day, so that one day's fault does not hide another's. */
+/** Sum of absolute differences between two records, day by day, so that one day's difference does not cancel another's. */
 type Drift = Readonly<Record<Measure, bigint>>;
 
-/** What retention has left of deleted rows: a row for each quarter of an hour. */
+/** Closing balances of rows deleted by retention: one row per 15-minute bucket. */
 function closedBalances(source: 'runs' | 'entries'): string {
   return `SELECT bucket, usd_nanos, tokens, requests, uncovered_nanos FROM closed_balances
            WHERE org_id = $1 AND source = '${source}' AND bucket >= $2 AND bucket < $3`;
 }
 
-/** Everything that was posted in some time, from its three records, by whole quarters of an hour. */
+/** Sums all postings of a period from its three records, by whole 15-minute buckets. */
 export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
   const column = (source: Source, measure: Measure) => `coalesce(${source}.${measure}, 0)`;
   const sums = sources.flatMap((source) =>
@@ -237,7 +237,7 @@ export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: 
   };
 }
 
-/** How far usage by day differs from that by quarter of an hour, of whole days. */
+/** Compares usage by day with usage by 15-minute bucket, for whole days. */
 export async function compareDays(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Drift> {
   const apart = (sum: (alias: string) => string) =>
     `coalesce(sum(abs(coalesce(${sum('d')}, 0) - coalesce(${sum('q')}, 0))), 0)`;
@@ -260,8 +260,8 @@ export async function compareDays(db: Queryable, orgId: string, { fromMs, toMs }
   };
 }
 
-/** How far the sums of everything differ from what they sum up, quarter by quarter. */
-export async function compareQuarters(
+/** Compares the totals with the sums of their rows, bucket by bucket. */
+export async function compareBucketTotals(
   db: Queryable,
   orgId: string,
   { fromMs, toMs }: TimeRange,
@@ -309,7 +309,7 @@ export function addTotals(a: Totals | undefined, b: Totals): Totals {
   };
 }
 
-/** Orgs whose books have moved, the latest first. */
+/** Returns orgs with recent postings, latest first. */
 export async function findRecentlyBooked(
   db: Queryable,
   limit: number,

@@ -1,6 +1,6 @@
 /**
- * What has to be summed to say what each counter should show: one sum for all counters that go by the same fields, in
- * any number of windows and for any number of values.
+ * Plans the sums that determine the expected value of each counter: one sum for all counters that match the same fields, in any
+ * number of windows and for any number of values.
  */
 import {
   applicable,
@@ -16,7 +16,7 @@ import type { LimitField } from '../../../ledger/scope.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import { entryFields, type Payment } from './queries.ts';
 
-/** Where to look up what a counter should say. */
+/** Location of the expected value of a counter. */
 type Place =
   | { readonly kind: 'entries'; readonly group: Group; readonly name: string }
   | { readonly kind: 'paid'; readonly name: string };
@@ -30,16 +30,16 @@ export interface Planned {
 export interface Group {
   readonly fields: readonly LimitField[];
   readonly windows: Map<string, Window>;
-  /** For each field the values that matter; null: all of them. */
+  /** Relevant values of each field; null: all values. */
   readonly values: (Set<string> | null)[];
-  /** Limits that count each combination of several values by itself, whose sums go by the name of the counter. */
+  /** Limits with several wildcards, whose sums are grouped by counter key. */
   readonly combining: Set<Limit>;
 }
 
 export interface Plan {
   readonly planned: ReadonlyMap<string, Planned>;
   readonly groups: readonly Group[];
-  /** Limits of counters that nobody counts in any more. */
+  /** Limits of counters that are no longer in use. */
   readonly retiredLimits: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function planFor(limits: OrgLimits, counters: readonly CounterState[]): P
   return { planned, groups: [...groups.values()], retiredLimits: [...retiredLimits] };
 }
 
-/** Undefined where charges no longer count in this counter: the limit's window or customers are others by now. */
+/** Returns undefined if charges no longer count in this counter, because the window or match of the limit has changed. */
 function planOne(
   limits: OrgLimits,
   limit: Limit,
@@ -107,7 +107,7 @@ function groupOf(groups: Map<string, Group>, fields: readonly LimitField[]): Gro
   return group;
 }
 
-/** Whether a charge with this scope counts in this limit, or in another one instead. */
+/** Returns whether a charge with this scope counts in this limit, and not in another one instead. */
 function counts(limits: OrgLimits, limit: Limit, scope: Scope): boolean {
   return applicable(limits, scope).includes(limit);
 }

@@ -1,12 +1,11 @@
 /**
- * Recomputes what the books say and compares: every counter with the entries and the open holds, and the entries with
- * the runs, the usage and the tallies.
+ * Recomputes the ledger and compares: every counter with the entries and the open holds, and the entries with the runs, the
+ * usage and the tallies.
  *
- * Counters are compared in one moment of the ledger, and that moment has to be short, because postings wait for it. So
- * entries that are older than an hour, which hardly ever become more, are summed before, in pieces. Whatever then seems
- * to differ may only have changed in between: it is summed again as a whole in another moment, and that is what counts.
- * Runs and usage are compared with the entries piece by piece, each in one statement; and so is usage by day with that by
- * quarter of an hour.
+ * Counters are compared under the ledger's lock, which must be short because postings wait for it. Therefore entries older than
+ * an hour, which rarely change, are summed in advance, in pieces. An apparent difference may be due to a change in between: it
+ * is summed again as a whole under another lock, and that result counts. Runs and usage are compared with the entries piece by
+ * piece, each in one statement; the same applies to usage by day and by 15-minute bucket.
  */
 import { debitsOf } from '../../../kernel/admission.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -18,12 +17,12 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { inPieces, quarterOf, type TimeRange, tellReading } from './pieces.ts';
+import { bucketStartMs, inPieces, type TimeRange, tellReading } from './pieces.ts';
 import {
   addDrift,
   addTotals,
+  compareBucketTotals,
   compareDays,
-  compareQuarters,
   findBounds,
   findKinds,
   findTallies,
@@ -47,7 +46,7 @@ export interface Reconciliation {
   readonly driftNanos: bigint;
 }
 
-/** How many counters an answer lists; all of them are compared. */
+/** Maximum number of counters in a response; all of them are compared. */
 const rowsMax = 1_000;
 const attempts = 3;
 const settledAfterMs = 3_600_000;
@@ -68,7 +67,7 @@ export async function reconcile(
   throw new ServiceUnavailable('the limits keep changing');
 }
 
-/** Undefined when limits were changed meanwhile: counters would be compared with what they no longer count. */
+/** Returns undefined if limits changed in the meantime: counters would be compared with values they no longer count. */
 async function tryToReconcile(
   { db, ledger }: ReconciliationDependencies,
   orgId: string,
@@ -79,21 +78,21 @@ async function tryToReconcile(
   const plan = planFor(limits, counters);
   const payers = await hasPayers(db, orgId);
   const bounds = await findBounds(db, orgId);
-  const cutMs = quarterOf(now.getTime() - settledAfterMs);
+  const cutMs = bucketStartMs(now.getTime() - settledAfterMs);
   const recount = new Recount();
   let totals: Totals | undefined;
   if (bounds !== undefined) {
     const settled = { fromMs: bounds.fromMs, toMs: Math.max(bounds.fromMs, Math.min(bounds.toMs, cutMs)) };
     const tell = tellReading([settled, bounds, bounds], progress);
-    await inPieces(settled, 'quarters', tell, (piece) =>
+    await inPieces(settled, 'buckets', tell, (piece) =>
       recount.add(db, orgId, plan, { ...piece, toMs: Math.min(piece.toMs, cutMs) }, payers),
     );
-    await inPieces(bounds, 'quarters', tell, async (piece) => {
+    await inPieces(bounds, 'buckets', tell, async (piece) => {
       totals = addTotals(totals, await sumTotals(db, orgId, piece));
     });
     await inPieces(bounds, 'days', tell, async (piece) => {
       totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
-      totals = totals && addDrift(totals, await compareQuarters(db, orgId, piece));
+      totals = totals && addDrift(totals, await compareBucketTotals(db, orgId, piece));
     });
   }
 
@@ -132,7 +131,7 @@ interface Moment {
   readonly kinds: ReadonlyMap<string, KindAndUnit>;
 }
 
-/** Completes what was counted so far by the rest of the time. */
+/** Adds the rest of the period to the sums so far. */
 async function readMoment(
   tx: Transaction,
   orgId: string,
@@ -152,7 +151,7 @@ async function readMoment(
   };
 }
 
-/** What a pack or the prepaid balance has paid, as the entries and as the tallies say. */
+/** Payments of a pack or the prepaid balance, according to the entries and to the tallies. */
 interface Paid {
   readonly kind: Payment['kind'];
   readonly entries: bigint;
@@ -174,7 +173,7 @@ interface Compared {
   readonly isMoney: boolean;
 }
 
-/** Of those in the plan; others have come to be since. */
+/** Compares the counters of the plan; newer ones are skipped. */
 function compareCounters(plan: Plan, { counters, holds, result }: Inspection<Moment>): Compared[] {
   const held = heldByHolds(holds);
   const retired = new Set(plan.retiredLimits);

@@ -1,4 +1,4 @@
-/** Sums the entries of some time for every counter of a plan. Sums of times that follow on each other add up. */
+/** Sums the entries of a period for every counter of a plan. Sums of consecutive periods can be added. */
 import { type Amounts, counterKey, WILDCARD } from '../../../kernel/limits.ts';
 import { lifetime } from '../../../kernel/windows.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
@@ -17,7 +17,7 @@ export class Recount {
   readonly #sums = new Map<Group, Map<string, Amounts>>();
   readonly payments = new Map<string, bigint>();
 
-  /** What a counter should have settled. */
+  /** Expected settled amount of a counter. */
   settled({ limit, place }: Planned): bigint {
     return place.kind === 'paid'
       ? (this.payments.get(place.name) ?? 0n)
@@ -39,7 +39,7 @@ export class Recount {
     }
   }
 
-  /** What was counted by entries that retention has deleted. Of windows that are open there are none, but chains have no end. */
+  /** Adds entries that retention has deleted. Open windows have none, but chains have no end. */
   async addClosed(db: Queryable, orgId: string, { groups }: Plan, withPayments: boolean): Promise<void> {
     for (const payment of withPayments ? await findClosedPayments(db, orgId) : []) {
       this.#addPayment(payment);

@@ -22,7 +22,7 @@ export interface LedgerRouteDependencies {
 }
 
 const reader = { kind: 'org', scope: 'budgets:read', role: 'viewer' } as const;
-/** Whoever may ask for decisions may also prolong them and give them back. */
+/** A key that can make decisions can also extend and void their holds. */
 const decider = { kind: 'org', scope: 'edge:decide', role: 'member' } as const;
 
 export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
@@ -30,10 +30,10 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
     read({
       id: 'limits.list',
       path: '/v1/orgs/{id}/limits',
-      summary: 'List every limit, and where it stands',
+      summary: 'List all limits with their usage',
       description:
-        'Budgets, caps, customer limits, packs, the prepaid balance, plan and chain limits, quotas and rates in one list. ' +
-        'Those that count each value by itself, and rates, have no single standing: it is null.',
+        'Returns budgets, caps, customer limits, credit packs, the prepaid balance, plan and chain limits, quotas ' +
+        'and rates in one list. Rates and limits with a wildcard have no single usage: `standing` is null.',
       access: reader,
       query: LimitFilters,
       response: page(StandingView),
@@ -43,7 +43,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       id: 'holds.list',
       path: '/v1/orgs/{id}/holds',
       summary: 'List open holds',
-      description: 'What is set aside for decisions and runs that go on, the oldest first.',
+      description: 'Amounts held for decisions and runs in progress, oldest first.',
       access: reader,
       query: HoldFilters,
       response: page(HoldView),
@@ -53,8 +53,9 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       id: 'holds.extend',
       method: 'POST',
       path: '/v1/orgs/{id}/holds/{decision_id}/extend',
-      summary: 'Let a hold last longer',
-      description: 'For a long stream. One that has ended is `conflict`; it can still be settled, late.',
+      summary: 'Extend a hold',
+      description:
+        'For a long stream. Returns `conflict` if the hold has ended; it can still be settled, late.',
       access: decider,
       body: ExtendHold,
       success: 200,
@@ -69,8 +70,8 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       path: '/v1/orgs/{id}/holds/{decision_id}',
       summary: 'Void a hold',
       description:
-        'Gives back what it holds. If its run costs something after all, settle it: that is posted, late. One that has ' +
-        'ended is `conflict`.',
+        'Releases the held amount. If the run costs something after all, settle it: it is posted late. Returns ' +
+        '`conflict` if the hold has ended.',
       access: decider,
       success: 204,
       response: closed({}),
@@ -83,10 +84,10 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
     read({
       id: 'ledger.reconciliation',
       path: '/v1/orgs/{id}/ledger/reconciliation',
-      summary: 'Recompute the books and compare',
+      summary: 'Reconcile the ledger',
       description:
-        'Every counter with the ledger entries and the open holds, and the entries with the runs, the usage and the ' +
-        'tallies, all at one moment. The books are right when nothing differs.',
+        'Compares every counter with the ledger entries and the open holds, and the entries with the runs, the ' +
+        'usage and the tallies, all at one moment. The ledger is balanced if nothing differs.',
       access: reader,
       response: ReconciliationView,
       async handler({ params, now, progress }) {

@@ -5,13 +5,13 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const text = nullable(Type.String());
-/** As everywhere: money is a decimal string, everything else a number. */
+/** Money is a decimal string, everything else a number. */
 const amount = Type.Unsafe<string | number>({ type: ['string', 'integer'] });
 
 export const HoldView = closed({
   decision_id: id,
-  run_id: nullable(Type.String({ description: 'The run it is for, where that is known already.' })),
-  surface: choice(['edge', 'run'], 'Where it was admitted: by a decision, or as a run that goes on.'),
+  run_id: nullable(Type.String({ description: 'Id of the run, if known.' })),
+  surface: choice(['edge', 'run'], 'Whether it was admitted by a decision or as a run in progress.'),
   held_usd: Type.String(),
   tokens: Type.Integer(),
   key_id: Type.String(),
@@ -27,7 +27,7 @@ export const HoldView = closed({
   admitted_at: timestamp,
   expires_at: timestamp,
   limits: Type.Array(closed({ limit_id: id, amount }), {
-    description: "What it takes of each limit, in the limit's unit; credit packs too.",
+    description: "Amount held of each limit, in the limit's unit; includes credit packs.",
   }),
 });
 export type HoldView = Static<typeof HoldView>;
@@ -45,7 +45,9 @@ export const ExtendHold = closed({
   }),
 });
 
-const instantOrNull = nullable(Type.String({ format: 'date-time', description: 'Null: it has no window.' }));
+const instantOrNull = nullable(
+  Type.String({ format: 'date-time', description: 'Null: the limit has no window.' }),
+);
 
 const CounterRow = closed({
   key: Type.String(),
@@ -57,8 +59,7 @@ const CounterRow = closed({
   settled: amount,
   settled_by_entries: Type.Unsafe<string | number | null>({
     type: ['string', 'integer', 'null'],
-    description:
-      'Null: the limit has ended or counts otherwise now, so that nobody counts in this counter any more.',
+    description: 'Null: the limit has ended or was changed, so this counter is no longer in use.',
   }),
   held: amount,
   held_by_holds: amount,
@@ -69,8 +70,8 @@ export type CounterRow = Static<typeof CounterRow>;
 const sum = Type.String({ description: 'A decimal string.' });
 
 export const ReconciliationView = closed({
-  balanced: Type.Boolean({ description: 'Whether everything agrees: money, tokens and requests.' }),
-  drift_usd: Type.String({ description: 'The sum of all differences in money, whatever their sign.' }),
+  balanced: Type.Boolean({ description: 'Whether money, tokens and requests all agree.' }),
+  drift_usd: Type.String({ description: 'Sum of the absolute differences in money.' }),
   checked_at: timestamp,
   totals: closed({
     cost_usd: closed({ entries: sum, runs: sum, usage: sum }),
@@ -82,7 +83,7 @@ export const ReconciliationView = closed({
   }),
   counters_checked: Type.Integer(),
   counters: Type.Array(CounterRow, {
-    description: 'Those that differ come first; of very many only the first are listed.',
+    description: 'Counters that differ come first; if there are very many, only the first are listed.',
   }),
 });
 export type ReconciliationView = Static<typeof ReconciliationView>;
@@ -91,7 +92,11 @@ export const limitSorts = { created_at: 'timestamptz' } as const;
 export const LimitFilters = listParameters(limitSorts, {
   kind: Type.Optional(choice(limitKinds)),
   customer_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Those of one customer; `*`: of each.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Limits of one customer; `*`: limits for each customer.',
+    }),
   ),
 });
 export type LimitFilters = Static<typeof LimitFilters>;
@@ -102,7 +107,7 @@ export const StandingView = closed({
   name: nullable(Type.String()),
   unit: choice(units),
   match: Type.Record(Type.String(), Type.String(), {
-    description: 'The fields of a run that have to be equal. `*`: each value by itself.',
+    description: 'Fields that a run must match. `*`: each value separately.',
   }),
   enforcement: choice(['block', 'alert']),
   limit: amount,

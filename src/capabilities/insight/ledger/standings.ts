@@ -1,4 +1,4 @@
-/** Every limit of an org in one list, with what is settled and held of it now. */
+/** Lists every limit of an org with what is settled and held of it now. */
 import { inUnit } from '../../../kernel/denial.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';

@@ -1,8 +1,8 @@
-/** What whole organizations have used, for comparing them: days in UTC, several organizations at once. */
+/** Usage of whole organizations, for benchmarks: days in UTC, several organizations at once. */
 import { type Histogram, readInto } from '../../../kernel/latency-histogram.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
-/** Of the size that figures are told in, not to the last digit. */
+/** Approximate figures, as floating-point numbers. */
 export interface OrgUsage {
   readonly runs: number;
   readonly failedRuns: number;
@@ -24,7 +24,7 @@ interface Row {
   readonly latencies: Uint8Array;
 }
 
-/** Since the beginning of a day in UTC. Organizations that used nothing are left out. */
+/** From the start of a day in UTC. Organizations without usage are omitted. */
 export async function sumByOrgs(
   db: Queryable,
   orgIds: readonly string[],

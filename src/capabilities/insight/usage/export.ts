@@ -1,10 +1,10 @@
 /**
- * All rows of a question about usage, as CSV or as lines of JSON. They are read in one transaction, whose rows are those of
- * one moment, and put aside on disk; from there they are sent as the receiver takes them. So memory does not grow with them,
- * nobody waits for all of them to be made, and no slow receiver keeps the database busy.
+ * Exports all rows of a usage query, as CSV or NDJSON. The rows are read in one transaction, as a consistent snapshot, and
+ * spooled to disk; from there they are streamed as the receiver consumes them. So memory use does not grow with the rows, the
+ * response starts without waiting for all of them, and a slow receiver does not occupy the database.
  *
- * One export at a time is made. The embedded engine has one connection for everybody: whoever waits for it while an export is
- * made comes before the next export, and so waits for one of them at most.
+ * One export at a time reads the database. The embedded engine has a single connection, and its queue is fair: other requests
+ * run before the next export, and so wait for one export at most.
  */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -18,7 +18,7 @@ import { tagPrefix, type UsageQuery, type UsageRow } from './schema.ts';
 import { planUsage, type UsagePlan } from './usage.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
-/** More rows than these are for several questions, each of a shorter time. */
+/** For more rows, several exports of shorter periods are needed. */
 const rowsMax = 100_000;
 const rowsPerPart = 500;
 
@@ -31,21 +31,21 @@ type ExportQuery = UsageQuery & { readonly format: keyof typeof contentTypes };
 
 export interface ExportDependencies {
   readonly db: Database;
-  /** Where rows are put aside. Undefined: where the system puts such things. */
+  /** Directory of the spool files. Undefined: the system's temporary directory. */
   readonly spoolDir: string | undefined;
 }
 
 export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamResponse>;
 
-/** Waiting, being made or being read: each is room on disk. */
+/** Waiting, being read or being sent: each one uses disk space. */
 export const exportsMax = 20;
-/** So that one org whose receivers are slow leaves room for the others. */
+/** So that an org with slow receivers leaves room for others. */
 export const exportsPerOrgMax = 5;
 const waitMsMax = 60_000;
 
 export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportUsage {
-  const turns = new FairMutex('the export before', waitMsMax);
-  /** The orgs of those that are under way. */
+  const turns = new FairMutex('the previous export', waitMsMax);
+  /** Orgs of the exports in progress. */
   const open: string[] = [];
 
   async function* chunks(
@@ -54,7 +54,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
     format: ExportQuery['format'],
   ): AsyncGenerator<string> {
     if (open.length >= exportsMax || open.filter((one) => one === orgId).length >= exportsPerOrgMax) {
-      throw apiError('service_unavailable', 'Too many exports are under way.');
+      throw apiError('service_unavailable', 'Too many exports are in progress. Try again later.');
     }
     open.push(orgId);
     try {
@@ -72,7 +72,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
 
   return async (orgId, query, now) => {
     if (query.cursor !== undefined) {
-      throw invalidField('cursor', 'invalid_value', 'Only `json` comes in pages.');
+      throw invalidField('cursor', 'invalid_value', 'Only `json` is paginated.');
     }
     const plan = await planUsage(db, orgId, query, now);
     return { contentType: contentTypes[query.format], chunks: chunks(orgId, plan, query.format) };
@@ -95,13 +95,17 @@ async function* linesOf(
 
 async function putAside(db: Database, plan: UsagePlan, spool: Spool): Promise<void> {
   await db.transaction(async (tx) => {
-    // A transaction that was undone is run again.
+    // The transaction may be retried after a rollback.
     await spool.empty();
     let count = 0;
     await readGroups(tx, plan, { limit: rowsMax + 1, perPart: rowsPerPart }, async (lines) => {
       count += lines.length;
       if (count > rowsMax) {
-        throw invalidField('format', 'too_many', `That is more than ${rowsMax} rows.`);
+        throw invalidField(
+          'format',
+          'too_many',
+          `The result has more than ${rowsMax} rows. Choose a shorter period.`,
+        );
       }
       await spool.append(lines);
     });
@@ -109,7 +113,7 @@ async function putAside(db: Database, plan: UsagePlan, spool: Spool): Promise<vo
 }
 
 interface RowWriter {
-  /** What stands before the rows; `sums` has the fields that every row has besides its values. */
+  /** Text before the rows; `sums` has the fields that every row has besides its values. */
   first(sums: object): string;
   line(row: UsageRow): string;
 }
@@ -119,7 +123,7 @@ const jsonWriter: RowWriter = {
   line: (row) => `${jsonLine(row)}\n`,
 };
 
-/** RFC 4180. What is nested is named by both names: `previous_cost_usd`. */
+/** RFC 4180. Nested fields are named by both names: `previous_cost_usd`. */
 function csvWriter(groupBy: readonly GroupBy[]): RowWriter {
   const names = groupBy.map(({ kind, name }) => (kind === 'tag' ? `${tagPrefix}${name}` : name));
   const valueOfGroup = (row: UsageRow, { kind, name }: GroupBy) =>
@@ -145,8 +149,8 @@ function flat(sums: object): [string, unknown][] {
 }
 
 /**
- * A text that a spreadsheet would take for a formula is told to be none: people choose these, numbers are ours. Some
- * spreadsheets take the full-width forms of the signs for the signs.
+ * Prefixes text that a spreadsheet would interpret as a formula: such values come from users, numbers do not. Some spreadsheets
+ * also interpret the full-width forms of the signs.
  */
 function safeText(value: unknown): string {
   const text = String(value);

@@ -1,6 +1,6 @@
 /**
- * A page of usage, from no more than it needs. Spans of time come first, in their order, so that the first hours or days fill
- * a page where they have many groups; only the total is about all of them.
+ * Reads one page of usage with as few rows as possible. Time spans come first in the order, so if they have many groups, the
+ * first hours or days fill a page; only the total needs all of them.
  */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { sumUsage, type Times, type TimesOf, type UsageRequest, type UsageSums } from './queries.ts';
@@ -9,7 +9,7 @@ import { type GroupBy, isAboutTimeAlone } from './rows.ts';
 const spansFirst = 8;
 const spansFactorMax = 16;
 
-/** Each attempt is a statement that is right by itself. Where it was too narrow to fill the page, the next one is wider. */
+/** Each attempt is a complete statement. If its range was too narrow to fill the page, the next one is wider. */
 export async function readPage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   for (let spans = spansFirst; ; ) {
     const narrowed = isAboutTimeAlone(request) ? undefined : narrow(request, spans);
@@ -22,7 +22,10 @@ export async function readPage(db: Queryable, request: UsageRequest): Promise<Us
   }
 }
 
-/** So many spans from the one that the page before ended in. Undefined where that would be everything. */
+/**
+ * Restricts the request to `spans` spans, starting with the last one of the previous page. Undefined if that is the whole
+ * range.
+ */
 function narrow(request: UsageRequest, spans: number): { times: Times; isRest: boolean } | undefined {
   const { groupBy, before, after } = request;
   const dimensions = groupBy.filter(({ kind }) => kind === 'span');

@@ -3,44 +3,44 @@ import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { isAboutTimeAlone, type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
 
-/** A time, and the dimensions in it. */
+/** A time range, with the grouping in it. */
 export type TimesOf = Pick<RowsWanted, 'range' | 'groupBy'>;
 
-/** What is asked about, and an earlier time to compare with. */
+/** The requested range, and an earlier range to compare with. */
 export interface Times {
   readonly range: TimeRange;
   readonly before?: TimesOf | undefined;
 }
 
 export interface GroupsWanted extends RowsWanted, Times {
-  /** Whether anyone wants to know how long runs took: that is most of what there is to read. */
+  /** Whether latency histograms are needed, which are most of the data to read. */
   readonly latencies?: boolean;
 }
 
 export interface UsageRequest extends GroupsWanted {
-  /** The order of the group to go on after. */
+  /** Sort key of the last group of the previous page. */
   readonly after: readonly string[] | undefined;
   readonly limit: number;
-  /** Only groups of these spans of time are looked for; the total is that of all. */
+  /** Restricts the groups to this range; the total covers the whole range. */
   readonly within?: Times | undefined;
 }
 
 export type Measures = Readonly<Record<Measure, string>>;
 
 export interface Sums extends Measures {
-  /** Empty where it was not asked for. */
+  /** Empty if not requested. */
   readonly latencies: Histogram;
 }
 
 export interface UsageGroup extends Sums {
-  /** For each dimension its value: a text, empty for none, or the number of the span, from 1. */
+  /** Value of each grouping: a text, empty for none, or the number of the span, from 1. */
   readonly values: readonly string[];
-  /** The same in the time before, where that was asked for. */
+  /** The same for the earlier range, if requested. */
   readonly previous: Sums | undefined;
 }
 
 export interface RankedGroup extends UsageGroup {
-  /** What the order goes by. */
+  /** Sort key. */
   readonly rank: readonly string[];
 }
 
@@ -49,20 +49,20 @@ export interface UsageSums {
   readonly groups: readonly RankedGroup[];
 }
 
-/** Columns of what is asked about, and of the time before: two of each. */
+/** Prefixes of the columns for the requested and the earlier range. */
 const sides = ['now', 'was'] as const;
 type Side = (typeof sides)[number];
 
-/** The groups of a question, as a statement. */
+/** SQL of the groups of a request. */
 interface GroupsAsked {
-  /** Names `groups`, or what they are to be called, with a row for each that there is now or was before. */
+  /** Common table expression, by default called `groups`, with a row for each group in either range. */
   readonly sql: string;
-  /** The columns of a group's values. */
+  /** Columns of a group's values. */
   readonly values: readonly string[];
   readonly sides: readonly Side[];
-  /** Whether a group is there now. */
+  /** Condition that a group has usage in the requested range. */
   readonly present: string;
-  /** Spans of time first, in their order; then what cost most; then by value, so that the order is always the same. */
+  /** Time spans in their order, then the highest cost, then by value, so that the order is total. */
   readonly order: readonly { readonly sql: string; readonly type: string }[];
 }
 
@@ -85,7 +85,7 @@ function askForGroups(wanted: GroupsWanted, params: Params, name = 'groups'): Gr
   return {
     values,
     sides: asked,
-    // Of a day that is only partly in the range, what is given back may be all there was.
+    // If a day is only partly in the range, the subtracted buckets may be all of its usage.
     present: values.length === 0 ? 'true' : '(now_runs <> 0 OR now_usd_nanos <> 0)',
     order: [
       ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
@@ -105,7 +105,7 @@ const signs = [
   ['taken', -1],
 ] as const;
 
-/** Read a part at a time: groups, each as a list of texts, of one moment and in their order. */
+/** Reads groups in parts from a cursor, as a consistent snapshot and in order; each line is a JSON array of texts. */
 export async function readGroups(
   tx: Transaction,
   wanted: GroupsWanted,
@@ -139,7 +139,7 @@ export const nothing: Sums = {
   latencies: new Map(),
 };
 
-/** A line as it was read, as a group. */
+/** Parses a line of `readGroups`. */
 export function groupIn(line: string, { groupBy, before }: GroupsWanted): UsageGroup {
   const cells = JSON.parse(line) as (string | null)[];
   let at = groupBy.length;
@@ -162,20 +162,20 @@ function bytesIn(hex: string | null): Uint8Array | null {
 interface Found {
   readonly values: readonly string[];
   readonly rank: readonly string[];
-  /** Null: there is a total and no group. */
+  /** Null: there is a total but no group. */
   readonly place: bigint | null;
   readonly complete: boolean;
   readonly [column: string]: unknown;
 }
 
-/** One statement, so that the total is the sum of what the pages hold at that moment. */
+/** One statement, so that the total is consistent with the page. */
 export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   const params = new Params();
   const { after, within, before } = request;
   const { sql, values, sides: asked, present, order } = askForGroups({ ...request, ...within }, params);
   const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
   const everything = askForGroups(all, params, 'everything');
-  // Sums of everything are few to read, however many groups there are; others are not read twice for nothing.
+  // Totals are few rows however many groups there are; otherwise the rows of the groups are not read twice.
   const from = within === undefined ? 'groups' : 'everything';
   const latenciesFrom = within === undefined && !isAboutTimeAlone(all) ? 'groups' : 'everything';
   const ordered = order.map((one) => one.sql).join(', ');
@@ -206,7 +206,8 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
     row.place === null ? [] : [{ ...groupOf(row, ''), rank: row.rank }],
   );
   const total = groupOf(first, 'total_');
-  // Where the page has every group, theirs are not sent a second time; else they are, with the first row.
+  // If the page has every group, their histograms are not returned a second time for the total; otherwise they come with the
+  // first row.
   for (const group of first?.complete === true ? groups : []) {
     mergeInto(total.latencies, group.latencies);
     mergeInto(total.previous?.latencies ?? new Map(), group.previous?.latencies ?? new Map());

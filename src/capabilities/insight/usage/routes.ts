@@ -9,11 +9,11 @@ export function usageRoutes({ db, spoolDir }: ExportDependencies): Route[] {
     read({
       id: 'usage.read',
       path: '/v1/orgs/{id}/usage',
-      summary: 'Sum up what was used',
+      summary: 'Sum up usage',
       description:
-        'By what the runs were about, or by hour, day or month in the time zone of the organization. Spans of time come ' +
-        'in their order, other groups by their cost, the largest first. `total` is the sum of all pages. A run counts at ' +
-        'the time it was charged, with its later corrections; runs that go on do not count yet.',
+        'Groups by dimensions of the runs, or by hour, day or month in the time zone of the organization. Time ' +
+        'spans are listed in order, other groups by cost, highest first. `total` is the sum of all pages. A run ' +
+        'counts at the time it was charged, including later corrections; runs in progress do not count yet.',
       access: { kind: 'org', scope: 'runs:read', role: 'viewer' },
       query: UsageQuery,
       response: UsageView,

@@ -1,10 +1,10 @@
-/** The rows that usage is summed from, as a statement: from where, which of them, and what each of them counts as. */
+/** Builds the SQL of the rows that usage is summed from: the source table, the conditions and the sign of each row. */
 import { type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import { type RollupPart, rollupParts, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { usageMeasures } from '../../../ledger/usage/usage-columns.ts';
 import type { Span } from './schema.ts';
 
-/** A dimension of the groups: a column, a tag, or spans of time given by their beginnings. */
+/** A grouping: a column, a tag, or time spans given by their start. */
 export type GroupBy =
   | { readonly kind: 'field'; readonly name: UsageDimension }
   | { readonly kind: 'tag'; readonly name: string }
@@ -15,7 +15,7 @@ export interface RowsWanted {
   readonly range: TimeRange;
   readonly now: Date;
   readonly filters: Readonly<Partial<Record<UsageDimension, string>>>;
-  /** Tags that the runs have to have, as JSON. */
+  /** Tags that the runs must have, as JSON. */
   readonly tags?: string | undefined;
   readonly groupBy: readonly GroupBy[];
 }
@@ -27,7 +27,7 @@ export const measures: readonly Measure[] = ['runs', 'failed_runs', ...columnMea
 
 interface Source {
   readonly table: string;
-  /** When. */
+  /** The time column. */
   readonly column: string;
   readonly failedRuns: string;
 }
@@ -37,10 +37,10 @@ const sources = {
   day: { table: 'usage_days', column: 'day', failedRuns },
   bucket: { table: 'usage_rollups', column: 'bucket', failedRuns },
 } as const;
-/** Where everything is summed together, failures have a column of their own. */
+/** The totals have a separate column for failures. */
 const totals: Source = { table: 'usage_totals', column: 'bucket', failedRuns: 'failed' };
 
-/** Collects the parameters of a statement; answers with the name of each. */
+/** Collects the parameters of a statement; returns the placeholder of each. */
 export class Params {
   readonly values: unknown[] = [];
 
@@ -54,8 +54,8 @@ export class Params {
 }
 
 /**
- * For each row the values of the dimensions as v0, v1, the measures, `latencies`, and `sign`, which is -1 for what is
- * taken away from others.
+ * Selects for each row the values of the groupings as v0, v1, the measures, `latencies`, and `sign`, which is -1 for rows that
+ * are subtracted.
  */
 export function selectRows(wanted: RowsWanted, params: Params): string {
   const within = conditionsOf(wanted, params);
@@ -70,7 +70,7 @@ export function selectRows(wanted: RowsWanted, params: Params): string {
       ...wanted.groupBy.map((_, index) => params.addList(parts, ({ places }) => places[index], 'int4')),
     ];
     const names = ['starts_at', 'ends_at', 'sign', ...wanted.groupBy.map((_, index) => `n${index}`)];
-    // OFFSET 0: each part is looked up by itself, and not by reading all rows there are.
+    // OFFSET 0 forces an index lookup for each part instead of a scan of all rows.
     return `SELECT ${[...values, ...sums, 'latencies', 'part.sign'].join(', ')}
        FROM unnest(${lists.join(', ')}) AS part(${names.join(', ')})
       CROSS JOIN LATERAL (SELECT * FROM ${table} ${within(column, 'part.starts_at', 'part.ends_at')} OFFSET 0) AS found`;
@@ -90,7 +90,7 @@ export function selectRows(wanted: RowsWanted, params: Params): string {
     .join(' UNION ALL ');
 }
 
-/** Whether sums of everything answer it, which are few however many scopes there are. */
+/** Returns whether the totals are sufficient, which are few rows however many scopes there are. */
 export function isAboutTimeAlone({ filters, tags, groupBy }: RowsWanted): boolean {
   return (
     tags === undefined && Object.keys(filters).length === 0 && groupBy.every(({ kind }) => kind === 'span')
@@ -98,11 +98,11 @@ export function isAboutTimeAlone({ filters, tags, groupBy }: RowsWanted): boolea
 }
 
 interface PlacedPart extends RollupPart {
-  /** For each dimension that is a span, its number, from 1; 0 for the others. */
+  /** For each grouping by span its number, from 1; 0 for the others. */
   readonly places: readonly number[];
 }
 
-/** The range, cut wherever a span begins. */
+/** Splits the range at every start of a span. */
 function placedParts(
   { range, groupBy }: RowsWanted,
   partsOf: (range: TimeRange) => RollupPart[],

@@ -8,7 +8,7 @@ import { finishedStatuses } from '../../spend/runs/index.ts';
 export const spans = ['hour', 'day', 'month'] as const;
 export type Span = (typeof spans)[number];
 
-/** In front of the name of a tag that is grouped by. */
+/** Prefix of a tag name in `group_by`. */
 export const tagPrefix = 'tag:';
 export const dimensions: readonly string[] = [...usageDimensions, `${tagPrefix}<name>`, ...spans];
 export const dimensionsMax = 2;
@@ -19,7 +19,9 @@ export const UsageQuery = closed({
   group_by: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: `Up to ${dimensionsMax} of ${dimensions.join(', ')}, separated by a comma. Without it there is one row.`,
+      description:
+        `Up to ${dimensionsMax} of ${dimensions.join(', ')}, separated by commas. Default: one row without ` +
+        'grouping.',
       examples: ['model', 'tag:environment,day'],
     }),
   ),
@@ -27,25 +29,27 @@ export const UsageQuery = closed({
     Type.String({
       ...timestamp,
       description:
-        'RFC 3339 with offset. Default: 30 days before `to`, from the beginning of that day in the time zone of the organization.',
+        'RFC 3339 with offset. Default: 30 days before `to`, at the start of that day in the time zone of the ' +
+        'organization.',
     }),
   ),
   to: Type.Optional(
-    Type.String({ ...timestamp, description: 'Not included. At most 366 days after `from`. Default: now.' }),
+    Type.String({ ...timestamp, description: 'Exclusive. At most 366 days after `from`. Default: now.' }),
   ),
   ...forEachName(usageDimensions, Type.Optional(label)),
-  status: Type.Optional(choice(finishedStatuses, 'Runs that go on are in no sum.')),
+  status: Type.Optional(choice(finishedStatuses, 'Runs in progress are not counted.')),
   tag: Type.Optional(tagCondition),
   compare: Type.Optional(
     choice(
       ['previous'],
-      'Also what it was before: in as many months or days where the range is made of whole ones, else in the same time.',
+      'Also returns the previous period: the same number of months or days if the range consists of whole ones, ' +
+        'otherwise the same duration.',
     ),
   ),
   format: Type.Optional(
     choice(
       usageFormats,
-      'Default: json. The others hold all rows, whatever `limit` says, without the total, and come as a stream.',
+      'Default: json. The other formats stream all rows, regardless of `limit`, without the total.',
     ),
   ),
   ...pageParameters,
@@ -53,7 +57,7 @@ export const UsageQuery = closed({
 export type UsageQuery = Static<typeof UsageQuery>;
 
 const ratio = Type.Number({
-  description: 'Rounded to 6 decimals; null where there is nothing to divide by.',
+  description: 'Rounded to 6 decimals; null if the divisor is zero.',
 });
 const sums = {
   runs: Type.Integer(),
@@ -63,15 +67,17 @@ const sums = {
   cached_input_tokens: Type.Integer(),
   cache_write_tokens: Type.Integer(),
   output_tokens: Type.Integer(),
-  cost_usd: Type.String({ description: 'With later corrections.' }),
+  cost_usd: Type.String({ description: 'Including later corrections.' }),
   value_usd: Type.String(),
-  return_usd: Type.String({ description: '`value_usd` less `cost_usd`.' }),
+  return_usd: Type.String({ description: '`value_usd` minus `cost_usd`.' }),
   return_ratio: nullable(
-    Type.Number({ description: '`return_usd` by `cost_usd`, rounded to 6 decimals; null without cost.' }),
+    Type.Number({
+      description: '`return_usd` divided by `cost_usd`, rounded to 6 decimals; null without cost.',
+    }),
   ),
   latency_p50_ms: nullable(
     Type.Integer({
-      description: 'Within 5 %, like the other percentiles. Null: no run said how long it took.',
+      description: 'Within 5 %, like the other percentiles. Null if no run has a latency.',
     }),
   ),
   latency_p90_ms: nullable(Type.Integer()),
@@ -81,7 +87,7 @@ const sums = {
 const UsageSums = closed(sums);
 export type UsageSums = Static<typeof UsageSums>;
 
-/** Only where it was asked for. */
+/** Only if requested. */
 const compared = {
   previous: Type.Optional(UsageSums),
   change: Type.Optional(
@@ -97,15 +103,15 @@ const compared = {
 export const UsageRow = closed({
   ...forEachName(
     usageDimensions,
-    Type.Optional(nullable(Type.String({ description: 'Null: the runs did not say.' }))),
+    Type.Optional(nullable(Type.String({ description: 'Null: the runs have no value.' }))),
   ),
   tags: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), {
       description:
-        'The tags grouped by. Null: the runs had none; `*`: values beyond those that are told apart.',
+        'The tags grouped by. Null: the runs do not have the tag; `*`: values beyond the maximum number per day.',
     }),
   ),
-  hour: Type.Optional(Type.String({ format: 'date-time', description: 'The instant it begins.' })),
+  hour: Type.Optional(Type.String({ format: 'date-time', description: 'Start of the hour.' })),
   day: Type.Optional(Type.String({ description: 'As `YYYY-MM-DD`.' })),
   month: Type.Optional(Type.String({ description: 'As `YYYY-MM`.' })),
   ...sums,
@@ -119,10 +125,10 @@ export type UsageTotal = Static<typeof UsageTotal>;
 export const UsageView = closed({
   from: Type.String({
     ...timestamp,
-    description: 'Where the sums begin: `from`, back to the quarter of an hour.',
+    description: 'Start of the period: `from`, rounded down to 15 minutes.',
   }),
-  to: Type.String({ ...timestamp, description: 'Where they end: `to`, up to the quarter of an hour.' }),
-  timezone: Type.String({ description: 'The time zone of hours, days and months.' }),
+  to: Type.String({ ...timestamp, description: 'End of the period: `to`, rounded up to 15 minutes.' }),
+  timezone: Type.String({ description: 'Time zone of hours, days and months.' }),
   previous: Type.Optional(closed({ from: timestamp, to: timestamp })),
   total: UsageTotal,
   data: Type.Array(UsageRow),

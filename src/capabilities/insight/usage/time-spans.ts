@@ -1,6 +1,6 @@
 /**
- * The hours, days and months that a range of time touches, in a time zone. They come from the same windows that limits
- * count in, and not from the database's idea of time zones: a day here is the day of a daily cap, to the instant.
+ * Hours, days and months within a time range, in a time zone. Computed with the windows of limits, not with the time zones of
+ * the database, so that a day here is exactly the day of a daily cap.
  */
 
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
@@ -9,7 +9,7 @@ import type { Span } from './schema.ts';
 
 const hourMs = 3_600_000;
 
-/** The beginnings, in order; the first is at or before the range's. */
+/** Returns the starts in order; the first is at or before the start of the range. */
 export function beginnings(span: Span, timeZone: string, { fromMs, toMs }: TimeRange): number[] {
   const starts: number[] = [];
   const period = span === 'hour' ? 'day' : span;
@@ -26,8 +26,8 @@ export function beginnings(span: Span, timeZone: string, { fromMs, toMs }: TimeR
 }
 
 /**
- * What lies just before: as many months or days where the range is made of whole ones, which need not be as long, and
- * else the same time.
+ * Returns the range before: the same number of months or days if the range consists of whole ones, which may differ in length,
+ * otherwise the same duration.
  */
 export function previousRange({ fromMs, toMs }: TimeRange, timeZone: string): TimeRange {
   for (const period of ['month', 'day'] as const) {
@@ -43,7 +43,7 @@ export function previousRange({ fromMs, toMs }: TimeRange, timeZone: string): Ti
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }
 
-/** Counted from the beginning of the day, so a day that daylight saving changes has 23 or 25. */
+/** Counted from the start of the day, so a day with a daylight saving change has 23 or 25 hours. */
 function hoursOf(startMs: number, endMs: number): number[] {
   return Array.from(
     { length: Math.ceil((endMs - startMs) / hourMs) },

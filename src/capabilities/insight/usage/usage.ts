@@ -1,4 +1,4 @@
-/** What was used, summed over time and by what the runs were about. */
+/** Usage summed over time and by the dimensions of runs. */
 import { invalidField } from '../../../contract/api-error.ts';
 import { usageDimensions } from '../../../contract/run-dimensions.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
@@ -17,7 +17,7 @@ import { viewCompared, viewGroup } from './view.ts';
 const defaultRangeMs = 30 * dayMs;
 const rangeMaxDays = 366;
 
-/** What is asked for, once it is known when and in which time zone. */
+/** A parsed usage query, with its time range and time zone. */
 export interface UsagePlan extends GroupsWanted {
   readonly timezone: string;
 }
@@ -33,7 +33,7 @@ export async function planUsage(
   const range = rangeOf(query, timezone, now);
   const before = query.compare === undefined ? undefined : previousRange(range, timezone);
   if (before !== undefined && !isTold(before.fromMs)) {
-    throw invalidField('compare', 'out_of_range', 'What lies before would begin before the year 1900.');
+    throw invalidField('compare', 'out_of_range', 'The previous period would start before the year 1900.');
   }
   const placedIn = (at: TimeRange) => ({
     range: at,
@@ -82,7 +82,7 @@ function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
-/** A dimension as it is asked for, before it is known when. */
+/** A requested grouping, before its time range is known. */
 type Wanted = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
 
 function placed(one: Wanted, timezone: string, range: TimeRange): GroupBy {
@@ -93,10 +93,14 @@ function dimensionsOf(text: string | undefined): Wanted[] {
   const names = text === undefined || text === '' ? [] : text.split(',').map((name) => name.trim());
   const wanted = names.map(dimensionOf);
   if (wanted.includes(undefined) || new Set(names).size < names.length) {
-    throw invalidField('group_by', 'invalid_value', `Each of these, at most once: ${dimensions.join(', ')}.`);
+    throw invalidField(
+      'group_by',
+      'invalid_value',
+      `Must be a list of these, each at most once: ${dimensions.join(', ')}.`,
+    );
   }
   if (names.length > dimensionsMax) {
-    throw invalidField('group_by', 'too_many', `At most ${dimensionsMax}.`);
+    throw invalidField('group_by', 'too_many', `Must have at most ${dimensionsMax} entries.`);
   }
   return wanted as Wanted[];
 }
@@ -114,27 +118,27 @@ function dimensionOf(text: string): Wanted | undefined {
   return name === '' ? undefined : { kind: 'tag', name };
 }
 
-/** In whole quarters of an hour, which is as finely as usage is summed. */
+/** Rounded to whole 15-minute buckets, the resolution of usage. */
 function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRange {
   const toMs = to === undefined ? now.getTime() + 1 : Date.parse(to);
   const fromMs =
     from === undefined ? calendarWindow('day', timezone, toMs - defaultRangeMs).startMs : Date.parse(from);
   if (fromMs >= toMs && to === undefined) {
-    throw invalidField('from', 'out_of_range', 'This lies ahead: without `to`, usage is told up to now.');
+    throw invalidField('from', 'out_of_range', 'Must be in the past if `to` is omitted.');
   }
   if (fromMs >= toMs) {
-    throw invalidField('to', 'out_of_range', 'This has to be later than `from`.');
+    throw invalidField('to', 'out_of_range', 'Must be later than `from`.');
   }
   if (toMs - fromMs > rangeMaxDays * dayMs + 1) {
-    throw invalidField('to', 'out_of_range', `This may be at most ${rangeMaxDays} days after \`from\`.`);
+    throw invalidField('to', 'out_of_range', `Must be at most ${rangeMaxDays} days after \`from\`.`);
   }
   const range = {
     fromMs: Math.floor(fromMs / bucketMs) * bucketMs,
     toMs: Math.ceil(toMs / bucketMs) * bucketMs,
   };
-  // What is answered are times too, and rounding may carry one out of the years that there are.
+  // The response contains these times too, and rounding may move one out of the supported years.
   if (!isTold(range.fromMs) || !isTold(range.toMs)) {
-    throw invalidField('to', 'out_of_range', 'The range has to lie within the years 1900 to 2199.');
+    throw invalidField('to', 'out_of_range', 'The range must be within the years 1900 to 2199.');
   }
   return range;
 }
@@ -143,7 +147,7 @@ function isTold(atMs: number): boolean {
   return isInstant(new Date(atMs).toISOString());
 }
 
-/** Where the page before ended. Its numbers go into a statement, so they have to be numbers. */
+/** Sort key of the last group of the previous page. Its numbers are parameters of a statement, so they must be numeric. */
 function rankIn(cursor: string, order: string, groupBy: readonly GroupBy[]): string[] {
   const { value } = decodeCursor(cursor, order, 'text');
   const spansFirst = groupBy.filter(({ kind }) => kind === 'span').length;
@@ -158,7 +162,7 @@ function rankIn(cursor: string, order: string, groupBy: readonly GroupBy[]): str
       return rank as string[];
     }
   } catch {
-    // Falls through to the refusal: whatever it was, we did not make it.
+    // Not a cursor of ours: rejected below.
   }
-  throw invalidField('cursor', 'invalid_value', 'This cursor was not given out for these groups.');
+  throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this query.');
 }

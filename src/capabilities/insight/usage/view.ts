@@ -1,4 +1,4 @@
-/** Sums as they are told. */
+/** Formats usage sums for responses. */
 import { percentiles } from '../../../kernel/latency-histogram.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Sums, UsageGroup } from './queries.ts';
